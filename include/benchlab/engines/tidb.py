@@ -1,0 +1,189 @@
+"""TiDB on one machine: one ``tidb-server`` with its embedded storage, unistore.
+
+SQL layer, optimizer and executor are the real ones; the storage is a test store that stands in
+for TiKV. Figures therefore compare the SQL layers of two releases, and the report says so.
+
+A parameter with a dot or a hyphen in its name (``performance.max-procs``, ``mem-quota-query``)
+is a configuration item; any other (``tidb_enable_1pc``) is a global variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from benchlab import versions
+from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
+from benchlab.errors import CommandError, UnavailableError
+from benchlab.executor import Executor
+from benchlab.spec import Parameters
+
+DOWNLOAD_LIMIT_S = 1800.0
+# Where index creation spills to; older versions refuse the item.
+TEMP_DIR_SINCE = (6, 3, 0)
+
+
+class Engine(BaseEngine):
+    """A TiDB server with embedded storage."""
+
+    name = "tidb"
+    caveat = (
+        "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
+        "compare the SQL layers of the two versions, not TiKV."
+    )
+    # MySQL's own and TiDB's: write conflicts, schema changes and failed commits.
+    retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
+
+    @classmethod
+    def owns(cls, version: str) -> bool:
+        """TiDB's versions carry a ``v``: ``v6.5.0``, ``v2.1.0-rc.2``."""
+        return re.fullmatch(r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", version) is not None
+
+    @classmethod
+    def availability(cls, version: str, servers: Path) -> Availability:
+        """In ``BENCHLAB_TIDB_HOME``, or installed by TiUP, or installable by it."""
+        if (program := _program(version)) is not None:
+            return Availability(True, f"installed as {program}")
+        if shutil.which("tiup") is not None:
+            return Availability(True, "fetched with TiUP")
+        return Availability(
+            False,
+            f"TiDB {version} is neither in BENCHLAB_TIDB_HOME/{version}/tidb-server nor is `tiup` "
+            "on this machine to fetch it",
+        )
+
+    @classmethod
+    def install(cls, executor: Executor, version: str, servers: Path) -> None:
+        """Let TiUP fetch the component, unless its binary is here."""
+        if _program(version) is not None:
+            return
+        if not (found := cls.availability(version, servers)).available:
+            raise UnavailableError(found.how)
+        try:
+            executor.run(["tiup", "install", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S)
+        except CommandError as error:
+            raise UnavailableError(
+                f"TiDB {version}: TiUP cannot install it; `tiup list tidb` shows the versions "
+                f"there are.\n{error}"
+            ) from error
+        if _program(version) is None:
+            raise UnavailableError(
+                f"TiDB {version}: TiUP reports success, but there is no "
+                f"{_tiup_home() / 'components' / 'tidb' / version / 'tidb-server'}"
+            )
+
+    def initialise(self) -> None:
+        """Write the configuration; the server makes its own data directory."""
+        self.executor.put(self._config, self._options())
+        self.executor.run(["mkdir", "-p", str(self.data), str(self._temporary)])
+
+    def server_command(self) -> tuple[list[str], dict[str, str]]:
+        """The server in the foreground; its job keeps its log."""
+        program = _program(self.instance.version)
+        if program is None:
+            raise UnavailableError(f"{self._name()}: the binary is gone; run `benchlab install`")
+        command = [
+            str(program),
+            f"--config={self._config}",
+            "--store=unistore",
+            f"--path={self.data}",
+            f"--host={self.instance.host}",
+            f"-P={self.instance.port}",
+            f"--status-host={self.instance.host}",
+            f"--status={self.instance.status_port}",
+        ]
+        # v6.1 crashes without it when it was built with a recent Go.
+        return command, {"GODEBUG": "tracefpunwindoff=1"}
+
+    def secure(self) -> None:
+        """One account for the client, a password for root, then the requested variables."""
+        self.wait_until_ready(user="root")
+        password = self.instance.password
+        variables = "".join(
+            f"SET GLOBAL {key} = {_sql_value(value)};"
+            for key, value in self.instance.parameters.items()
+            if not _is_config(key)
+        )
+        self.sql(
+            f"CREATE DATABASE IF NOT EXISTS {DATABASE};"
+            f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{password}';"
+            f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;"
+            f"{variables}"
+            f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';",
+            user="root",
+        )
+
+    def git_hash(self) -> str | None:
+        """From ``tidb_version()``."""
+        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
+        match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
+        return match[1] if match else None
+
+    def variables(self) -> dict[str, str]:
+        """Global variables, and this server's configuration items under their dotted names."""
+        items = self.sql("SHOW CONFIG WHERE type = 'tidb'")
+        return super().variables() | {row[2]: row[3] for row in items if len(row) >= 4}
+
+    @property
+    def _config(self) -> Path:
+        return self.instance.directory / "tidb.toml"
+
+    @property
+    def _temporary(self) -> Path:
+        return self.instance.directory / "tmp"
+
+    def _options(self) -> str:
+        options: Parameters = {
+            "enable-telemetry": False,
+            # No socket, and nothing of this server outside its own directory.
+            "socket": "",
+            "tmp-storage-path": str(self._temporary),
+            "log.slow-query-file": str(self.instance.directory / "slow.log"),
+            "log.level": "warn",
+            **{k: v for k, v in self.instance.parameters.items() if _is_config(k)},
+        }
+        if versions.parse(self.instance.version).numbers >= TEMP_DIR_SINCE:
+            options["temp-dir"] = str(self._temporary)
+        return _toml(options)
+
+
+def _program(version: str) -> Path | None:
+    places = [_tiup_home() / "components" / "tidb" / version / "tidb-server"]
+    if home := os.environ.get("BENCHLAB_TIDB_HOME"):
+        places.insert(0, Path(home) / version / "tidb-server")
+    return next((place for place in places if os.access(place, os.X_OK)), None)
+
+
+def _tiup_home() -> Path:
+    return Path(os.environ.get("TIUP_HOME") or Path.home() / ".tiup")
+
+
+def _is_config(key: str) -> bool:
+    return "." in key or "-" in key
+
+
+def _toml(options: Parameters) -> str:
+    """Dotted names as TOML's tables; TiDB's reader takes no dotted keys."""
+    tables: dict[str, list[str]] = {"": []}
+    for key, value in options.items():
+        table, _, name = key.rpartition(".")
+        tables.setdefault(table, []).append(f"{name} = {_toml_value(value)}\n")
+    return "".join(
+        (f"[{table}]\n" if table else "") + "".join(lines) for table, lines in tables.items()
+    )
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _sql_value(value: object) -> str:
+    if isinstance(value, bool | int | float):
+        return written(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,88 @@
+"""Every error Benchlab raises on purpose.
+
+A message names the field, host or command, says what was found and what to do.
+
+    BenchlabError
+    ├── SpecError            a report type or an override is wrong
+    ├── UnavailableError     a version or a tool cannot be had on this machine
+    ├── TargetError          the machine is not fit: port, disk, leftover
+    │   └── LockHeldError    another campaign holds the machine
+    ├── CommandError         a command failed on a host
+    │   └── CommandTimeout   it did not end in time
+    ├── EngineError          a database server did not do what it should
+    ├── StoreError           the results store cannot be read or written
+    └── NotMeasuredError     a campaign ended with something not measured
+"""
+
+from __future__ import annotations
+
+TAIL_LINES = 12
+
+
+class BenchlabError(Exception):
+    """Base of all errors raised on purpose; its text is meant for a person."""
+
+
+class SpecError(BenchlabError):
+    """A report type, an override or a plan made from them is wrong."""
+
+
+class UnavailableError(BenchlabError):
+    """A version or a tool cannot be had on this machine."""
+
+
+class TargetError(BenchlabError):
+    """The machine is not fit for the campaign: a busy port, too little disk, a leftover."""
+
+
+class LockHeldError(TargetError):
+    """Another campaign holds the machine; the text names it."""
+
+
+class CommandError(BenchlabError):
+    """A command failed on a host.
+
+    Args:
+        host: where it ran.
+        command: the command as a shell would read it; never with a secret in it.
+        exit_code: its exit code; None when it was ended from here.
+        output: what it printed (stdout and stderr); the last lines go into the message.
+        hint: what to do, when that is known.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        command: str,
+        exit_code: int | None,
+        output: str = "",
+        hint: str = "",
+    ) -> None:
+        self.host, self.command, self.exit_code = host, command, exit_code
+        self.output = output
+        ended = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
+        message = f"on {host}: `{command}` {ended}"
+        if tail := "\n".join(output.strip().splitlines()[-TAIL_LINES:]):
+            message += f"; its last output:\n{tail}"
+        if hint:
+            message += f"\n{hint}"
+        super().__init__(message)
+
+
+class CommandTimeout(CommandError):
+    """A command did not end within its time limit, in seconds."""
+
+    def __init__(self, host: str, command: str, timeout_s: float, output: str = "") -> None:
+        super().__init__(host, command, None, output, hint=f"time limit: {timeout_s:g} s")
+
+
+class EngineError(BenchlabError):
+    """A database server did not start, stop, answer or load as it should."""
+
+
+class StoreError(BenchlabError):
+    """The results store cannot be read or written, or lacks what was asked for."""
+
+
+class NotMeasuredError(BenchlabError):
+    """A campaign ended, but some of its plan could not be measured."""

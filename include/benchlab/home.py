@@ -1,0 +1,72 @@
+"""Where Benchlab finds its configuration and keeps its state."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from upath import UPath
+
+
+@dataclass(frozen=True)
+class Home:
+    """Directories of one installation.
+
+    Attributes:
+        project: the checkout: ``configs/``, ``dags/``.
+        root: state, ``.benchlab`` in the checkout unless ``BENCHLAB_HOME`` names another.
+    """
+
+    project: Path
+    root: Path
+
+    @property
+    def configs(self) -> Path:
+        """Report types and gates."""
+        return self.project / "configs"
+
+    @property
+    def servers(self) -> Path:
+        """Downloaded database servers."""
+        return self.root / "servers"
+
+    @property
+    def reports(self) -> Path:
+        """Published reports, a directory per campaign."""
+        return self.root / "reports"
+
+    def campaign(self, campaign: str) -> Path:
+        """Working directory of a campaign: data, snapshots, jobs, progress."""
+        return self.root / "campaigns" / campaign
+
+    @property
+    def store_url(self) -> str:
+        """Database of the results store: ``BENCHLAB_STORE_URL``, else SQLite in the home."""
+        return os.environ.get("BENCHLAB_STORE_URL") or f"sqlite:///{self.root}/results.db"
+
+    @property
+    def objects(self) -> UPath:
+        """Root of raw outputs: ``BENCHLAB_OBJECTS`` (any fsspec URL), else in the home."""
+        return UPath(os.environ.get("BENCHLAB_OBJECTS") or self.root / "objects")
+
+    def password(self, campaign: str) -> str:
+        """The password of a campaign's accounts: made once, readable by its owner only."""
+        path = self.campaign(campaign) / "password"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return path.read_text(encoding="utf-8")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            password = secrets.token_hex(16)
+            file.write(password)
+        return password
+
+
+def find() -> Home:
+    """The installation that this code belongs to; the environment may name others."""
+    project = Path(os.environ.get("BENCHLAB_PROJECT") or Path(__file__).parents[2]).resolve()
+    root = Path(os.environ.get("BENCHLAB_HOME") or project / ".benchlab").resolve()
+    return Home(project, root)

@@ -1,0 +1,156 @@
+"""HAProxy in front of one side's servers: rendered, checked, run as a job, watched.
+
+``nbthread`` instead of the published ``nbproc``, which HAProxy refuses since 2.5. A server counts
+as ready only when a health check has succeeded: HAProxy calls an unchecked one UP.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from benchlab.errors import CommandError, TargetError
+from benchlab.executor import Executor
+
+JOB = "haproxy"
+READY_LIMIT_S = 30.0
+MAX_THREADS = 64
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One server as the statistics show it: its state, last check and sessions so far."""
+
+    name: str
+    status: str
+    check_status: str
+    sessions: int
+
+    @property
+    def up(self) -> bool:
+        """UP by a check that succeeded, not by default."""
+        return self.status == "UP" and self.check_status in ("L4OK", "L7OK")
+
+
+@dataclass(frozen=True)
+class HAProxy:
+    """A load balancer on one host.
+
+    Args:
+        backends: ``host:port`` of each server, by name.
+        maxconn: above the largest thread count.
+        threads: of HAProxy itself, at most 64.
+    """
+
+    executor: Executor
+    directory: Path
+    host: str
+    entry_port: int
+    stats_port: int
+    backends: Mapping[str, str]
+    maxconn: int
+    threads: int
+
+    def configure(self) -> None:
+        """Write the configuration and let HAProxy check it.
+
+        Raises:
+            CommandError: HAProxy refuses it; quotes what it says.
+        """
+        self.executor.put(self._config, self.render())
+        self.executor.run(["haproxy", "-c", "-f", str(self._config)])
+
+    def render(self) -> str:
+        """The configuration's text."""
+        templates = Environment(
+            loader=PackageLoader("benchlab.loadbalancer", "."),
+            undefined=StrictUndefined,
+            autoescape=False,  # noqa: S701 - not HTML
+            keep_trailing_newline=True,
+        )
+        return templates.get_template("haproxy.cfg.j2").render(
+            host=self.host,
+            entry_port=self.entry_port,
+            stats_port=self.stats_port,
+            backends=self.backends,
+            maxconn=self.maxconn,
+            threads=min(self.threads, MAX_THREADS),
+        )
+
+    def start(self) -> None:
+        """Start it and wait until a health check has found every backend UP.
+
+        Raises:
+            TargetError: HAProxy ended, or a backend stays down; names it.
+        """
+        self.executor.forget_job(JOB)
+        self.executor.start_job(JOB, ["haproxy", "-db", "-f", str(self._config)])
+        deadline = time.monotonic() + READY_LIMIT_S
+        while True:
+            try:
+                down = [
+                    f"{b.name} {b.status} {b.check_status}" for b in self.statistics() if not b.up
+                ]
+                if not down:
+                    return
+            except CommandError as error:
+                down = [str(error)]
+            if self.executor.job_status(JOB).state != "running":
+                raise TargetError(
+                    f"{self.executor.host}: HAProxy ended while starting: "
+                    f"{self.executor.job_output(JOB)[-2000:]}"
+                )
+            if time.monotonic() > deadline:
+                raise TargetError(
+                    f"{self.executor.host}: HAProxy still finds backends down after "
+                    f"{READY_LIMIT_S:g} s: {'; '.join(down)}"
+                )
+            time.sleep(0.03)
+
+    def stop(self) -> None:
+        """Stop it; nothing happens where it does not run."""
+        self.executor.stop_job(JOB, timeout_s=5)
+        self.executor.forget_job(JOB)
+
+    def statistics(self) -> list[Backend]:
+        """Every backend server's figures.
+
+        Raises:
+            CommandError: the statistics page does not answer.
+        """
+        page = self.executor.run(
+            [
+                "curl",
+                "-sS",
+                "--fail",
+                "--max-time",
+                "5",
+                f"http://{self.host}:{self.stats_port}/;csv",
+            ]
+        ).stdout
+        return parse_statistics(page)
+
+    @property
+    def _config(self) -> Path:
+        return self.directory / "haproxy.cfg"
+
+
+def parse_statistics(page: str) -> list[Backend]:
+    """Read HAProxy's statistics CSV; the servers of the proxy ``sql`` only."""
+    rows = csv.DictReader(io.StringIO(page.removeprefix("# ")))
+    return [
+        Backend(
+            name=row["svname"],
+            status=row["status"].split(" ")[0],
+            check_status=row["check_status"].removeprefix("* "),
+            sessions=int(row["stot"] or 0),
+        )
+        for row in rows
+        if row["pxname"] == "sql" and row["svname"] not in ("FRONTEND", "BACKEND")
+    ]

@@ -1,0 +1,202 @@
+"""One campaign at a time on a machine: a lock file that names its holder.
+
+It is held from `register` to `release`, which under Airflow are different processes, so it
+cannot be a lock that the kernel drops with a process. Instead it says who holds it, and counts as
+left behind when the machine has been started anew since, when the process that drives the
+campaign is gone, or when its lease has run out. Every trial renews the lease.
+
+The file lies where every checkout on the machine finds it, not in the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchlab.errors import LockHeldError
+
+LEASE_S = 2 * 3600.0
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds the machine.
+
+    Attributes:
+        campaign: its id.
+        origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
+        home: the directory of its state.
+        driver: pid of the process that drives it to its end; None where a scheduler does.
+        driver_started: that process's start time in clock ticks, which tells it from a later
+            process of the same pid.
+        boot: the kernel's boot id.
+        since, until: when it was taken, when its lease ends; seconds since the epoch.
+    """
+
+    campaign: str
+    origin: str
+    home: str
+    driver: int | None
+    driver_started: int | None
+    boot: str
+    since: float
+    until: float
+
+    def __str__(self) -> str:
+        """For people."""
+        since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return f"campaign {self.campaign} ({self.origin}, since {since}, state in {self.home})"
+
+    def left_behind(self) -> str | None:
+        """Why this holder can no longer be at work; None while it can."""
+        if self.boot != _boot_id():
+            return "the machine has been started anew since"
+        if self.driver is not None and _started(self.driver) != self.driver_started:
+            return f"its process {self.driver} is gone"
+        if time.time() > self.until:
+            return "its lease has run out"
+        return None
+
+
+def default_path() -> Path:
+    """The machine's lock file."""
+    if named := os.environ.get("BENCHLAB_LOCK"):
+        return Path(named)
+    shared = Path("/run/lock")
+    return (shared if os.access(shared, os.W_OK) else Path("/tmp")) / "benchlab.lock"  # noqa: S108
+
+
+class MachineLock:
+    """The lock of one machine; safe to use from several processes at once."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or default_path()
+
+    def holder(self) -> Holder | None:
+        """Who holds the machine, be it at work or left behind."""
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        return Holder(**json.loads(text)) if text.strip() else None
+
+    def acquire(self, campaign: str, origin: str, home: Path, driver: int | None) -> Holder | None:
+        """Take the machine, or renew the lease of the same campaign.
+
+        Returns:
+            A holder that was left behind and whose place was taken: its processes may still
+            run and have to be ended first. None otherwise.
+
+        Raises:
+            LockHeldError: another campaign is at work; names it.
+        """
+        with self._exclusive():
+            found = self.holder()
+            displaced = None
+            if found is not None and found.campaign != campaign:
+                if found.left_behind() is None:
+                    raise LockHeldError(
+                        f"this machine is held by {found}. One campaign runs at a time, or both "
+                        "would measure each other. Wait for it, or end it: "
+                        f"`benchlab release {found.campaign}`"
+                    )
+                displaced = found
+            now = time.time()
+            self._write(
+                Holder(
+                    campaign=campaign,
+                    origin=origin,
+                    home=str(home),
+                    driver=driver,
+                    driver_started=_started(driver) if driver is not None else None,
+                    boot=_boot_id(),
+                    since=found.since if found and found.campaign == campaign else now,
+                    until=now + LEASE_S,
+                )
+            )
+            return displaced
+
+    def renew(self, campaign: str) -> None:
+        """Extend the lease.
+
+        Raises:
+            LockHeldError: the campaign does not hold the machine (any more).
+        """
+        with self._exclusive():
+            found = self.holder()
+            if found is None or found.campaign != campaign:
+                raise LockHeldError(
+                    f"campaign {campaign} no longer holds this machine; it is held by "
+                    f"{found or 'nobody: it has been released'}"
+                )
+            self._write(Holder(**{**asdict(found), "until": time.time() + LEASE_S}))
+
+    def release(self, campaign: str) -> bool:
+        """Give the machine back; False where the campaign did not hold it."""
+        with self._exclusive():
+            found = self.holder()
+            if found is None or found.campaign != campaign:
+                return False
+            self.path.write_text("", encoding="utf-8")
+            return True
+
+    def _write(self, holder: Holder) -> None:
+        self.path.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        # A guard file beside it, never removed: removing a flocked file lets two in at once.
+        descriptor = os.open(f"{self.path}.guard", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def fence(path: Path, limit_s: float) -> Iterator[float]:
+    """Let one process at a time into a trial; yields the seconds waited.
+
+    A task's process can outlive the worker that started it and run on beside the retry. The
+    kernel drops this lock with the process that holds it, however that ends.
+
+    Raises:
+        LockHeldError: it was not free within ``limit_s`` seconds.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begin = time.monotonic()
+    with path.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() - begin > limit_s:
+                    raise LockHeldError(
+                        f"another process has been at work on this campaign for more than "
+                        f"{limit_s:g} s and holds {path}; find it with `fuser {path}`"
+                    ) from None
+                time.sleep(0.1)
+        yield time.monotonic() - begin
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _started(pid: int) -> int | None:
+    """Start time of a process in clock ticks since boot; None where there is none (proc(5))."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    state, *rest = stat.rpartition(")")[2].split()
+    return None if state == "Z" else int(rest[18])

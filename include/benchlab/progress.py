@@ -1,0 +1,125 @@
+"""How far a campaign has come: one JSON line per step, written by the stages, read by anyone.
+
+The file is the campaign's own, so that a terminal can follow a campaign that Airflow runs in
+other processes.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step.
+
+    Attributes:
+        at: seconds since the epoch.
+        stage: ``provision``, ``prepare``, ``trial``, ``validate``, ``publish``, ``release``...
+        phase: within the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
+        done, total: trials finished and planned; None outside the trials.
+        trial: the trial's title; None outside the trials.
+        note: what else there is to say.
+    """
+
+    at: float
+    stage: str
+    phase: str
+    done: int | None = None
+    total: int | None = None
+    trial: str | None = None
+    note: str = ""
+
+    def line(self, left_s: float | None) -> str:
+        """The step for people; ``left_s`` are the estimated seconds left."""
+        parts = [self.stage]
+        if self.total is not None and self.done is not None:
+            parts = [f"trial {min(self.done + 1, self.total)} of {self.total}"]
+        if self.trial:
+            parts.append(self.trial)
+        parts.append(self.phase)
+        if self.note:
+            parts.append(self.note)
+        if left_s is not None:
+            parts.append(f"{_duration(left_s)} left")
+        return " · ".join(part for part in parts if part)
+
+
+class ProgressLog:
+    """Writes and follows the steps of one campaign."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, step: Step) -> None:
+        """Append one step; a line is written at once, so writers do not mix."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(step)) + "\n")
+
+    def read(self, offset: int = 0) -> tuple[list[Step], int]:
+        """The steps written from byte ``offset`` on, and where to go on next time."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            return [], offset
+        whole = data[: data.rfind(b"\n") + 1]
+        return [Step(**json.loads(line)) for line in whole.splitlines()], offset + len(whole)
+
+
+class TimeLeft:
+    """Estimates the time left from the campaign's own pace over its trials.
+
+    Before the second trial there is no pace, and the plan's estimate is used.
+    """
+
+    def __init__(self, planned_s: float) -> None:
+        self._planned_s = planned_s
+        self._begin: float | None = None
+        self._first: tuple[float, int] | None = None
+        self._latest: tuple[float, int, int] | None = None
+
+    def see(self, step: Step) -> None:
+        """Take note of a step."""
+        if self._begin is None:
+            self._begin = step.at
+        if step.done is None or step.total is None:
+            return
+        if self._first is None:
+            self._first = (step.at, step.done)
+        if self._latest is None or step.done != self._latest[1]:
+            self._latest = (step.at, step.done, step.total)
+
+    def seconds(self, now: float | None = None) -> float | None:
+        """Seconds left at ``now`` (since the epoch); None before the first step."""
+        now = time.time() if now is None else now
+        if self._begin is None:
+            return None
+        if self._first and self._latest and self._latest[1] > self._first[1]:
+            at, done, total = self._latest
+            pace = (at - self._first[0]) / (done - self._first[1])
+            return max(0.0, pace * (total - done) - (now - at))
+        return max(0.0, self._planned_s - (now - self._begin))
+
+
+def follow(log: ProgressLog, pause_s: float = 0.2) -> Iterator[list[Step]]:
+    """New steps as they come, an empty list while there are none; never ends by itself."""
+    offset = 0
+    while True:
+        steps, offset = log.read(offset)
+        yield steps
+        time.sleep(pause_s)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

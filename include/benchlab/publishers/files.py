@@ -1,0 +1,56 @@
+"""Publish a report into a directory."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from benchlab.errors import StoreError
+
+
+def publish(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
+    """Write the files of ``bundle`` into ``directory`` and return their paths.
+
+    They are written beside it first. A directory that is not there yet then appears whole; in one
+    that is, file after file is replaced, and no reader ever finds half a file. Other files in it
+    are left alone, and publishing again changes nothing.
+
+    Raises:
+        StoreError: it cannot be written, or a name in the bundle leads out of the directory.
+    """
+    for name in bundle:
+        parts = PurePosixPath(name)
+        if parts.is_absolute() or ".." in parts.parts or not parts.parts:
+            raise StoreError(f"report file {name!r}: not a path within the report's directory")
+    directory = directory.absolute()
+    beside = directory.parent / f".{directory.name}.{secrets.token_hex(6)}"
+    try:
+        beside.mkdir(parents=True)
+        for name, content in bundle.items():
+            path = beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        if not _appear(beside, directory):
+            for name in bundle:
+                (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                (beside / name).replace(directory / name)
+    except OSError as error:
+        raise StoreError(f"{directory}: the report cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [directory / name for name in bundle]
+
+
+def _appear(beside: Path, directory: Path) -> bool:
+    """Give ``beside`` its name; False where a directory has that name and is to be filled."""
+    if directory.is_dir():
+        return False
+    try:
+        beside.rename(directory)
+    except OSError:
+        if directory.is_dir():  # it has come up in between
+            return False
+        raise
+    return True

@@ -1,0 +1,38 @@
+"""All files of a report, as bytes by relative path; a publisher puts them somewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from benchlab.compare import Comparison
+from benchlab.report import charts, markdown, model, tables
+from benchlab.report.commands import Command
+from benchlab.report.html import render as render_html
+from benchlab.results import Campaign, TrialResult
+
+
+def make(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    commands: Sequence[Command] = (),
+) -> dict[str, bytes]:
+    """Render a campaign in every format.
+
+    Arguments are those of :func:`benchlab.report.model.build`. The same ones give the same bytes.
+    """
+    report = model.build(campaign, comparison, results, commands)
+    pictures = charts.draw(report)
+    machine = model.to_json(campaign, comparison)
+    texts = {
+        "report.md": markdown.render(report),
+        "report.html": render_html(report, pictures),
+        "report.json": json.dumps(machine, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        "comparison.csv": tables.comparison_csv(comparison),
+        "trials.csv": tables.trials_csv(results, comparison),
+    }
+    return {
+        **{name: text.encode() for name, text in texts.items()},
+        **{f"charts/{name}": picture for name, picture in sorted(pictures.items())},
+    }

@@ -1,0 +1,73 @@
+"""The commands of the test plan, with placeholders where a trial has its own values.
+
+They come from the workloads' own builders, so that the command shown is the one that ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.results import Campaign
+from benchlab.workloads import sysbench
+
+_PASSWORD = re.compile(r"(--[\w-]*password)(=|\s+)\S+")
+# Options whose value differs between trials or says nothing outside the machine.
+_PLACEHOLDERS = {
+    "--config-file": "$config_file",
+    "--mysql-host": "$host",
+    "--mysql-port": "$port",
+    "--mysql-user": "$user",
+    "--threads": "$threads",
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, as a shell would read it, and what it is for."""
+
+    purpose: str
+    text: str
+
+    def without_password(self) -> Command:
+        """The same command with a placeholder for any password in it."""
+        return Command(self.purpose, _PASSWORD.sub(r"\1=$password", self.text))
+
+
+def of_campaign(campaign: Campaign) -> tuple[Command, ...]:
+    """How the dataset was prepared and a trial was run; empty where the client is another."""
+    dataset: Any = campaign.spec.get("dataset")
+    workloads = {trial.workload for trial in campaign.plan.trials}
+    if not dataset or not workloads or not workloads <= set(sysbench.NAMES):
+        return ()
+    size = {"tables": dataset["tables"], "table_size": dataset["table_size"]}
+    endpoint = sysbench.Endpoint("host", 1, "user", "", "sbtest")
+    prepare = sysbench.prepare_command(endpoint, "config", **size, threads=1)
+    run = sysbench.run_command(
+        min(workloads),
+        endpoint,
+        "config",
+        **size,
+        threads=1,
+        seconds=max(trial.seconds for trial in campaign.plan.trials),
+        ignore_errors=sysbench.TIDB_IGNORED_ERRORS
+        if campaign.plan.engine == "tidb"
+        else sysbench.MYSQL_IGNORED_ERRORS,
+    )
+    run[run.index(min(workloads))] = "$workload"
+    return (
+        Command("Load the tables, once on each side", _shell(prepare)),
+        Command("Run one trial", _shell(run)),
+    )
+
+
+def _shell(words: Sequence[str]) -> str:
+    """The command over several lines: program and workload, then one option a line."""
+    shown = []
+    for word in words:
+        option, separator, _ = word.partition("=")
+        placeholder = _PLACEHOLDERS.get(option) if separator else None
+        shown.append(f"{option}={placeholder}" if placeholder else word)
+    return " \\\n    ".join((" ".join(shown[:2]), *shown[2:]))

@@ -1,0 +1,162 @@
+"""The sentences on how it was measured and how to read the outcome, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchlab.compare import ALPHA
+from benchlab.report import numbers, wording
+from benchlab.report.model import Report, ReportSide
+from benchlab.report.numbers import MISSING
+
+_RESTORE = {
+    "every_trial": "Before every trial the side's data are restored from its snapshot.",
+    "after_writes": "Before a trial the side's data are restored from its snapshot if anything "
+    "was written since the last restore.",
+    "per_workload": "Before each block the side's data are restored from its snapshot; the "
+    "trials within a block follow on each other's data.",
+    "never": "The data are never restored: each trial runs on what the trials before it left.",
+}
+
+
+def notes(report: Report) -> tuple[str, ...]:
+    """What limits the conclusions because of where and on what was measured."""
+    found = []
+    if report.target == "local":
+        cores = report.machine.get("cores")
+        shared = f"the {cores} cores of one machine" if cores else "one machine"
+        found.append(
+            f"Client, load balancer and server share {shared}: the figures compare the two "
+            "sides with each other, and with nothing measured elsewhere."
+        )
+    if report.engine == "tidb" and report.target == "local":
+        found.append(
+            "TiDB ran on its embedded unistore, which is a store for tests: the figures compare "
+            "the SQL layer, not TiKV."
+        )
+    found.append(f"Engine {report.engine}: {report.engine_reason or MISSING}.".replace("..", "."))
+    return tuple(found)
+
+
+def steps(report: Report) -> tuple[str, ...]:
+    """The test plan, as it was carried out."""
+    threads = ", ".join(str(count) for count in report.threads)
+    seconds = " or ".join(f"{count}" for count in report.seconds) or MISSING
+    warm_up = (
+        f"warm-up time {MISSING}"
+        if report.warmup_seconds is None
+        else f"warm up for {report.warmup_seconds} s (not counted)"
+        if report.warmup_seconds
+        else "without a warm-up"
+    )
+    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    deployed = f"{report.engine_title} {baseline.version} (baseline) and " + (
+        "the same once more (candidate)" if report.aa else f"{candidate.version} (candidate)"
+    )
+    repeat = f"at most {report.repeat_limit} more times" if report.repeat_limit else "not again"
+    return (
+        (
+            f"Deploy {deployed} side by side, each with its own data directory and port; only one "
+            "runs at a time."
+        ),
+        (
+            f"Load {numbers.whole(report.tables)} tables of "
+            f"{numbers.whole(report.table_size)} rows into each side."
+        ),
+        "Run ANALYZE on every table.",
+        "Stop each side and take a snapshot of its data.",
+        (
+            f"Measure {report.rounds} round{'s' * (report.rounds != 1)}. In a round, each "
+            "workload is measured on both sides, one block right after the other, at "
+            f"{threads} client threads. "
+            "Which side comes first is balanced over the rounds and otherwise random "
+            f"(seed {report.seed})."
+        ),
+        _RESTORE.get(report.restore or "", f"Restore policy: {MISSING}."),
+        (
+            "For each trial: start the server, wait until it answers and the load balancer reports "
+            f"it up, {warm_up}, then run the client through the load balancer for {seconds} s."
+        ),
+        (
+            "Measure a pair of blocks again if a trial in it is invalid, as a whole and "
+            f"{repeat}; the first wholly valid attempt counts."
+        ),
+    )
+
+
+def how_to_read(report: Report) -> tuple[str, ...]:
+    """The decision rule in six lines."""
+    limit, count = numbers.limit(report.threshold_pct), len(report.sections)
+    return (
+        (
+            "A round measures the two sides right after each other; candidate divided by "
+            "baseline, averaged over the thread counts as a geometric mean, is the one value it "
+            "contributes."
+        ),
+        (
+            "The estimate is the geometric mean of these values. The 95% interval (Student's t) "
+            "tells how far they scatter: the wider, the less is known."
+        ),
+        (
+            f"Regression or improvement: the estimate is {limit} or more, and p is below {ALPHA:g} "
+            f"after Holm's adjustment for {count} workload{'s' * (count != 1)}, which keeps the "
+            f"chance of even one false alarm by scatter between rounds at {ALPHA:.0%}."
+        ),
+        (
+            f"Equivalent: the 90% interval lies within ±{limit}. Unstable: trials are missing on "
+            "one side only, so its figures cannot be taken at their word."
+        ),
+        (
+            "Inconclusive: anything else. The data do not tell, in either direction; more rounds "
+            "or longer trials might."
+        ),
+        (
+            "Rows per thread count describe and decide nothing. The arithmetic mean of their "
+            "percentages is what published reports print; it gives gains more weight than losses."
+        ),
+    )
+
+
+def provenance(report: Report) -> tuple[tuple[str, str], ...]:
+    """Where the report comes from, as names and values."""
+    return (
+        ("Campaign", report.campaign),
+        ("Report type", f"{report.report} ({report.spec_title})"),
+        ("State", report.state),
+        ("Started by", report.origin or MISSING),
+        ("Started", wording.when(report.started_at)),
+        ("Duration", wording.lasted(report)),
+        ("Order seed", str(report.seed)),
+        ("Dataset checksum", _checksums(report)),
+        ("Rows loaded", _by_side(report, lambda side: numbers.whole(side.rows))),
+        ("Benchlab", report.benchlab or MISSING),
+    )
+
+
+def sources(report: Report) -> str:
+    """Where the figures behind a figure are."""
+    kept = (
+        f"The client's raw output is kept for {report.raw_outputs} of "
+        f"{report.quality.executed} executed trials, under the path in its column raw, relative "
+        "to the root of the results store."
+        if report.raw_outputs
+        else "No raw output of the client is kept."
+    )
+    return (
+        "trials.csv has one row per executed trial. A figure of one side at one thread count is "
+        "the geometric mean over the rows of its workload, side and threads that are used. "
+        f"{kept} comparison.csv and report.json have the figures unrounded."
+    )
+
+
+def _checksums(report: Report) -> str:
+    return _by_side(report, lambda side: side.dataset_checksum or MISSING)
+
+
+def _by_side(report: Report, value: Callable[[ReportSide], str]) -> str:
+    """A value of both sides; said once where they agree."""
+    values = {side.side: value(side) for side in report.sides.values()}
+    if len(set(values.values())) == 1:
+        shared = next(iter(values.values()))
+        return shared if shared == MISSING else f"{shared} (both sides)"
+    return ", ".join(f"{side}: {text}" for side, text in values.items())

@@ -1,0 +1,253 @@
+"""What a report says, decided once for all formats, and not yet formatted.
+
+:func:`build` takes a campaign, its comparison and its trials, and decides everything that is
+printed. Markdown, HTML, terminal and charts only format it; :func:`to_json` is the machine's form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from benchlab.compare import CellComparison, Comparison, SideFigures, WorkloadComparison
+from benchlab.report import result_quality, variables
+from benchlab.report.commands import Command, of_campaign
+from benchlab.report.names import plain, title_of
+from benchlab.results import Campaign, TrialResult
+from benchlab.spec import SIDES, Side
+
+Value = str | int | float | bool
+
+_ENGINES = {"tidb": "TiDB", "mariadb": "MariaDB"}
+_MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
+
+
+@dataclass(frozen=True)
+class ReportSide:
+    """One side as the report names it.
+
+    Attributes:
+        label: its version, with the name of the side where both have the same version.
+        server: what the server says of itself; None where it was not asked.
+        parameters: those that the other side does not have alike.
+        rows: rows loaded, over all tables.
+    """
+
+    side: Side
+    label: str
+    version: str
+    server: str | None
+    git_hash: str | None
+    parameters: dict[str, Value]
+    dataset_checksum: str | None
+    rows: int | None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One workload's part of the report.
+
+    Attributes:
+        figures: the comparison, as it was decided.
+        uneven: thread counts whose two sides do not have the same rounds, so that the printed
+            figures of the sides and the improvement (common rounds only) need not agree.
+    """
+
+    title: str
+    figures: WorkloadComparison
+    uneven: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that any format prints. None is missing, and is printed as n/a."""
+
+    campaign: str
+    report: str
+    spec_title: str
+    origin: str
+    state: str
+    aa: bool
+    engine: str
+    engine_title: str
+    engine_reason: str
+    target: str
+    client: str | None
+    sides: dict[Side, ReportSide]
+    common_parameters: dict[str, Value]
+    machine: dict[str, str]
+    software: dict[str, str]
+    variables: variables.Differences
+    tables: int | None
+    table_size: int | None
+    threads: tuple[int, ...]
+    rounds: int
+    seconds: tuple[int, ...]
+    warmup_seconds: int | None
+    restore: str | None
+    repeat_limit: int | None
+    threshold_pct: float
+    seed: int
+    commands: tuple[Command, ...]
+    sections: tuple[Section, ...]
+    quality: result_quality.Quality
+    started_at: datetime
+    ended_at: datetime | None
+    benchlab: str | None
+    raw_outputs: int
+
+
+def build(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    commands: Sequence[Command] = (),
+) -> Report:
+    """Decide what the report says.
+
+    Args:
+        campaign: what was measured.
+        comparison: its outcome.
+        results: all executed trials, the invalid ones too.
+        commands: the commands that were run, with placeholders; those of the workloads where
+            none are given. A password in one is replaced.
+    """
+    plan, spec = campaign.plan, campaign.spec
+    dataset: Mapping[str, Any] = spec.get("dataset") or {}
+    environment = {plain(k): plain(v) for k, v in campaign.environment.items()}
+    names = [workload.name for workload in comparison.workloads]
+    return Report(
+        campaign=plain(campaign.id),
+        report=plain(plan.report),
+        spec_title=plain(str(spec.get("title", plan.report))),
+        origin=plain(campaign.origin),
+        state=campaign.state,
+        aa=campaign.is_aa,
+        engine=plain(plan.engine),
+        engine_title=_ENGINES.get(plan.engine, plain(plan.engine)),
+        engine_reason=plain(campaign.engine_reason),
+        target=plain(plan.target),
+        client=_client(names),
+        sides={side: _side(campaign, side) for side in SIDES},
+        common_parameters=_common(campaign),
+        machine={k: v for k, v in environment.items() if k.startswith(_MACHINE)},
+        software={
+            k: v for k, v in environment.items() if not k.startswith(_MACHINE) and k != "benchlab"
+        },
+        variables=variables.differences(campaign),
+        tables=dataset.get("tables"),
+        table_size=dataset.get("table_size"),
+        threads=tuple(dict.fromkeys(trial.threads for trial in plan.trials)),
+        rounds=plan.rounds,
+        seconds=tuple(sorted({trial.seconds for trial in plan.trials})),
+        warmup_seconds=spec.get("warmup_seconds"),
+        restore=spec.get("restore"),
+        repeat_limit=spec.get("repeat_limit"),
+        threshold_pct=float(spec["threshold_pct"]),
+        seed=plan.seed,
+        commands=tuple(
+            command.without_password() for command in (commands or of_campaign(campaign))
+        ),
+        sections=tuple(_section(workload) for workload in comparison.workloads),
+        quality=result_quality.of(campaign, comparison, results),
+        started_at=campaign.started_at,
+        ended_at=campaign.ended_at,
+        benchlab=environment.get("benchlab"),
+        raw_outputs=sum(result.raw is not None for result in results),
+    )
+
+
+def to_json(campaign: Campaign, comparison: Comparison) -> dict[str, Any]:
+    """The comparison for machines; what is missing is None."""
+    return {
+        "campaign": campaign.id,
+        "report": campaign.plan.report,
+        "aa": campaign.is_aa,
+        "sides": {
+            side: {
+                "version": spec.version,
+                "git_hash": campaign.facts[side].git_hash if side in campaign.facts else None,
+                "parameters": spec.parameters,
+            }
+            for side, spec in campaign.plan.sides.items()
+        },
+        "rounds": campaign.plan.rounds,
+        "seed": campaign.plan.seed,
+        "scope": "this deployment",
+        "engine": campaign.plan.engine,
+        "engine_reason": campaign.engine_reason,
+        "threshold_pct": campaign.spec["threshold_pct"],
+        "workloads": [_workload_json(workload) for workload in comparison.workloads],
+        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.gates)],
+        "excluded": [
+            {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
+            for e in comparison.excluded
+        ],
+        "repeated_pairs": comparison.repeated_pairs,
+        "missing": list(comparison.missing),
+    }
+
+
+def _client(workloads: Sequence[str]) -> str | None:
+    if all(name.startswith("oltp_") for name in workloads):
+        return "Sysbench"
+    return "TPC-C" if set(workloads) == {"tpcc"} else None
+
+
+def _side(campaign: Campaign, side: Side) -> ReportSide:
+    spec, facts = campaign.plan.sides[side], campaign.facts.get(side)
+    same = len({each.version for each in campaign.plan.sides.values()}) == 1
+    common = _common(campaign)
+    return ReportSide(
+        side=side,
+        label=f"{spec.version} ({side})" if same else spec.version,
+        version=spec.version,
+        server=plain(facts.version) if facts else None,
+        git_hash=plain(facts.git_hash) if facts and facts.git_hash else None,
+        parameters={k: v for k, v in spec.parameters.items() if k not in common},
+        dataset_checksum=facts.dataset_checksum if facts else None,
+        rows=sum(facts.rows.values()) if facts and facts.rows else None,
+    )
+
+
+def _common(campaign: Campaign) -> dict[str, Value]:
+    baseline, candidate = (campaign.plan.sides[side].parameters for side in SIDES)
+    return {k: v for k, v in baseline.items() if k in candidate and candidate[k] == v}
+
+
+def _section(workload: WorkloadComparison) -> Section:
+    uneven = tuple(
+        cell.threads
+        for cell in workload.cells
+        if cell.sides["baseline"].values.keys() != cell.sides["candidate"].values.keys()
+    )
+    return Section(title_of(workload.name), workload, uneven)
+
+
+def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "metric": workload.metric,
+        "rounds_used": workload.rounds_used,
+        "estimate_pct": workload.estimate_pct,
+        "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
+        "p_adjusted": workload.p_adjusted,
+        "verdict": workload.verdict,
+        "reasons": list(workload.reasons),
+        "arithmetic_mean_pct": workload.arithmetic_mean_pct,
+        "geometric_mean_pct": workload.estimate_pct,
+        "cells": [_cell_json(cell) for cell in workload.cells],
+    }
+
+
+def _cell_json(cell: CellComparison) -> dict[str, Any]:
+    def figures(side: SideFigures) -> dict[str, float | None]:
+        return {"tps": side.tps, "qps": side.qps, "p95_ms": side.p95_ms}
+
+    return {
+        "threads": cell.threads,
+        **{side: figures(cell.sides[side]) for side in SIDES},
+        "improvement_pct": cell.improvement_pct,
+    }

@@ -1,0 +1,131 @@
+"""What limits the trust in the figures: what was repeated, left out, missing or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchlab.compare import Comparison, Exclusion
+from benchlab.report.names import plain, title_of
+from benchlab.results import Campaign, GateResult, TrialResult
+
+
+@dataclass(frozen=True)
+class GateTally:
+    """One gate over the trials whose figures are used."""
+
+    gate: str
+    sentence: str
+    passed: int
+    failed: int
+    not_evaluated: int
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A pair of blocks measured more than once; ``reasons`` are those of the attempts before."""
+
+    round: int
+    title: str
+    attempts: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A count that clients report (errors, reconnects), over the trials whose figures are used.
+
+    Attributes:
+        reporting: trials that report it.
+        total: None where no trial reports it.
+        trials: the trials in which it is above zero.
+    """
+
+    reporting: int
+    total: float | None
+    trials: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What limits the trust in the figures."""
+
+    planned: int
+    executed: int
+    used: int
+    repeats: tuple[Repeat, ...]
+    repeated_pairs: int
+    excluded: tuple[Exclusion, ...]
+    missing: tuple[str, ...]
+    gates: tuple[GateTally, ...]
+    errors: Tally
+    reconnects: Tally
+
+
+def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]) -> Quality:
+    """Gather it from all executed trials, the invalid ones too."""
+    excluded = {(e.trial, e.attempt) for e in comparison.excluded}
+    used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
+    return Quality(
+        planned=len(campaign.plan.trials),
+        executed=len(results),
+        used=len(used),
+        repeats=_repeats(results),
+        repeated_pairs=comparison.repeated_pairs,
+        excluded=tuple(
+            Exclusion(plain(e.trial), e.attempt, tuple(plain(reason) for reason in e.reasons))
+            for e in comparison.excluded
+        ),
+        missing=comparison.missing,
+        gates=tally_gates(comparison.gates),
+        errors=_tally(used, "errors"),
+        reconnects=_tally(used, "reconnects"),
+    )
+
+
+def _repeats(results: Iterable[TrialResult]) -> tuple[Repeat, ...]:
+    by_pair: dict[tuple[int, str], list[TrialResult]] = {}
+    for result in results:
+        by_pair.setdefault(result.trial.pair, []).append(result)
+    repeats = []
+    for (number, workload), members in by_pair.items():
+        last = max(result.attempt for result in members)
+        reasons = (
+            f"{result.trial.id}: {plain(reason)}"
+            for result in members
+            if result.attempt < last
+            for reason in result.reasons
+        )
+        if last > 1:
+            repeats.append(Repeat(number, title_of(workload), last, tuple(dict.fromkeys(reasons))))
+    return tuple(repeats)
+
+
+def _tally(used: Iterable[TrialResult], metric: str) -> Tally:
+    values = [(r.trial.id, v) for r in used if (v := r.value(metric)) is not None]
+    return Tally(
+        reporting=len(values),
+        total=sum(v for _, v in values) if values else None,
+        trials=tuple((trial, v) for trial, v in values if v > 0),
+    )
+
+
+def tally_gates(gates: Iterable[GateResult]) -> tuple[GateTally, ...]:
+    """Count each gate's outcomes.
+
+    Where a gate's sentence differs between trials, that of a failure is taken first.
+    """
+    by_gate: dict[str, list[GateResult]] = {}
+    for result in gates:
+        by_gate.setdefault(result.gate, []).append(result)
+    order = ("fail", "pass", "not evaluated")
+    return tuple(
+        GateTally(
+            gate=gate,
+            sentence=plain(min(found, key=lambda result: order.index(result.status)).sentence),
+            passed=sum(result.status == "pass" for result in found),
+            failed=sum(result.status == "fail" for result in found),
+            not_evaluated=sum(result.status == "not evaluated" for result in found),
+        )
+        for gate, found in by_gate.items()
+    )

@@ -1,0 +1,77 @@
+"""The figures as CSV. A missing value is an empty field."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from benchlab.compare import Comparison
+from benchlab.results import UNITS, TrialResult
+from benchlab.spec import SIDES
+
+Field = str | int | float | bool | None
+
+
+def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
+    """One row per executed trial, the invalid and excluded ones too.
+
+    ``used`` says whether its figures are in the comparison: the trials behind one cell's
+    figures are the rows of its workload, threads and side with ``used``. ``raw`` and ``series``
+    are relative to the root of the object store.
+    """
+    reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
+    phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
+    header = [
+        *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used", "reasons"),
+        *UNITS,
+        *("restored", "adopted", "started_at", "ended_at"),
+        *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
+        *("raw", "series"),
+    ]
+    rows: list[list[Field]] = []
+    for result in sorted(results, key=lambda r: (r.trial.index, r.attempt)):
+        trial, key = result.trial, (result.trial.id, result.attempt)
+        rows.append(
+            [
+                *(trial.id, trial.round, result.attempt, trial.side, trial.workload),
+                *(trial.threads, result.valid, key not in reasons),
+                "; ".join(reasons.get(key, ())),
+                *(result.value(metric) for metric in UNITS),
+                *(trial.restore, result.adopted),
+                *(result.started_at.isoformat(), result.ended_at.isoformat()),
+                *(result.phases.get(phase) for phase in phases),
+                *(result.raw, result.series),
+            ]
+        )
+    return _csv(header, rows)
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """One row per cell: both sides' figures, the improvement, and its workload's verdict."""
+    header = [
+        *("workload", "threads"),
+        *(f"{side}_{metric}" for side in SIDES for metric in ("qps", "tps", "p95_ms")),
+        *("improvement_pct", "verdict"),
+    ]
+    rows: list[list[Field]] = []
+    for workload in comparison.workloads:
+        for cell in workload.cells:
+            figures = [cell.sides[side] for side in SIDES]
+            rows.append(
+                [
+                    *(workload.name, cell.threads),
+                    *(value for side in figures for value in (side.qps, side.tps, side.p95_ms)),
+                    *(cell.improvement_pct, workload.verdict),
+                ]
+            )
+    return _csv(header, rows)
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[Field]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(str(field).lower() if isinstance(field, bool) else field for field in row)
+    return out.getvalue()

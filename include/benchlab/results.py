@@ -1,0 +1,133 @@
+"""What a campaign brings: trials with their samples, gates and reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from benchlab.plan import Plan, PlannedTrial
+from benchlab.spec import Side
+
+GateStatus = Literal["pass", "fail", "not evaluated"]
+
+# Unit of every metric that a sample can have.
+UNITS = {
+    "tps": "1/s",
+    "qps": "1/s",
+    "p95_ms": "ms",
+    "avg_ms": "ms",
+    "min_ms": "ms",
+    "max_ms": "ms",
+    "duration_s": "s",
+    "errors": "1",
+    "reconnects": "1",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One metric of one trial; ``value`` is None where the client printed none."""
+
+    metric: str
+    value: float | None
+
+    @property
+    def unit(self) -> str:
+        """The unit of the metric."""
+        return UNITS[self.metric]
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What one gate found in one trial; ``observed`` is None where it was not evaluated."""
+
+    gate: str
+    status: GateStatus
+    observed: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One executed trial.
+
+    Attributes:
+        attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
+        valid: every gate of validity that could be evaluated passed.
+        reasons: why it is invalid, as sentences; empty where it is valid.
+        phases: seconds spent in each phase (restore, start, ready, warm-up, run, collect).
+        adopted: its client was started by a task that died, and taken over.
+        raw, series: where the client's output and the per-interval values are kept, relative
+            to the root of the object store; None where no client ran.
+    """
+
+    trial: PlannedTrial
+    attempt: int
+    valid: bool
+    reasons: tuple[str, ...]
+    samples: tuple[Sample, ...]
+    gates: tuple[GateResult, ...]
+    started_at: datetime
+    ended_at: datetime
+    phases: dict[str, float] = field(default_factory=dict)
+    adopted: bool = False
+    raw: str | None = None
+    series: str | None = None
+
+    @property
+    def executed(self) -> bool:
+        """Its client ran; False where the side could not even be brought to run."""
+        return self.raw is not None
+
+    def value(self, metric: str) -> float | None:
+        """The value of one metric; None where it is missing."""
+        return next((s.value for s in self.samples if s.metric == metric), None)
+
+
+@dataclass(frozen=True)
+class SideFacts:
+    """What was found on a deployed side, before its first trial.
+
+    Attributes:
+        version: what the server says of itself.
+        git_hash: of its source; None where the server does not tell.
+        variables: its effective variables.
+        dataset_checksum: of the loaded tables, taken before the snapshot.
+        tables: the DDL-independent row counts by table.
+    """
+
+    version: str
+    git_hash: str | None
+    variables: dict[str, str]
+    dataset_checksum: str | None = None
+    rows: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One campaign as the store knows it.
+
+    Attributes:
+        state: ``running``, ``complete`` or ``failed``.
+        spec: the report type as it was run, overrides applied (JSON form).
+        engine_reason: why this engine was taken.
+        origin: how it was started: ``benchlab run`` or the Airflow run.
+        environment: facts of the machine: cores, memory, kernel, tool versions.
+    """
+
+    id: str
+    plan: Plan
+    spec: dict[str, Any]
+    engine_reason: str
+    origin: str
+    state: Literal["running", "complete", "failed"]
+    started_at: datetime
+    ended_at: datetime | None
+    environment: dict[str, str]
+    facts: dict[Side, SideFacts]
+
+    @property
+    def is_aa(self) -> bool:
+        """Both sides are the same version: the campaign measures noise."""
+        return bool(self.spec.get("sides") == "same")

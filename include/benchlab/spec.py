@@ -1,0 +1,254 @@
+"""Report types as frozen data: one YAML under ``configs/reports/`` each.
+
+A choice that changes what is measured has no default: it must be written down. Unknown keys,
+duplicate keys and values out of range are refused, each naming the field, what was found and
+what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pydantic
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab import versions
+from benchlab.errors import SpecError
+
+Side = Literal["baseline", "candidate"]
+SIDES: tuple[Side, Side] = ("baseline", "candidate")
+RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
+# Engines, workloads and targets are found by presence, so their names are checked against what
+# is there by catalog.py; here they only have to look like names.
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Port = Annotated[int, Field(ge=1024, le=65535)]
+Parameters = dict[str, str | int | float | bool]
+
+MAX_TRIALS = 100_000
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class SideSpec(_Frozen):
+    """One side: a version plus the parameters that only this side has."""
+
+    version: str
+    parameters: Parameters = {}
+
+    @pydantic.field_validator("version")
+    @classmethod
+    def _well_formed(cls, value: str) -> str:
+        versions.parse(value)
+        return value
+
+
+class EngineSpec(_Frozen):
+    """What is compared where this engine is deployed; ``parameters`` hold for both sides."""
+
+    baseline: SideSpec
+    candidate: SideSpec
+    parameters: Parameters = {}
+
+
+class Dataset(_Frozen):
+    """What is loaded: sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
+
+    tables: Annotated[int, Field(ge=1, le=1024)]
+    table_size: Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+
+class Ports(_Frozen):
+    """Where the servers of a ``local`` target listen, on loopback.
+
+    ``entry`` is the load balancer's, the one address the client is given; ``stats`` its
+    statistics. Each side's server has its own port, and ``status`` is TiDB's HTTP status.
+    """
+
+    entry: Port = 13390
+    stats: Port = 13391
+    baseline: Port = 13410
+    candidate: Port = 13420
+    status: Port = 13430
+
+    @pydantic.model_validator(mode="after")
+    def _distinct(self) -> Self:
+        used = list(self.model_dump().values())
+        if len(set(used)) != len(used):
+            raise ValueError("each port must be another one")
+        return self
+
+
+class ReportSpec(_Frozen):
+    """One report type.
+
+    Attributes:
+        report: its name; the name of its file and of its DAG.
+        engine: the engine to deploy, a key of ``engines``; ``auto`` takes the first of them
+            that can be had on the machine.
+        sides: ``different``, or ``same`` for an A/A campaign, in which the candidate is the
+            baseline once more, deployed and loaded on its own.
+        threads: client threads of the sweep, in the order they are run.
+        seconds: measured length of a trial; ``warmup_seconds`` come before and are not counted.
+        threshold_pct: the smallest change that is called a regression or an improvement.
+        repeat_limit: how often a pair of blocks with an invalid trial is measured again.
+        seed: decides the order of the blocks; None takes it from the campaign's id.
+    """
+
+    report: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    target: Name
+    engine: Name
+    engines: Annotated[dict[Name, EngineSpec], Field(min_length=1)]
+    sides: Literal["different", "same"] = "different"
+    dataset: Dataset
+    workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+    threads: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
+    ]
+    rounds: Annotated[int, Field(ge=1, le=1000)]
+    seconds: Annotated[int, Field(ge=1, le=86_400)]
+    warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
+    restore: RestorePolicy
+    placement: Literal["interleaved"] = "interleaved"
+    threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
+    repeat_limit: Annotated[int, Field(ge=0, le=2)] = 2
+    seed: Annotated[int, Field(ge=0)] | None = None
+    ports: Ports = Ports()
+    schedule: None = None
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for field in ("workloads", "threads"):
+            values = getattr(self, field)
+            if len(set(values)) != len(values):
+                raise ValueError(f"{field}: {list(values)} names one twice; each cell is run once")
+        if self.engine != "auto" and self.engine not in self.engines:
+            raise ValueError(
+                f"engine: {self.engine} has no entry under `engines`; there are: "
+                f"{', '.join(self.engines)}"
+            )
+        for name, engine in self.engines.items():
+            if self.sides == "different" and engine.baseline == engine.candidate:
+                raise ValueError(
+                    f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
+                    "measure the noise of one version against itself, write `sides: same` "
+                    "(an A/A campaign)"
+                )
+        trials = len(self.workloads) * len(self.threads) * self.rounds * 2
+        if trials > MAX_TRIALS:
+            raise ValueError(
+                f"the plan has {trials} trials, more than {MAX_TRIALS}; "
+                "take fewer rounds, threads or workloads"
+            )
+        return self
+
+    def side(self, engine: str, side: Side) -> SideSpec:
+        """The effective side where ``engine`` is deployed, common parameters merged in."""
+        spec = self.engines[engine]
+        chosen = spec.baseline if self.sides == "same" else getattr(spec, side)
+        return SideSpec(version=chosen.version, parameters={**spec.parameters, **chosen.parameters})
+
+    def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:
+        """The same report type with some fields changed, checked again as a whole.
+
+        Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
+        changed.
+
+        Raises:
+            SpecError: an unknown key or a bad value.
+        """
+        raw = self.model_dump(mode="json")
+        for key, value in overrides.items():
+            if key == "report":
+                raise SpecError("report: the name of a report type cannot be overridden")
+            else:
+                _set_dotted(raw, key, value)
+        return _validated(raw, where="override")
+
+
+def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:
+    *parents, last = key.split(".")
+    node: Any = raw
+    for parent in parents:
+        node = node.get(parent) if isinstance(node, dict) else None
+    if not isinstance(node, dict):
+        raise SpecError(f"{key}: no such field in a report type")
+    node[last] = value
+
+
+def load(path: Path) -> ReportSpec:
+    """Read one report type.
+
+    Raises:
+        SpecError: the file cannot be read, is not YAML, or does not validate; all faults of
+            the file are named at once.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    spec = loads(text, where=str(path))
+    if spec.report != path.stem:
+        raise SpecError(f"{path}: report: {spec.report!r} must be the file's name, {path.stem!r}")
+    return spec
+
+
+def loads(text: str, where: str = "report type") -> ReportSpec:
+    """Read one report type from YAML text; ``where`` begins each message."""
+    try:
+        raw = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise SpecError(f"{where}: not YAML: {error}") from error
+    if not isinstance(raw, dict):
+        raise SpecError(
+            f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
+        )
+    return _validated(raw, where)
+
+
+def _validated(raw: dict[str, Any], where: str) -> ReportSpec:
+    try:
+        return ReportSpec.model_validate(raw)
+    except pydantic.ValidationError as error:
+        raise SpecError("\n".join(_sentences(error, where))) from error
+
+
+def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
+    sentences = []
+    items = error.errors(include_url=False)
+    for item in items:
+        if item["type"] == "too_short" and any(
+            len(other["loc"]) > len(item["loc"]) and other["loc"][: len(item["loc"])] == item["loc"]
+            for other in items
+        ):
+            continue  # the list is only short because its items were refused
+        field = ".".join(str(part) for part in item["loc"])
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"
+        elif item["type"] == "missing":
+            message = "missing; it must be set"
+        elif field and not isinstance(item["input"], dict | list):
+            message += f", found {item['input']!r}"
+        sentences.append(f"{where}: {field}: {message}" if field else f"{where}: {message}")
+    return sentences
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML lets a repeated key silently win; here it is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)

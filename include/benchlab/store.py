@@ -1,0 +1,386 @@
+"""The results store: every campaign, trial, sample and gate, and where the raw output lies.
+
+A database by URL (SQLite, MySQL protocol, PostgreSQL) holds what is asked for; raw outputs and
+series lie under an object path (a directory, or any URL that fsspec reads). A trial is written
+once: the key (campaign, trial, attempt) is unique, so that a task repeated after a crash finds
+what it did instead of doing it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine, make_url
+from upath import UPath
+
+from benchlab.errors import StoreError
+from benchlab.plan import Plan, PlannedTrial
+from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
+
+SCHEMA_VERSION = 1
+
+_metadata = sa.MetaData()
+# MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
+_Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+_Key = sa.String(160)
+
+_schema = sa.Table("benchlab_schema", _metadata, sa.Column("version", sa.Integer, nullable=False))
+
+_campaigns = sa.Table(
+    "campaigns",
+    _metadata,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("report", _Key, nullable=False, index=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("origin", sa.String(255), nullable=False),
+    sa.Column("engine_reason", _Document, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40)),
+    sa.Column("plan", _Document, nullable=False),
+    sa.Column("spec", _Document, nullable=False),
+    sa.Column("environment", _Document, nullable=False),
+    sa.Column("facts", _Document, nullable=False),
+)
+
+_trials = sa.Table(
+    "trials",
+    _metadata,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("trial", _Key, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("planned", _Document, nullable=False),
+    sa.Column("reasons", _Document, nullable=False),
+    sa.Column("phases", _Document, nullable=False),
+    sa.Column("adopted", sa.Boolean, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40), nullable=False),
+    sa.Column("raw", sa.String(500)),
+    sa.Column("series", sa.String(500)),
+)
+
+
+def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
+    trial_key = ("campaign", "trial", "attempt")
+    return sa.Table(
+        name,
+        _metadata,
+        sa.Column("campaign", _Key, primary_key=True),
+        sa.Column("trial", _Key, primary_key=True),
+        sa.Column("attempt", sa.Integer, primary_key=True),
+        sa.Column(key, sa.String(60), primary_key=True),
+        *columns,
+        sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
+    )
+
+
+# Double: MySQL's FLOAT would round a throughput to six digits.
+_samples = _of_trial(
+    "samples",
+    "metric",
+    sa.Column("value", sa.Double),
+    sa.Column("unit", sa.String(16), nullable=False),
+)
+_gates = _of_trial(
+    "gates",
+    "gate",
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("observed", sa.Double),
+    sa.Column("sentence", _Document, nullable=False),
+)
+
+
+class Store:
+    """Reads and writes results.
+
+    Args:
+        url: of the database, as SQLAlchemy writes them. Its password is never shown.
+        objects: root of raw outputs and series.
+
+    Raises:
+        StoreError: the database cannot be reached, or was written by a newer Benchlab.
+    """
+
+    def __init__(self, url: str, objects: UPath) -> None:
+        parsed = make_url(url)
+        self.shown_url = parsed.render_as_string(hide_password=True)
+        self.objects = objects
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        self._engine = _connect(url)
+        with self._transaction() as connection:
+            _metadata.create_all(connection)
+            version = connection.execute(sa.select(_schema.c.version)).scalar()
+            if version is None:
+                connection.execute(_schema.insert().values(version=SCHEMA_VERSION))
+            elif version > SCHEMA_VERSION:
+                raise StoreError(
+                    f"results store {self.shown_url} has schema {version}; this Benchlab knows "
+                    f"{SCHEMA_VERSION}: update Benchlab"
+                )
+
+    def close(self) -> None:
+        """Give the database connections back."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Campaigns
+
+    def add_campaign(self, campaign: Campaign) -> None:
+        """Write a new campaign; nothing happens where it is there with the same plan.
+
+        Raises:
+            StoreError: another plan is there under this id.
+        """
+        with self._transaction() as connection:
+            row = connection.execute(
+                sa.select(_campaigns.c.plan).where(_campaigns.c.id == campaign.id)
+            ).one_or_none()
+            if row is None:
+                connection.execute(_campaigns.insert().values(**_campaign_row(campaign)))
+            elif json.loads(row.plan) != json.loads(_json(campaign.plan.to_json())):
+                raise StoreError(f"campaign {campaign.id} is there already, with another plan")
+
+    def campaign(self, campaign: str) -> Campaign:
+        """One campaign.
+
+        Raises:
+            StoreError: there is none of this id; names the latest ones.
+        """
+        with self._transaction() as connection:
+            row = connection.execute(
+                sa.select(_campaigns).where(_campaigns.c.id == campaign)
+            ).one_or_none()
+        if row is None:
+            known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
+            raise StoreError(
+                f"no campaign {campaign!r} in {self.shown_url}; the latest there: {known}"
+            )
+        return _campaign_of(row)
+
+    def campaign_ids(self) -> list[str]:
+        """All ids, the latest first."""
+        with self._transaction() as connection:
+            return list(
+                connection.scalars(
+                    sa.select(_campaigns.c.id).order_by(_campaigns.c.started_at.desc())
+                )
+            )
+
+    def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
+        """Record what was found on a deployed side."""
+        with self._transaction() as connection:
+            row = connection.execute(
+                sa.select(_campaigns.c.facts).where(_campaigns.c.id == campaign).with_for_update()
+            ).one()
+            merged = {**json.loads(row.facts), side: asdict(facts)}
+            self._update(connection, campaign, facts=_json(merged))
+
+    def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
+        """Record the machine's facts."""
+        with self._transaction() as connection:
+            self._update(connection, campaign, environment=_json(environment))
+
+    def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
+        """Set the final state, and the time of it."""
+        with self._transaction() as connection:
+            self._update(connection, campaign, state=state, ended_at=_now())
+
+    def reopen(self, campaign: str) -> None:
+        """A campaign that is carried on runs again."""
+        with self._transaction() as connection:
+            self._update(connection, campaign, state="running", ended_at=None)
+
+    def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
+        connection.execute(_campaigns.update().where(_campaigns.c.id == campaign).values(**values))
+
+    # Trials
+
+    def add_trial(self, campaign: str, result: TrialResult) -> None:
+        """Write one trial with its samples and gates, all or nothing.
+
+        Raises:
+            StoreError: this attempt of this trial is there already.
+        """
+        key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
+        try:
+            with self._transaction() as connection:
+                connection.execute(_trials.insert().values(**key, **_trial_row(result)))
+                if result.samples:
+                    connection.execute(
+                        _samples.insert(),
+                        [{**key, **asdict(s), "unit": s.unit} for s in result.samples],
+                    )
+                if result.gates:
+                    connection.execute(
+                        _gates.insert(), [{**key, **asdict(gate)} for gate in result.gates]
+                    )
+        except sa.exc.IntegrityError as error:
+            raise StoreError(
+                f"trial {result.trial.id} (attempt {result.attempt}) of {campaign} is in the "
+                "store already"
+            ) from error
+
+    def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
+        """One trial, None where it is not there."""
+        return next(iter(self._trials(campaign, trial=trial, attempt=attempt)), None)
+
+    def trials(self, campaign: str) -> list[TrialResult]:
+        """All trials of a campaign, invalid ones too, by attempt and in plan order."""
+        return self._trials(campaign)
+
+    def _trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
+        with self._transaction() as connection:
+            rows, samples, gates = (
+                connection.execute(sa.select(table).filter_by(campaign=campaign, **key)).all()
+                for table in (_trials, _samples, _gates)
+            )
+        samples_of, gates_of = _grouped(samples), _grouped(gates)
+        results = [
+            _trial_of(row, samples_of[row.trial, row.attempt], gates_of[row.trial, row.attempt])
+            for row in rows
+        ]
+        return sorted(results, key=lambda result: (result.attempt, result.trial.index))
+
+    # Objects
+
+    def write_object(self, name: str, text: str) -> str:
+        """Keep a text under the object root; returns its name.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        path = self.objects / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error}") from error
+        return name
+
+    def read_object(self, name: str) -> str:
+        """A text that was kept.
+
+        Raises:
+            StoreError: it is not there.
+        """
+        path = self.objects / name
+        try:
+            return str(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be read: {error}") from error
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.IntegrityError:
+            raise
+        except sa.exc.SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise StoreError(f"results store {self.shown_url}: {cause}") from error
+
+
+def _connect(url: str) -> Engine:
+    engine = sa.create_engine(url, pool_pre_ping=True)
+    if engine.dialect.name == "sqlite":
+
+        @sa.event.listens_for(engine, "connect")
+        def _configure(connection: Any, _: object) -> None:
+            # Readers (progress, CLI) must not block the campaign that writes.
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA busy_timeout=30000")
+            connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine
+
+
+def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
+    groups: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    for row in rows:
+        groups[row.trial, row.attempt].append(row)
+    return groups
+
+
+def _campaign_row(campaign: Campaign) -> dict[str, Any]:
+    return {
+        "id": campaign.id,
+        "report": campaign.plan.report,
+        "state": campaign.state,
+        "origin": campaign.origin,
+        "engine_reason": campaign.engine_reason,
+        "started_at": campaign.started_at.isoformat(),
+        "ended_at": campaign.ended_at.isoformat() if campaign.ended_at else None,
+        "plan": _json(campaign.plan.to_json()),
+        "spec": _json(campaign.spec),
+        "environment": _json(campaign.environment),
+        "facts": _json({side: asdict(facts) for side, facts in campaign.facts.items()}),
+    }
+
+
+def _campaign_of(row: Any) -> Campaign:
+    return Campaign(
+        id=row.id,
+        plan=Plan.from_json(json.loads(row.plan)),
+        spec=json.loads(row.spec),
+        engine_reason=row.engine_reason,
+        origin=row.origin,
+        state=row.state,
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+        environment=json.loads(row.environment),
+        facts={side: SideFacts(**facts) for side, facts in json.loads(row.facts).items()},
+    )
+
+
+def _trial_row(result: TrialResult) -> dict[str, Any]:
+    return {
+        "valid": result.valid,
+        "planned": _json(asdict(result.trial)),
+        "reasons": _json(result.reasons),
+        "phases": _json(result.phases),
+        "adopted": result.adopted,
+        "started_at": result.started_at.isoformat(),
+        "ended_at": result.ended_at.isoformat(),
+        "raw": result.raw,
+        "series": result.series,
+    }
+
+
+def _trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
+    return TrialResult(
+        trial=PlannedTrial(**json.loads(row.planned)),
+        attempt=row.attempt,
+        valid=row.valid,
+        reasons=tuple(json.loads(row.reasons)),
+        samples=tuple(Sample(s.metric, s.value) for s in samples),
+        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in gates),
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at),
+        phases=json.loads(row.phases),
+        adopted=row.adopted,
+        raw=row.raw,
+        series=row.series,
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

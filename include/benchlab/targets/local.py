@@ -1,0 +1,208 @@
+"""This machine: both sides deployed beside each other on loopback, one running at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import socket
+from pathlib import Path
+
+from benchlab import catalog
+from benchlab.engine import DATABASE, USER, BaseEngine, Instance
+from benchlab.errors import TargetError, UnavailableError
+from benchlab.executor import LocalExecutor, end_tagged
+from benchlab.executor import TAG as CAMPAIGN_TAG
+from benchlab.home import Home
+from benchlab.loadbalancer.haproxy import HAProxy
+from benchlab.lock import Holder, MachineLock
+from benchlab.plan import GIB, Plan
+from benchlab.spec import SIDES, Ports, Side
+
+HOST = "127.0.0.1"
+
+# Program -> the package that has it, on Debian and Ubuntu.
+TOOLS = {
+    "sysbench": "sysbench",
+    "haproxy": "haproxy",
+    "rsync": "rsync",
+    "mariadb": "mariadb-client",
+    "curl": "curl",
+    "unzip": "unzip",
+    "setsid": "util-linux",
+}
+
+
+class Target:
+    """This machine, for one campaign.
+
+    Args:
+        home: where state is kept.
+        campaign: its id; the tag of every process.
+        plan: what it will do.
+        ports: where the servers listen.
+    """
+
+    name = "local"
+
+    def __init__(self, home: Home, campaign: str, plan: Plan, ports: Ports) -> None:
+        self.home, self.campaign, self.plan, self.ports = home, campaign, plan, ports
+        self.directory = home.campaign(campaign)
+        self.executor = LocalExecutor(self.directory, campaign)
+        self.lock = MachineLock()
+
+    def preflight(self) -> None:
+        """Refuse before anything starts: tools, ports, disk, the client's thread limit.
+
+        Raises:
+            UnavailableError, TargetError: names what is missing or busy, and what to do.
+        """
+        check_tools()
+        self._check_ports()
+        self._check_disk()
+
+    def acquire(self, origin: str, driver: int | None) -> Holder | None:
+        """Take the machine's lock and end what a dead campaign left running on it.
+
+        Returns:
+            The dead campaign's entry, if there was one.
+
+        Raises:
+            LockHeldError: another campaign is at work.
+        """
+        displaced = self.lock.acquire(self.campaign, origin, self.home.root, driver)
+        if displaced is not None:
+            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
+            remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
+        return displaced
+
+    def release(self) -> int:
+        """End every process of the campaign, remove its data, give the lock back.
+
+        Returns:
+            How many processes were ended.
+        """
+        ended = self.executor.release()
+        remove_data(self.home, self.campaign)
+        self.lock.release(self.campaign)
+        return ended
+
+    def engine(self, side: Side) -> BaseEngine:
+        """The server of one side."""
+        instance = Instance(
+            side=side,
+            version=self.plan.sides[side].version,
+            parameters=self.plan.sides[side].parameters,
+            directory=self.directory / side,
+            host=HOST,
+            port=getattr(self.ports, side),
+            status_port=self.ports.status,
+            max_connections=self._most_threads() + 50,
+            password=self.home.password(self.campaign),
+        )
+        return catalog.engines()[self.plan.engine](self.executor, instance, self.home.servers)
+
+    def balancer(self, side: Side) -> HAProxy:
+        """The load balancer in front of one side."""
+        return HAProxy(
+            executor=self.executor,
+            directory=self.directory / side,
+            host=HOST,
+            entry_port=self.ports.entry,
+            stats_port=self.ports.stats,
+            backends={f"{side}1": f"{HOST}:{getattr(self.ports, side)}"},
+            maxconn=self._most_threads() + 100,
+            threads=os.cpu_count() or 1,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """Facts of the machine, for the report."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+        facts = {
+            "machine": "one machine: client, load balancer and servers share it",
+            "CPU": f"{os.cpu_count()} x {_cpu_model()}",
+            "memory": f"{memory:.1f} GiB",
+            "kernel": platform.release(),
+            "operating system": _os_name(),
+            "file system": _file_system(self.executor, self.home.root),
+        }
+        for tool in ("sysbench", "haproxy"):
+            flag = "-v" if tool == "haproxy" else "--version"
+            facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
+        return facts
+
+    def _most_threads(self) -> int:
+        return max(trial.threads for trial in self.plan.trials)
+
+    def _check_ports(self) -> None:
+        for field, port in self.ports.model_dump().items():
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((HOST, port))
+                except OSError as error:
+                    raise TargetError(
+                        f"ports.{field}: port {port} on {HOST} is busy ({error.strerror}); see who "
+                        f"listens with `ss -ltnp 'sport = :{port}'`, or choose another: "
+                        f"--set ports.{field}=<port>"
+                    ) from error
+
+    def _check_disk(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        free_gib = shutil.disk_usage(self.directory).free / GIB
+        if free_gib < self.plan.disk_gib:
+            raise TargetError(
+                f"{self.directory}: data and snapshots of both sides need about "
+                f"{self.plan.disk_gib:.2f} GiB, {free_gib:.2f} GiB are free; free some, take a "
+                "smaller dataset, or set BENCHLAB_HOME to a larger disk"
+            )
+
+
+def check_tools() -> None:
+    """All programs that a campaign on this machine needs.
+
+    Raises:
+        UnavailableError: names every missing one and the package that has it.
+    """
+    missing = {tool: package for tool, package in TOOLS.items() if shutil.which(tool) is None}
+    if missing:
+        raise UnavailableError(
+            f"missing on this machine: {', '.join(missing)}; run `make setup`, or "
+            f"`apt-get install {' '.join(sorted(set(missing.values())))}`"
+        )
+
+
+def remove_data(home: Home, campaign: str) -> None:
+    """Remove a campaign's data, snapshots and password; logs and progress stay."""
+    directory = home.campaign(campaign)
+    for side in SIDES:
+        for part in ("data", "snapshot"):
+            shutil.rmtree(directory / side / part, ignore_errors=True)
+        (directory / side / "client.cnf").unlink(missing_ok=True)
+    for name in ("password", "sysbench.cnf"):
+        (directory / name).unlink(missing_ok=True)
+
+
+def account() -> tuple[str, str]:
+    """The client's account and database."""
+    return USER, DATABASE
+
+
+def _cpu_model() -> str:
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _os_name() -> str:
+    with contextlib.suppress(OSError):
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    return platform.system()
+
+
+def _file_system(executor: LocalExecutor, directory: Path) -> str:
+    directory.mkdir(parents=True, exist_ok=True)
+    return executor.run(["stat", "-f", "-c", "%T", str(directory)]).stdout.strip()

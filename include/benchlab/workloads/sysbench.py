@@ -1,0 +1,207 @@
+"""The sysbench workloads: how their dataset is prepared and how one trial is run.
+
+Commands are argument lists for sysbench 1.0.20, to be started without a shell. They are
+built here and nowhere else, so that the command shown in a report is the one that ran.
+What comes back is read by ``benchlab.workloads.sysbench_output``.
+
+The password travels in a file (``config_file_text``), never on a command line, where every
+user of the host could read it in the process list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from benchlab.workloads.sysbench_output import parse
+
+__all__ = [
+    "NAMES",
+    "READ_ONLY",
+    "Endpoint",
+    "config_file_text",
+    "parse",
+    "prepare_command",
+    "run_command",
+]
+
+NAMES = (
+    "oltp_point_select",
+    "oltp_read_write",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_insert",
+)
+
+READ_ONLY = frozenset({"oltp_point_select"})
+"""Workloads that leave the dataset as they found it, and so need no restore after them."""
+
+# Any workload would do: all create and fill the same tables, by oltp_common.lua.
+_PREPARED_BY = "oltp_read_write"
+
+MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
+"""sysbench's own list: deadlock, record changed since last read, lock wait timeout."""
+
+TIDB_IGNORED_ERRORS = (*MYSQL_IGNORED_ERRORS, 9007, 8002, 8005, 8028, 8022)
+"""sysbench's list and TiDB's write conflicts, schema changes and failed commits. Without them
+the first write conflict of ``oltp_read_write`` ends the run."""
+
+# sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
+_LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
+
+RAND_TYPES = ("uniform", "gaussian", "special", "pareto")
+
+# sysbench reads a configuration line with fgets() into 256 bytes; the rest of a longer line is
+# taken for another option.
+_CONFIG_LINE_BYTES = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the client connects: one host and port, usually the load balancer's."""
+
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    database: str
+
+
+def config_file_text(endpoint: Endpoint) -> str:
+    """The text of the file for ``config_path``: the password and nothing else.
+
+    The caller writes it readable by its owner only. sysbench's reader knows quotes but no
+    escapes, cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an
+    option, a comment too; so there is no comment in the file.
+
+    Raises ValueError, without quoting the password, if sysbench could not read it back.
+    """
+    password = endpoint.password
+    if not password:
+        return ""
+    if any(char in password for char in "\n\r\0"):
+        raise ValueError("password: sysbench cannot read one with a line break or a NUL in it")
+    for quote in ("'", '"'):
+        if quote not in password:
+            line = f"mysql-password={quote}{password}{quote}\n"
+            break
+    else:
+        # Both quotes occur: only an unquoted value can carry them.
+        if password[0] in "'\"#" or any(char == "," or char.isspace() for char in password):
+            raise ValueError(
+                "password: sysbench cannot read one that has both kinds of quotes and also a "
+                "comma or a blank, or begins with a quote or '#'"
+            )
+        line = f"mysql-password={password}\n"
+    if len(line.encode()) > _CONFIG_LINE_BYTES:
+        raise ValueError(
+            f"password: longer than sysbench can read (its line has {len(line.encode())} bytes, "
+            f"at most {_CONFIG_LINE_BYTES} are read)"
+        )
+    return line
+
+
+def prepare_command(
+    endpoint: Endpoint,
+    config_path: str,
+    *,
+    tables: int,
+    table_size: int,
+    threads: int,
+    rand_type: str = "uniform",
+) -> list[str]:
+    """Create and fill ``tables`` tables of ``table_size`` rows: one dataset for all workloads.
+
+    A table is loaded by one thread, so more ``threads`` than tables do not help.
+    ``rand_type`` is part of the dataset: it distributes the indexed column ``k``.
+
+    Raises ValueError naming the argument that is out of range.
+    """
+    return [
+        *_common(endpoint, config_path, _PREPARED_BY, threads, tables, table_size, rand_type),
+        "prepare",
+    ]
+
+
+def run_command(
+    workload: str,
+    endpoint: Endpoint,
+    config_path: str,
+    *,
+    threads: int,
+    seconds: int,
+    tables: int,
+    table_size: int,
+    report_interval: int = 1,
+    rand_type: str = "uniform",
+    ignore_errors: Sequence[int] = MYSQL_IGNORED_ERRORS,
+) -> list[str]:
+    """Run ``workload`` with ``threads`` connections for ``seconds`` (counted from their start).
+
+    ``report_interval`` is in seconds; 0 prints no series. ``ignore_errors`` are the server's
+    error numbers after which a transaction is tried again and counted as an ignored error; any
+    other ends the run. sysbench replaces its own list by this one. A warm-up is a run of its
+    own: sysbench 1.0.20 has no option for it.
+
+    Raises ValueError naming the argument that is out of range.
+    """
+    if workload not in NAMES:
+        raise ValueError(f"workload: {workload!r} is not one of {', '.join(NAMES)}")
+    # 0 would mean: without limit.
+    _at_least("seconds", seconds, 1)
+    _at_least("report_interval", report_interval, 0)
+    for number in ignore_errors:
+        _at_least("ignore_errors", number, 1)
+        if number in _LOST_CONNECTION_ERRORS:
+            raise ValueError(
+                f"ignore_errors: {number} is a lost connection; sysbench 1.0.20 crashes instead "
+                "of reconnecting when it is ignored"
+            )
+    return [
+        *_common(endpoint, config_path, workload, threads, tables, table_size, rand_type),
+        f"--mysql-ignore-errors={','.join(map(str, ignore_errors))}",
+        f"--time={seconds}",
+        f"--report-interval={report_interval}",
+        "--percentile=95",
+        "--histogram=off",
+        "run",
+    ]
+
+
+def _common(
+    endpoint: Endpoint,
+    config_path: str,
+    workload: str,
+    threads: int,
+    tables: int,
+    table_size: int,
+    rand_type: str,
+) -> list[str]:
+    if rand_type not in RAND_TYPES:
+        raise ValueError(f"rand_type: {rand_type!r} is not one of {', '.join(RAND_TYPES)}")
+    _at_least("threads", threads, 1)
+    _at_least("tables", tables, 1)
+    _at_least("table_size", table_size, 1)
+    if not config_path:
+        raise ValueError("config_path: empty; sysbench would connect without a password")
+    # Defaults that differ between sysbench releases (rand-type, percentile) or that decide
+    # what is measured are always written out, so that the command alone tells what was run.
+    return [
+        "sysbench",
+        workload,
+        f"--config-file={config_path}",
+        "--db-driver=mysql",
+        f"--mysql-host={endpoint.host}",
+        f"--mysql-port={endpoint.port}",
+        f"--mysql-user={endpoint.user}",
+        f"--mysql-db={endpoint.database}",
+        f"--tables={tables}",
+        f"--table-size={table_size}",
+        f"--threads={threads}",
+        f"--rand-type={rand_type}",
+    ]
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name}: {value!r} is not a whole number of at least {least}")

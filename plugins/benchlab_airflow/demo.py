@@ -1,0 +1,195 @@
+"""One campaign through Airflow with one command: ``python -m benchlab_airflow.demo REPORT``.
+
+Airflow runs the DAG in one process (``airflow dags test``) against a metadata database of its
+own; this process shows how far it has come, and ends everything when it is interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from benchlab import catalog, home, plan
+from benchlab.campaign import CampaignRun, new_id
+from benchlab.errors import BenchlabError, LockHeldError
+from benchlab.home import Home
+from benchlab.lock import MachineLock
+from benchlab.progress import ProgressLog
+from benchlab.progress_view import ProgressView
+from benchlab.report import model, terminal
+from benchlab.spec import ReportSpec
+from benchlab.store import Store
+from benchlab_airflow.airflow_home import AirflowHome, AirflowHomeError
+
+STOP_LIMIT_S = 20.0
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One campaign to be run by Airflow.
+
+    Attributes:
+        started: the run's logical date, to the second.
+    """
+
+    here: Home
+    spec: ReportSpec
+    overrides: Mapping[str, Any]
+    started: datetime
+
+    @property
+    def campaign(self) -> str:
+        """Its id; given to the DAG, so that this process can follow it."""
+        return new_id(self.spec.report, self.started)
+
+    @property
+    def log(self) -> Path:
+        """Where Airflow's own output goes."""
+        return self.here.campaign(self.campaign) / "airflow.log"
+
+
+def main() -> int:
+    """Run a campaign and print its outcome; returns the exit code."""
+    arguments = _parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return _run(_prepare(arguments.report, arguments.set))
+    except (BenchlabError, AirflowHomeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("report", nargs="?", default="sysbench_local", help="report type")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="rounds=2, threads=2,8"
+    )
+    return parser
+
+
+def _prepare(report: str, assignments: list[str]) -> Demo:
+    """Refuse what is wrong before Airflow is started."""
+    here = home.find()
+    path = catalog.find_report(here, report)
+    overrides = catalog.parse_assignments(assignments)
+    spec = catalog.override(catalog.load(path), overrides)
+    holder = MachineLock().holder()
+    if holder is not None:
+        if (gone := holder.left_behind()) is None:
+            raise LockHeldError(
+                f"this machine is held by {holder}. Wait for it, or end it: "
+                f"`benchlab release {holder.campaign}`"
+            )
+        print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
+    return Demo(here, spec, overrides, datetime.now(UTC).replace(microsecond=0))
+
+
+def _run(demo: Demo) -> int:
+    engine, reason = catalog.choose_engine(demo.spec, demo.here)
+    planned = plan.make(demo.spec, engine, demo.campaign, catalog.read_only_workloads())
+    versions = " vs. ".join(side.version for side in planned.sides.values())
+    print(f"{demo.spec.report}: {engine} {versions} ({reason})")
+    print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
+    airflow = AirflowHome(demo.here.root, "airflow-demo")
+    airflow.ensure()
+    progress = ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl")
+    with (
+        _airflow(demo, airflow) as process,
+        ProgressView(progress, planned.minutes * 60, sys.stderr),
+    ):
+        while process.poll() is None:
+            time.sleep(POLL_S)
+    return _report(demo, process.returncode)
+
+
+@contextmanager
+def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[bytes]]:
+    """Airflow at work on the run; when this ends early, so does everything it started."""
+    demo.log.parent.mkdir(parents=True, exist_ok=True)
+    conf = json.dumps({"campaign": demo.campaign, "overrides": dict(demo.overrides)})
+    with demo.log.open("wb") as log:
+        process = subprocess.Popen(
+            # The driver of the campaign is Airflow's process: when it is gone, the machine is free.
+            [
+                *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec airflow dags test "$@"', "demo"),
+                *(demo.spec.report, demo.started.isoformat(), "-c", conf),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=airflow.environment(),
+            start_new_session=True,
+        )
+    try:
+        yield process
+    except BaseException:
+        print("\ninterrupted: ending what runs ...", file=sys.stderr)
+        _end(process)
+        _release(demo)
+        print("everything has ended; the next run starts clean", file=sys.stderr)
+        raise
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            try:
+                process.wait(STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def _release(demo: Demo) -> None:
+    with Store(demo.here.store_url, demo.here.objects) as store:
+        if demo.campaign in store.campaign_ids():
+            CampaignRun.open(demo.here, store, demo.campaign).release()
+            store.finish(demo.campaign, "failed")
+
+
+def _report(demo: Demo, exit_code: int) -> int:
+    with Store(demo.here.store_url, demo.here.objects) as store:
+        if demo.campaign not in store.campaign_ids():
+            print(f"error: Airflow failed before the campaign was planned; see {demo.log}")
+            return 1
+        work = CampaignRun.open(demo.here, store, demo.campaign)
+        results = store.trials(demo.campaign)
+        if results:
+            built = model.build(work.campaign, work.compare(), results)
+            width = shutil.get_terminal_size((100, 24)).columns
+            print(terminal.render(built, width, sys.stdout.isatty()))
+    directory = demo.here.reports / demo.campaign
+    for path in sorted(directory.glob("*.*")) if directory.is_dir() else []:
+        print(path)
+    if exit_code != 0:
+        for step in ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl").read()[0]:
+            if step.stage == "failed":
+                print(f"error: task {step.phase}: {step.note}", file=sys.stderr)
+        print(f"error: the campaign failed; Airflow's log: {demo.log}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

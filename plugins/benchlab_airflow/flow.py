@@ -1,0 +1,119 @@
+"""The campaign as tasks: plan, register, provision, prepare, trials, validate, compare, publish,
+verdict, release.
+
+`register` takes the machine and `release`, its teardown, gives it back: whatever fails in
+between, whoever marks the run failed, `release` ends every process of the campaign. `verdict` is
+the last task that is no teardown, so that it decides the run's state: a run is red when
+something could not be measured, and green with whatever finding.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
+
+from benchlab.spec import SIDES, ReportSpec, Side
+from benchlab_airflow import params, stages
+from benchlab_airflow.trial_operator import TrialOperator
+
+# Limits for what hangs; the commands inside have tighter ones of their own.
+STAGE_LIMIT = timedelta(hours=26)
+TRIAL_LIMIT = timedelta(hours=26)
+WAIT_FOR_MACHINE = timedelta(hours=12)
+
+# A repetition that has nothing to do is skipped; what comes after it is not.
+EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
+
+
+def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
+    """The DAG of one report type."""
+    with DAG(
+        dag_id=spec.report,
+        description=spec.title,
+        doc_md=doc_md,
+        schedule=None,
+        catchup=False,
+        max_active_runs=1,
+        params=params.form(spec),
+        tags=["benchlab", spec.target],
+        default_args={
+            "retries": 1,
+            "retry_delay": timedelta(seconds=5),
+            "execution_timeout": STAGE_LIMIT,
+        },
+        render_template_as_native_obj=True,
+    ) as dag:
+        planned = task(stages.plan, retries=0)(str(report_file))
+        registered = _register()
+        prepared = [_prepare(side) for side in SIDES]
+        measured = _trials("trials", planned, attempt=1)
+        repeated = [_repeat(number) for number in range(1, spec.repeat_limit + 1)]
+        released = task(stages.release, retries=3)().as_teardown(
+            setups=registered, on_failure_fail_dagrun=True
+        )
+
+        chain(
+            planned,
+            registered,
+            task(stages.on_campaign, task_id="provision")("provision"),
+            *prepared,
+            measured,
+            *repeated,
+            task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
+            task(stages.compare)(),
+            task(stages.publish)(),
+            task(stages.verdict)(),
+            released,
+        )
+    return dag
+
+
+def _register() -> XComArg:
+    register = task.sensor(
+        stages.register,
+        mode="reschedule",
+        poke_interval=30,
+        timeout=WAIT_FOR_MACHINE.total_seconds(),
+    )
+    return register().as_setup()
+
+
+def _prepare(side: Side) -> TaskGroup:
+    with TaskGroup(f"prepare_{side}") as group:
+        chain(
+            *(
+                task(stages.on_side, task_id=stage)(stage, side)
+                for stage in ("deploy", "load", "analyze", "back_up")
+            )
+        )
+    return group
+
+
+def _trials(task_id: str, trials: XComArg, attempt: int) -> Any:
+    """One mapped task over the plan, strictly one at a time.
+
+    Airflow decides when a trial may run and the campaign which one, so that the plan's order
+    holds: a task that is retried would otherwise come after its successors, and
+    `airflow dags test` runs mapped tasks in no order at all.
+    """
+    return TrialOperator.partial(
+        task_id=task_id,
+        attempt=attempt,
+        max_active_tis_per_dagrun=1,
+        retries=2,
+        execution_timeout=TRIAL_LIMIT,
+        map_index_template="{{ trial_title }}",
+    ).expand(planned=trials)
+
+
+def _repeat(number: int) -> TaskGroup:
+    """Measure pairs of blocks with an invalid trial again; mostly there are none."""
+    with TaskGroup(f"repeat_{number}") as group:
+        invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
+            number + 1
+        )
+        _trials("trials", invalid, attempt=number + 1)
+    return group

@@ -1,0 +1,204 @@
+"""What the tasks do: each opens its campaign, performs one stage and closes the store again.
+
+Everything heavy is imported here inside functions, so that parsing the DAG file stays fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import get_current_context
+from airflow.sdk.bases.sensor import PokeReturnValue
+from airflow.sdk.exceptions import AirflowFailException
+
+from benchlab.errors import (
+    BenchlabError,
+    LockHeldError,
+    NotMeasuredError,
+    SpecError,
+    TargetError,
+    UnavailableError,
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from benchlab.campaign import CampaignRun
+    from benchlab.spec import Side
+
+log = logging.getLogger(__name__)
+
+# These do not heal by trying again.
+_FINAL = (SpecError, UnavailableError, TargetError)
+
+
+def campaign_id(context: Context) -> str:
+    """The campaign of a DAG run: named in the form, else the report type and the run's id."""
+    if named := context["params"].get("campaign"):
+        return str(named)
+    run = re.sub("[^A-Za-z0-9_.-]+", "-", context["run_id"]).strip("-")
+    return f"{context['dag'].dag_id}-{run}"[:150]
+
+
+def plan(report_file: str) -> list[str]:
+    """Plan the campaign from the report type and the form; its trials' titles, to be mapped over."""
+    from pathlib import Path
+
+    from airflow.sdk.configuration import conf
+
+    from benchlab import catalog, home
+    from benchlab.campaign import CampaignRun
+    from benchlab_airflow import params as form
+    from benchlab_airflow.connections import open_store
+
+    context = get_current_context()
+    with _final_errors():
+        spec = catalog.load(Path(report_file))
+        spec = catalog.override(spec, form.overrides(spec, context["params"]))
+        here = home.find()
+        with open_store(here) as store:
+            work = CampaignRun.create(
+                here, store, spec, campaign_id(context), f"Airflow run {context['run_id']}"
+            )
+        limit = conf.getint("core", "max_map_length")
+        if len(work.plan.trials) > limit:
+            raise SpecError(
+                f"the plan has {len(work.plan.trials)} trials, Airflow maps at most {limit} "
+                "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
+            )
+    log.info(
+        "%s: %s trials, about %s minutes",
+        work.campaign.id,
+        len(work.plan.trials),
+        work.plan.minutes,
+    )
+    return [trial.title for trial in work.plan.trials]
+
+
+def register() -> PokeReturnValue:
+    """Take the machine; while another campaign holds it, wait and say which."""
+    with _final_errors(), _campaign() as work:
+        try:
+            work.register()
+        except LockHeldError as error:
+            log.info("waiting: %s", error)
+            return PokeReturnValue(is_done=False)
+    return PokeReturnValue(is_done=True)
+
+
+def on_side(stage: str, side: Side) -> None:
+    """One of deploy, load, analyze, back_up."""
+    with _final_errors(), _campaign() as work:
+        getattr(work, stage)(side)
+
+
+def on_campaign(stage: str) -> Any:
+    """One of provision, release."""
+    with _final_errors(), _campaign() as work:
+        return getattr(work, stage)()
+
+
+def measure(attempt: int) -> dict[str, Any] | None:
+    """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        result = work.measure_next(attempt)
+    if result is None:
+        log.info("nothing left to do: an earlier try of another task has measured this trial")
+        return None
+    log.info("%s; phases (s): %s", result.trial.title, result.phases)
+    if not result.valid:
+        log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
+    return {
+        "trial": result.trial.id,
+        "title": result.trial.title,
+        "valid": result.valid,
+        "tps": result.value("tps"),
+        "p95_ms": result.value("p95_ms"),
+    }
+
+
+def repeats(attempt: int) -> list[str]:
+    """Titles of the trials to measure again, to be mapped over; mostly none."""
+    with _campaign() as work:
+        return [trial.title for trial in work.repeats(attempt)]
+
+
+def validate() -> dict[str, Any]:
+    """The quality of what was measured: what is missing, repeated and excluded."""
+    with _campaign() as work:
+        outcome = work.compare()
+    for exclusion in outcome.excluded:
+        log.info(
+            "excluded: %s, attempt %s: %s",
+            exclusion.trial,
+            exclusion.attempt,
+            "; ".join(exclusion.reasons),
+        )
+    if outcome.not_evaluated:
+        log.info("gates not evaluated on this target: %s", ", ".join(outcome.not_evaluated))
+    return {
+        "missing": list(outcome.missing),
+        "repeated_pairs": outcome.repeated_pairs,
+        "excluded": len(outcome.excluded),
+    }
+
+
+def compare() -> dict[str, str]:
+    """The verdict of every workload; the table goes to the log."""
+    from benchlab.report import model, terminal
+
+    with _campaign() as work:
+        outcome = work.compare()
+        report = model.build(work.campaign, outcome, work.store.trials(work.campaign.id))
+    log.info("\n%s", terminal.render(report, 120, False))
+    return {workload.name: workload.verdict for workload in outcome.workloads}
+
+
+def publish() -> list[str]:
+    """Write the report; the paths of its files."""
+    with _final_errors(), _campaign() as work:
+        return [str(path) for path in work.publish()]
+
+
+def verdict() -> None:
+    """Fail the run if something could not be measured; a finding is not a failure."""
+    with _final_errors(BenchlabError), _campaign() as work:
+        work.verdict()
+
+
+def release() -> int:
+    """End every process of the campaign and give the machine back, whatever happened."""
+    with _campaign() as work:
+        if work.campaign.state == "running":
+            work.finish()
+        return work.release()
+
+
+@contextlib.contextmanager
+def _campaign() -> Iterator[CampaignRun]:
+    from benchlab import home
+    from benchlab.campaign import CampaignRun
+    from benchlab_airflow.connections import open_store
+
+    context = get_current_context()
+    here = home.find()
+    with open_store(here) as store:
+        work = CampaignRun.open(here, store, campaign_id(context))
+        try:
+            yield work
+        except Exception as error:
+            work.note("failed", context["ti"].task_id, str(error))
+            raise
+
+
+@contextlib.contextmanager
+def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
+    """Errors that another try would meet again fail the task at once."""
+    try:
+        yield
+    except (*_FINAL, *kinds) as error:
+        raise AirflowFailException(str(error)) from error

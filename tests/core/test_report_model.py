@@ -1,0 +1,387 @@
+"""What a report decides: sentences, counts and differences, before any format."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from benchlab import testing
+from benchlab.compare import compare
+from benchlab.report import method, model, numbers, terminal, variables, wording
+from benchlab.report.commands import Command
+from benchlab.report.model import Report
+from benchlab.results import Campaign
+
+CHANGE_WORDS = ("improved", "reduced", "faster", "slower")
+
+
+def report_of(changes: dict[str, float], noise: float = 0.002, **fields: Any) -> Report:
+    """The report of a campaign with known changes, as fractions by workload."""
+    made = testing.campaign(**{"rounds": 4, **fields})
+    results = testing.results_of(made.plan, testing.known_change(changes, noise))
+    return model.build(made, compare(made.plan, results, 2.0), results)
+
+
+def with_figures(report: Report, **fields: Any) -> Report:
+    """The same report with other figures in its first section."""
+    first = report.sections[0]
+    changed = dataclasses.replace(first, figures=dataclasses.replace(first.figures, **fields))
+    return dataclasses.replace(report, sections=(changed, *report.sections[1:]))
+
+
+def outcome(report: Report) -> str:
+    """The sentence on the first workload."""
+    return wording.outcome(report, report.sections[0])
+
+
+def test_a_regression_is_worded_as_reduced_and_an_improvement_as_improved() -> None:
+    """The verdict, and nothing else, chooses the word for the direction."""
+    report = report_of({"oltp_point_select": -0.1, "oltp_update_index": 0.1})
+    sentences = [wording.outcome(report, section) for section in report.sections]
+    assert [s.figures.verdict for s in report.sections] == ["regression", "improvement"]
+    assert "is reduced by 10.00% against 10.2.11" in sentences[0]
+    assert "is improved by 10.00% against 10.2.11" in sentences[1]
+
+
+@pytest.mark.parametrize("verdict", ["equivalent", "inconclusive", "unstable"])
+@pytest.mark.parametrize("estimate", [-30.0, -1.0, 0.0, 1.0, 30.0])
+@pytest.mark.parametrize("p", [None, 0.0001, 0.049999999, 0.2])
+def test_no_sentence_claims_a_change_that_the_verdict_does_not(
+    verdict: str, estimate: float, p: float | None
+) -> None:
+    """However large the estimate, without a verdict of change no word of change is used."""
+    report = with_figures(
+        report_of({}),
+        verdict=verdict,
+        estimate_pct=estimate,
+        p_adjusted=p,
+        reasons=("one reason",),
+        ci95_pct=(estimate - 1, estimate + 1),
+    )
+    for text in (outcome(report), wording.headline(report, report.sections[0])):
+        assert verdict in text
+        assert not any(word in text for word in CHANGE_WORDS)
+        assert "no difference" not in text.lower()
+
+
+def test_inconclusive_says_that_nothing_was_shown_or_ruled_out_and_why() -> None:
+    """`inconclusive` is never worded as the absence of a change."""
+    text = outcome(report_of({"oltp_point_select": 0.01}, noise=0.1))
+    assert "No change of 2% or more was shown, and none was ruled out: the rounds differ" in text
+
+
+def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:
+    """One round yields an estimate without an interval, and the reason."""
+    text = outcome(report_of({"oltp_point_select": -0.3}, noise=0.0, rounds=1))
+    assert "1 complete round: at least two are needed" in text
+    assert "estimate -30.00% without an interval" in text
+
+
+def test_an_interval_beside_zero_is_explained_where_the_verdict_is_inconclusive() -> None:
+    """An interval that leaves zero out beside `inconclusive` is put down to the adjustment."""
+    report = with_figures(
+        report_of({}),
+        verdict="inconclusive",
+        estimate_pct=5.0,
+        ci95_pct=(0.5, 9.0),
+        p_adjusted=0.08,
+        reasons=("the rounds differ too much",),
+    )
+    assert "not once it is counted that 2 workloads were tested (adjusted p = 0.080)" in outcome(
+        report
+    )
+    assert "rounds differ" not in outcome(report)
+
+
+def test_a_shown_difference_below_the_threshold_is_not_called_indistinguishable() -> None:
+    """Where p is small and the estimate below the threshold, that is the reason given."""
+    report = with_figures(
+        report_of({}),
+        verdict="inconclusive",
+        estimate_pct=1.9,
+        ci95_pct=(0.5, 3.3),
+        p_adjusted=0.01,
+        reasons=("3 planned trials have no valid result", "the rounds differ too much"),
+    )
+    assert "the sides do differ (adjusted p = 0.010), but the estimate is below 2%" in outcome(
+        report
+    )
+    assert "3 planned trials" in outcome(report)
+
+
+def test_an_aa_campaign_says_that_it_measures_noise() -> None:
+    """Title, overview and labels of an A/A campaign never speak of two versions."""
+    report = report_of({}, sides="same")
+    assert wording.title(report).endswith("10.2.11 against itself (A/A)")
+    assert "measures the noise" in wording.subject(report)
+    assert wording.summary(report).startswith("A/A campaign")
+    assert report.sides["baseline"].label == "10.2.11 (baseline)"
+    assert report.sides["candidate"].label == "10.2.11 (candidate)"
+    assert "10.11.5" not in repr(report)
+
+
+def test_a_change_in_an_aa_campaign_is_called_a_false_alarm() -> None:
+    """A significant change between equal sides is not worded as one of a version."""
+    report = report_of({"oltp_point_select": -0.1}, sides="same")
+    assert wording.verdict(report, report.sections[0]) == "regression (false alarm)"
+    assert "this is a false alarm" in outcome(report)
+
+
+def test_the_same_version_with_other_parameters_keeps_its_sides_apart() -> None:
+    """Two sides of one version are told apart by name, and their parameters are shown apart."""
+    engine = {
+        "baseline": {"version": "10.11.5", "parameters": {"sync_binlog": 0}},
+        "candidate": {"version": "10.11.5", "parameters": {"sync_binlog": 1}},
+        "parameters": {"max_connections": 100},
+    }
+    report = report_of({}, engines={"mariadb": engine})
+    assert report.sides["candidate"].label == "10.11.5 (candidate)"
+    assert report.sides["candidate"].parameters == {"sync_binlog": 1}
+    assert report.common_parameters == {"max_connections": 100}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (-1.9961, "-1.996%"),
+        (-2.0, "-2.00%"),
+        (-2.0039, "-2.00%"),
+        (1.9999, "+1.9999%"),
+        (1.99999999, "+1.999999%"),
+        (0.0, "0.00%"),
+        (-0.0, "0.00%"),
+        (-0.0004, "-0.0004%"),
+        (11.03, "+11.03%"),
+        (1234.5, "+1,234.50%"),
+        (None, "n/a"),
+    ],
+)
+def test_a_printed_estimate_is_on_the_same_side_of_threshold_and_zero(
+    value: float | None, shown: str
+) -> None:
+    """Rounding never contradicts the verdict beside it."""
+    assert numbers.estimate(value, 2.0) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.049999, "= 0.049999"), (0.05, "= 0.050"), (0.0, "< 0.001"), (1.0, "= 1.000")],
+)
+def test_a_printed_p_value_is_on_the_same_side_of_the_level(value: float, shown: str) -> None:
+    """A p value that decides for a change is not rounded up to 0.05."""
+    assert numbers.p_value(value) == shown
+
+
+def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
+    """The keys that other programs read; a missing cell is null."""
+    made = testing.campaign(rounds=1, workloads=["oltp_insert"], threads=[4])
+    results = testing.results_of(made.plan, tps=lambda t: None if t.side == "candidate" else 10.0)
+    raw = model.to_json(made, compare(made.plan, results, 2.0))
+    assert json.loads(json.dumps(raw, allow_nan=False)) == raw
+    assert list(raw) == [
+        *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "engine"),
+        *("engine_reason", "threshold_pct", "workloads", "gates", "excluded"),
+        *("repeated_pairs", "missing"),
+    ]
+    assert raw["scope"] == "this deployment"
+    assert raw["workloads"][0]["estimate_pct"] is None
+    assert raw["workloads"][0]["cells"] == [
+        {
+            "threads": 4,
+            "baseline": {"tps": pytest.approx(10.0), "qps": pytest.approx(10.0), "p95_ms": 2.0},
+            "candidate": {"tps": None, "qps": None, "p95_ms": 2.0},
+            "improvement_pct": None,
+        }
+    ]
+    assert raw["gates"] == [
+        {
+            "gate": "summary",
+            "sentence": "The summary is as it should be",
+            "passed": 2,
+            "failed": 0,
+            "not_evaluated": 0,
+        }
+    ]
+
+
+def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:
+    """A campaign in which nothing was measured yields n/a and never a number."""
+    made = testing.campaign(facts={}, environment={})
+    empty = compare(made.plan, [], 2.0)
+    report = model.build(made, empty, [])
+    for section in report.sections:
+        assert "estimate n/a" in wording.outcome(report, section)
+    text = " ".join([*wording.quality(report), wording.variables(report)])
+    assert "24 planned, 0 executed, 0 used" in text
+    assert "Errors ignored by the client: n/a" in text
+    assert "Effective variables: n/a" in text
+
+
+def variable_campaign(baseline: dict[str, str], candidate: dict[str, str]) -> Campaign:
+    """A campaign whose sides have these effective variables; one difference is declared."""
+    made = testing.campaign(
+        engines={
+            "mariadb": {
+                "baseline": {"version": "10.2.11", "parameters": {"innodb-io-capacity": 100}},
+                "candidate": {"version": "10.11.5", "parameters": {"innodb-io-capacity": 200}},
+                "parameters": {"sort_buffer_size": 1},
+            }
+        }
+    )
+    facts = {
+        "baseline": testing.side_facts("10.2.11", variables=baseline),
+        "candidate": testing.side_facts("10.11.5", variables=candidate),
+    }
+    return dataclasses.replace(made, facts=facts)  # type: ignore[arg-type]
+
+
+def test_a_changed_default_is_listed_and_a_declared_difference_is_not() -> None:
+    """Only what nobody asked for is listed; what was asked alike and differs is marked."""
+    base = {"innodb_io_capacity": "100", "tls": "OFF", "sort_buffer_size": "1", "same": "1"}
+    other = {"innodb_io_capacity": "200", "tls": "ON", "sort_buffer_size": "2", "same": "1"}
+    found = variables.differences(
+        variable_campaign({**base, "old": ""}, {**other, "new_a": "", "new_b": ""})
+    )
+    assert [(d.name, d.asked) for d in found.changed] == [
+        ("sort_buffer_size", True),
+        ("tls", False),
+    ]
+    assert found.only == {"baseline": ("old",), "candidate": ("new_a", "new_b")}
+
+
+def test_what_differs_between_any_two_servers_is_left_out_and_counted() -> None:
+    """Versions, ports, paths, identities and clocks are no findings."""
+    base = {
+        "version": "10.2.11-MariaDB",
+        "version_comment": "a",
+        "innodb_version": "5.7",
+        "port": "1",
+        "socket": "/a/s",
+        "datadir": "/a/",
+        "plugin_dir": "/a/p",
+        "server_uid": "x",
+        "hostname": "a",
+        "timestamp": "1.5",
+        "gtid_binlog_pos": "0-1-2",
+        "lc_messages_dir": "/a/share",
+        "some_file": "/a/b",
+    }
+    other = {name: value.replace("a", "b") + "9" for name, value in base.items()}
+    other |= {"some_file": "/c/d", "socket": "/b/s"}
+    found = variables.differences(variable_campaign(base, other))
+    assert found.changed == ()
+    assert found.trivial == len(base)
+    kept = {"protocol_version": "10", "tls_version": "1.1", "table_cache": "2000"}
+    changed = variables.differences(
+        variable_campaign(kept, {name: f"{value}0" for name, value in kept.items()})
+    ).changed
+    assert [d.name for d in changed] == sorted(kept)
+
+
+def test_a_configuration_within_a_variable_is_taken_apart() -> None:
+    """`tidb_config` holds a whole configuration: its keys are compared one by one."""
+    before = '{\\n\\t"port": 1,\\n\\t"security": {\\n\\t\\t"auto-tls": false}}'
+    after = '{"port": 2, "security": {"auto-tls": true}}'
+    found = variables.differences(
+        variable_campaign({"tidb_config": before}, {"tidb_config": after})
+    )
+    assert [(d.name, d.baseline, d.candidate) for d in found.changed] == [
+        ("tidb_config.security.auto-tls", "false", "true")
+    ]
+
+
+def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
+    """The plan shows what ran, without host, port or password."""
+    report = report_of({})
+    load, run = (command.text for command in report.commands)
+    assert load.startswith("sysbench oltp_read_write")
+    assert load.endswith("prepare")
+    assert run.startswith("sysbench $workload")
+    for text in ("--mysql-host=$host", "--threads=$threads", "--rand-type=uniform", "--time=4"):
+        assert text in run
+    assert "password" not in load + run
+
+
+def test_a_password_in_a_given_command_is_replaced() -> None:
+    """Commands from elsewhere are printed, their passwords never."""
+    made = testing.campaign()
+    results = testing.results_of(made.plan)
+    given = [Command("run", "sysbench --mysql-password=hunter2 --x-password hunter2 run")]
+    report = model.build(made, compare(made.plan, results, 2.0), results, given)
+    assert "hunter2" not in repr(report)
+    assert "--mysql-password=$password" in report.commands[0].text
+
+
+def test_tidb_on_one_machine_says_that_its_store_is_for_tests() -> None:
+    """Nobody takes unistore's figures for TiKV's."""
+    sides = {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}
+    report = report_of({}, engine="tidb", engines={"tidb": sides})
+    assert "not TiKV" in " ".join(method.notes(report))
+    assert not any("TiKV" in note for note in method.notes(report_of({})))
+    assert wording.title(report).startswith("TiDB Sysbench Performance Test Report -- v6.5.0 vs.")
+
+
+def test_errors_reconnects_and_repeats_are_told_by_trial() -> None:
+    """Whoever had errors is named, and so is why a pair was measured again."""
+    made = testing.campaign(rounds=2, workloads=["oltp_insert"], threads=[4])
+    first, *others = made.plan.trials
+    results = [
+        testing.trial_result(first, reasons=["the server was killed"]),
+        *(testing.trial_result(trial) for trial in others),
+        *(
+            testing.trial_result(trial, attempt=2, errors=3.0 if trial == first else 0.0)
+            for trial in made.plan.trials
+            if trial.pair == first.pair
+        ),
+    ]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    text = " ".join(wording.quality(report))
+    assert "4 planned, 6 executed, 4 used" in text
+    assert "Insert in round 1, measured 2 times" in text
+    assert f"{first.id}: the server was killed" in text
+    assert f"Errors ignored by the client: 3 in 4 trials that report them ({first.id} 3)" in text
+    assert "Reconnects of the client: none in 4 trials" in text
+
+
+def test_rounds_that_are_not_complete_are_said_where_the_figures_are() -> None:
+    """A row that uses other rounds than the estimate, or than its other side, says so."""
+    made = testing.campaign(rounds=4, workloads=["oltp_insert"])
+    gone = next(t for t in made.plan.trials if t.round == 2 and t.side == "candidate")
+    results = [r for r in testing.results_of(made.plan) if r.trial != gone]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    said = wording.rounds(report, report.sections[0])
+    assert said is not None
+    assert "the 3 of 4 rounds that are complete" in said
+    assert f"At {gone.threads} threads" in said
+    assert wording.rounds(report_of({}), report_of({}).sections[0]) is None
+
+
+def test_the_terminal_table_fits_its_width_and_is_plain_without_colour() -> None:
+    """Every verdict and figure is in the table; ANSI codes only where they were asked for."""
+    report = report_of({"oltp_point_select": -0.1})
+    plain = terminal.render(report, 80, colour=False)
+    assert all(len(line) <= 80 for line in plain.splitlines())
+    assert "\x1b" not in plain
+    assert "Point Select: regression, estimate -10.00%" in plain
+    assert "1,800.0" in plain
+    assert "\x1b[" in terminal.render(report, 80, colour=True)
+
+
+def test_control_characters_from_a_server_do_not_reach_a_terminal() -> None:
+    """What a server calls itself is cleaned of escape codes and line breaks."""
+    facts = {side: testing.side_facts("x\x1b[31m\nred") for side in ("baseline", "candidate")}
+    made = testing.campaign(facts=facts)  # type: ignore[arg-type]
+    results = testing.results_of(made.plan)
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    assert report.sides["baseline"].server == "x [31m red"
+
+
+def test_workloads_are_titled_as_in_published_reports() -> None:
+    """Headings keep the published names."""
+    assert [model.title_of(name) for name in ("oltp_point_select", "oltp_update_non_index")] == [
+        "Point Select",
+        "Update Non-index",
+    ]

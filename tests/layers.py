@@ -1,0 +1,123 @@
+"""Runs the tests layer by layer and ends with one summary line, as pytest would print it.
+
+    .venv/bin/python -m tests.layers [PYTEST ARGUMENT...]
+
+A layer is a folder of tests/ with a test file in it. `core` is pure and runs on two workers; the
+others start servers, schedulers and browsers, which would disturb each other, and run one by one.
+A failed layer does not keep the next one from running.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+ROOT = TESTS.parent
+RESULTS = ROOT / ".benchlab" / "tests"
+# The quickest answers first. Layers that are not named here run between these and `browser`.
+FIRST = ("core", "golden", "airflow")
+LAST = ("browser",)
+PARALLEL = {"core"}
+NO_TESTS_COLLECTED = 5
+
+
+@dataclass
+class Outcome:
+    """What one layer's run of pytest said."""
+
+    layer: str
+    seconds: float
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+    culprits: list[str] = field(default_factory=list)
+
+
+def layers() -> list[str]:
+    """The names of all layers, in the order in which they run."""
+    found = {path.parent.relative_to(TESTS).parts[0] for path in TESTS.glob("*/**/test_*.py")}
+    middle = sorted(found - set(FIRST) - set(LAST))
+    return [name for name in (*FIRST, *middle, *LAST) if name in found]
+
+
+def run(layer: str, arguments: list[str]) -> Outcome:
+    """Run one layer with pytest, whose output goes to the terminal."""
+    print(f"\n######## {layer}", flush=True)
+    report = RESULTS / f"{layer}.xml"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", str(TESTS / layer), f"--junitxml={report}"]
+    if layer in PARALLEL:
+        command += ["-n", "2"]
+    began = time.monotonic()
+    code = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+    outcome = Outcome(layer, time.monotonic() - began)
+    if report.exists():
+        _count(report, outcome)
+    # Arguments may deselect a whole layer; without any, a layer that tests nothing is a mistake.
+    deselected = code == NO_TESTS_COLLECTED and arguments
+    if code and not deselected and not (outcome.failed or outcome.errors):
+        outcome.errors += 1
+        outcome.culprits.append(f"ERROR tests/{layer} (pytest ended with exit code {code})")
+    return outcome
+
+
+def _count(report: Path, outcome: Outcome) -> None:
+    """Add up pytest's JUnit report."""
+    for case in ET.parse(report).iter("testcase"):  # noqa: S314 (written by pytest just now)
+        name = f"{case.get('classname')}::{case.get('name')}"
+        if case.find("failure") is not None:
+            outcome.failed += 1
+            outcome.culprits.append(f"FAILED {name}")
+        elif case.find("error") is not None:
+            outcome.errors += 1
+            outcome.culprits.append(f"ERROR {name}")
+        elif case.find("skipped") is not None:
+            outcome.skipped += 1
+        else:
+            outcome.passed += 1
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """The table of the layers, the tests that failed, and pytest's summary line over all."""
+    lines = [
+        f"{'layer':<12} {'passed':>7} {'failed':>7} {'errors':>7} {'skipped':>8} {'seconds':>8}"
+    ]
+    lines += [
+        f"{o.layer:<12} {o.passed:>7} {o.failed:>7} {o.errors:>7} {o.skipped:>8} {o.seconds:>8.1f}"
+        for o in outcomes
+    ]
+    lines += [culprit for o in outcomes for culprit in o.culprits]
+    total = {
+        "failed": sum(o.failed for o in outcomes),
+        "passed": sum(o.passed for o in outcomes),
+        "skipped": sum(o.skipped for o in outcomes),
+        "errors": sum(o.errors for o in outcomes),
+    }
+    counts = ", ".join(f"{n} {what}" for what, n in total.items() if n) or "no tests ran"
+    seconds = sum(o.seconds for o in outcomes)
+    return "\n".join([*lines, f" {counts} in {seconds:.2f}s ".center(80, "=")])
+
+
+def main(arguments: list[str]) -> int:
+    """Run all layers; return 0 if something was tested and nothing failed."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    outcomes: list[Outcome] = []
+    try:
+        for layer in layers():
+            outcomes.append(run(layer, arguments))
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    print(f"\n{summary(outcomes)}", flush=True)
+    failed = any(o.failed or o.errors for o in outcomes)
+    return 1 if failed or not any(o.passed for o in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
