@@ -195,7 +195,10 @@ def install(report: Report, overrides: Set = []) -> None:  # noqa: B006
 
 @app.command("doctor")
 def examine() -> None:
-    """Say what is missing on this machine and how to get it; exit code 1 if a campaign could not run."""
+    """Say what is missing on this machine and how to get it.
+
+    Exit code 1 if a campaign could not run.
+    """
     findings = doctor.examine(find())
     for finding in findings:
         print(finding)

@@ -251,15 +251,18 @@ def _verdict(
     threshold_pct: float,
     missing_sides: Sequence[Side],
 ) -> tuple[Verdict, tuple[str, ...]]:
-    lost = f"{len(missing_sides)} planned trials have no valid result"
+    count = len(missing_sides)
+    lost = f"{count} planned trial{' has' if count == 1 else 's have'} no valid result"
     if len(set(missing_sides)) == 1:
-        return "unstable", (f"{lost}, all on the {missing_sides[0]} side",)
+        return "unstable", (f"{lost}, only on the {missing_sides[0]} side",)
     notes = (lost,) if missing_sides else ()
     if len(d) < 2 or p_adjusted is None:
         return "inconclusive", (
             *notes,
-            f"{len(d)} complete round{'' if len(d) == 1 else 's'}: at least two are needed "
-            "to tell a change from noise",
+            (
+                f"{len(d)} complete round{'' if len(d) == 1 else 's'}: at least two are needed "
+                "to tell a change from noise"
+            ),
         )
     estimate = percent(statistics.fmean(d))
     if p_adjusted < ALPHA and abs(estimate) >= threshold_pct:
@@ -268,10 +271,24 @@ def _verdict(
     assert ci90 is not None  # noqa: S101 - two rounds or more
     if percent(ci90[0]) > -threshold_pct and percent(ci90[1]) < threshold_pct:
         return "equivalent", notes
-    return "inconclusive", (
-        *notes,
-        f"the rounds differ too much to tell a change of {threshold_pct:g} % from none",
-    )
+    return "inconclusive", (*notes, _why_inconclusive(d, p_adjusted, threshold_pct))
+
+
+def _why_inconclusive(d: Sequence[float], p_adjusted: float, threshold_pct: float) -> str:
+    """The sentence that does not seem to contradict the interval beside it."""
+    if p_adjusted < ALPHA:
+        return (
+            f"the sides do differ (adjusted p {p_adjusted:.2g}), but the estimate is below "
+            f"{threshold_pct:g}% while the 90% interval reaches beyond it"
+        )
+    ci95 = interval(d, 0.95)
+    assert ci95 is not None  # noqa: S101 - two rounds or more
+    if ci95[0] > 0 or ci95[1] < 0:
+        return (
+            "taken alone the interval leaves zero out, but not once it is counted how many "
+            f"workloads were tested (adjusted p {p_adjusted:.2g})"
+        )
+    return f"the rounds differ too much to tell a change of {threshold_pct:g}% from none"
 
 
 def _p_value(d: Sequence[float]) -> float | None:
@@ -311,21 +328,26 @@ def _round_ratios(plan: Plan, used: Sequence[TrialResult], workload: str) -> dic
 
 
 def _cell(used: Sequence[TrialResult], workload: str, threads: int) -> CellComparison:
-    sides = {
-        side: _figures(
-            [
-                r
-                for r in used
-                if (r.trial.workload, r.trial.threads, r.trial.side) == (workload, threads, side)
-            ]
-        )
+    """One cell; its figures are over the rounds that both sides have, where there are any."""
+    by_side = {
+        side: [
+            r
+            for r in used
+            if (r.trial.workload, r.trial.threads, r.trial.side) == (workload, threads, side)
+        ]
         for side in SIDES
     }
+    common = set.intersection(*({r.trial.round for r in members} for members in by_side.values()))
+    sides = {
+        side: _figures([r for r in members if not common or r.trial.round in common])
+        for side, members in by_side.items()
+    }
     baseline, candidate = sides["baseline"], sides["candidate"]
-    common = sorted(baseline.values.keys() & candidate.values.keys())
-    logs = [math.log(candidate.values[r] / baseline.values[r]) for r in common]
-    improvement = percent(statistics.fmean(logs)) if logs else None
-    return CellComparison(threads, sides, improvement)
+    logs = [
+        math.log(candidate.values[number] / baseline.values[number])
+        for number in sorted(baseline.values.keys() & candidate.values.keys())
+    ]
+    return CellComparison(threads, sides, percent(statistics.fmean(logs)) if logs else None)
 
 
 def _figures(results: Sequence[TrialResult]) -> SideFigures:

@@ -28,7 +28,8 @@ class Finding:
     blocks: bool = False
 
     def __str__(self) -> str:
-        return f"{'ok  ' if self.good else 'MISS' if self.blocks else 'note'}  {self.what}: {self.detail}"
+        mark = "ok  " if self.good else "MISS" if self.blocks else "note"
+        return f"{mark}  {self.what}: {self.detail}"
 
 
 def examine(home: Home) -> list[Finding]:

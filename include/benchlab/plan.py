@@ -163,7 +163,7 @@ def _trials(spec: ReportSpec, seed: int, read_only: frozenset[str]) -> Iterator[
         workload: _balanced_first_sides(spec.rounds, random.Random(f"{seed}/{workload}"))  # noqa: S311
         for workload in spec.workloads
     }
-    dirty = {side: True for side in SIDES}  # after the load: not yet proven equal to the snapshot
+    dirty = dict.fromkeys(SIDES, True)  # after the load: not yet proven equal to the snapshot
     index = 0
     for round_number in range(1, spec.rounds + 1):
         for workload in spec.workloads:

@@ -34,17 +34,14 @@ from typing import Any
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
 
-from benchlab_airflow.airflow_home import (
-    LOOPBACK,
-    USER,
-    AirflowHome,
-    AirflowHomeError,
-    benchlab_home,
-)
+from benchlab import home as benchlab_home
+from benchlab.errors import BenchlabError
+from benchlab_airflow.airflow_home import LOOPBACK, USER, AirflowHome
 
 TAG = "BENCHLAB_SERVICES"
 DEFAULT_PORT = 8080
-START_TIMEOUT_S = 240
+# Twenty seconds on an idle machine with two cores, well over a minute on a busy one.
+START_TIMEOUT_S = 300.0
 
 # Without --skip-serve-logs a log server would listen on every address.
 COMMANDS = {
@@ -59,7 +56,7 @@ STOPS_ITS_CHILDREN = {"triggerer"}
 HEALTH_KEYS = {"scheduler": "scheduler", "dag-processor": "dag_processor", "triggerer": "triggerer"}
 
 
-class ServicesError(Exception):
+class ServicesError(BenchlabError):
     """The services could not be started; the message says what to do."""
 
 
@@ -85,38 +82,42 @@ class Services:
         """The Airflow home that the services use."""
         return AirflowHome(self.home)
 
-    def up(self, port: int = DEFAULT_PORT, timeout_s: float = START_TIMEOUT_S) -> None:
+    def up(self, port: int | None = None, timeout_s: float = START_TIMEOUT_S) -> None:
         """Start the group and wait until it is healthy; a group that is up is only shown.
 
-        Raises :class:`ServicesError` or :class:`AirflowHomeError`; what was started is
+        Raises :class:`ServicesError` or `AirflowHomeError`; what was started is
         stopped again, also on Ctrl-C.
         """
         with self._locked():
             if supervisor := self._supervisor():
-                running_port = _port_of(supervisor)
-                self._wait_until_healthy(running_port, timeout_s, since=None)
-                self.say("Already up.")
-                if running_port != port:
-                    self.say(
-                        f"It stays on port {running_port}; to move it: make down, then make up PORT={port}"
-                    )
-                self._announce(running_port)
+                self._show(supervisor, port, timeout_s)
                 return
             if leftover := self._processes():
                 self.say(f"Ending {len(leftover)} processes that an earlier group left behind ...")
                 self._end_all()
+            port = port or DEFAULT_PORT
             _require_free(port)
             self.say("Preparing Airflow's configuration and database ...")
             self.airflow.ensure()
+            self.say("Starting the Airflow services ...")
             try:
                 since = datetime.now(UTC)
                 self._start(port)
-                self._wait_until_healthy(port, timeout_s, since=since)
+                self._wait_until_healthy(port, timeout_s, since)
             except BaseException:
                 self.say("Not healthy: stopping what was started ...")
                 self._end_all()
                 raise
             self._announce(port)
+
+    def _show(self, supervisor: psutil.Process, wanted_port: int | None, timeout_s: float) -> None:
+        """Show the group that is up already."""
+        port = _port_of(supervisor)
+        self.say(f"Already started, on port {port}.")
+        if wanted_port not in (None, port):
+            self.say(f"To move it to another port: make down, then make up PORT={wanted_port}")
+        self._wait_until_healthy(port, timeout_s, since=None)
+        self._announce(port)
 
     def down(self) -> None:
         """End every process of the group, however it came to be; nothing running is fine."""
@@ -139,7 +140,8 @@ class Services:
         if supervisor is None:
             if processes:
                 self.say(
-                    f"Not running, but {len(processes)} processes are left behind; end them with: make down"
+                    f"Not running, but {len(processes)} processes are left behind. "
+                    "End them with: make down"
                 )
             else:
                 self.say("Not running. Start it with: make up")
@@ -155,8 +157,7 @@ class Services:
         """Start supervisord, which puts itself into the background."""
         self._remove_socket()
         # A Unix socket's path may have 107 bytes, which a home deep in a tree exceeds.
-        short = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
-        control = Path(tempfile.mkdtemp(prefix="benchlab-", dir=short)) / "control"
+        control = Path(tempfile.mkdtemp(prefix="benchlab-", dir=_short_temp_dir())) / "control"
         self.config.write_text(render(control))
         done = subprocess.run(
             [sys.executable, "-m", "supervisor.supervisord", "-c", str(self.config)],
@@ -244,19 +245,17 @@ class Services:
     def _end_all(self) -> tuple[int, int]:
         """End the group; returns how many processes ended and how many had to be killed.
 
-        supervisord goes first, or it would restart what is ended below it. Then again and
-        again whatever is found, because a dying process may still start another.
+        supervisord goes first, or it would restart what is ended below it. Then whatever is
+        left, more than once, because a dying process may still start another.
         """
-        ended: set[psutil.Process] = set()
+        ended = set(self._processes())
         killed: set[psutil.Process] = set()
-        for signal_group in (lambda: [s] if (s := self._supervisor()) else [], self._processes):
-            for patience_s in (20.0, 5.0, 5.0):
-                group = signal_group()
-                if not group:
-                    break
-                ended |= set(self._processes())
-                _, alive = _terminate(group, patience_s)
-                killed |= set(alive)
+        if supervisor := self._supervisor():
+            killed |= _terminate([supervisor], patience_s=30)
+        for patience_s in (5.0, 2.0, 0.0):
+            if left := self._processes():
+                ended |= set(left)
+                killed |= _terminate(left, patience_s)
         if left := self._processes():
             pids = ", ".join(str(process.pid) for process in left)
             raise ServicesError(
@@ -381,8 +380,9 @@ def _holder(port: int) -> str:
     """`` by <name> (pid <n>)`` for the listener on ``port``; empty if it cannot be seen."""
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections("tcp"):
-            listening = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
-            if listening and connection.pid:
+            if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+                continue
+            if connection.laddr.port == port and connection.pid:
                 return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
     return ""
 
@@ -392,33 +392,49 @@ def _port_of(supervisor: psutil.Process) -> int:
     return int(supervisor.environ()["AIRFLOW__API__PORT"])
 
 
-def _terminate(
-    group: list[psutil.Process], patience_s: float
-) -> tuple[list[psutil.Process], list[psutil.Process]]:
-    """TERM, wait, KILL; returns those that ended by themselves and those that were killed."""
+def _short_temp_dir() -> str:
+    """The usual place for temporary files, unless its path is long itself."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) < 60 else "/tmp"  # noqa: S108 (mkdtemp makes it private)
+
+
+def _terminate(group: list[psutil.Process], patience_s: float) -> set[psutil.Process]:
+    """TERM, wait, KILL; returns those that had to be killed."""
     for process in group:
         with suppress(psutil.Error):
             process.terminate()
-    gone, alive = psutil.wait_procs(group, timeout=patience_s)
+    _, alive = psutil.wait_procs(group, timeout=patience_s)
     for process in alive:
         with suppress(psutil.Error):
             process.kill()
     psutil.wait_procs(alive, timeout=5)
-    return gone, alive
+    return set(alive)
+
+
+def _port(text: str) -> int:
+    """A port number from the command line."""
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
+    return int(text)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchlab_airflow.services", description=__doc__.split("\n")[0]
+        prog="python -m benchlab_airflow.services", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("action", choices=["up", "down", "status"])
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or DEFAULT_PORT))
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=os.environ.get("PORT") or None,
+        help=f"of the UI; by default {DEFAULT_PORT}",
+    )
     parser.add_argument(
         "--timeout", type=float, default=START_TIMEOUT_S, help="seconds to wait for `up`"
     )
     options = parser.parse_args(arguments)
-    services = Services(benchlab_home(), say=lambda line: print(line, flush=True))
+    services = Services(benchlab_home.find().root, say=lambda line: print(line, flush=True))
     try:
         if options.action == "up":
             services.up(options.port, options.timeout)
@@ -426,7 +442,7 @@ def main(arguments: list[str] | None = None) -> int:
             services.down()
         else:
             return 0 if services.status() else 1
-    except (ServicesError, AirflowHomeError) as error:
+    except BenchlabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

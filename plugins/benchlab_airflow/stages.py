@@ -45,7 +45,7 @@ def campaign_id(context: Context) -> str:
 
 
 def plan(report_file: str) -> list[str]:
-    """Plan the campaign from the report type and the form; its trials' titles, to be mapped over."""
+    """Plan the campaign from report type and form; its trials' titles, to be mapped over."""
     from pathlib import Path
 
     from airflow.sdk.configuration import conf

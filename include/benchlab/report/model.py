@@ -47,17 +47,10 @@ class ReportSide:
 
 @dataclass(frozen=True)
 class Section:
-    """One workload's part of the report.
-
-    Attributes:
-        figures: the comparison, as it was decided.
-        uneven: thread counts whose two sides do not have the same rounds, so that the printed
-            figures of the sides and the improvement (common rounds only) need not agree.
-    """
+    """One workload's part of the report; ``figures`` are the comparison as it was decided."""
 
     title: str
     figures: WorkloadComparison
-    uneven: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -218,12 +211,7 @@ def _common(campaign: Campaign) -> dict[str, Value]:
 
 
 def _section(workload: WorkloadComparison) -> Section:
-    uneven = tuple(
-        cell.threads
-        for cell in workload.cells
-        if cell.sides["baseline"].values.keys() != cell.sides["candidate"].values.keys()
-    )
-    return Section(title_of(workload.name), workload, uneven)
+    return Section(title_of(workload.name), workload)
 
 
 def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from benchlab.compare import ALPHA
 from benchlab.report import numbers
 from benchlab.report.model import Report, ReportSide, Section
 from benchlab.report.numbers import MISSING
@@ -95,7 +94,7 @@ def outcome(report: Report, section: Section) -> str:
     found = section.figures
     limit, metric = numbers.limit(report.threshold_pct), found.metric.upper()
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    because = why(report, section)
+    because = why(section)
     interval = (
         f"95% interval {numbers.interval(found.ci95_pct, report.threshold_pct)}, "
         f"adjusted p {numbers.p_value(found.p_adjusted)}"
@@ -128,55 +127,20 @@ def outcome(report: Report, section: Section) -> str:
     )
 
 
-def _why_inconclusive(report: Report, section: Section) -> tuple[str, ...]:
-    """The reasons of the comparison; the last, where the interval is on one side of zero, anew.
-
-    "Cannot be told from none" would then seem to contradict the interval beside it.
-    """
-    found = section.figures
-    if found.p_adjusted is None or not found.ci95_pct:
-        return found.reasons
-    p = f"adjusted p {numbers.p_value(found.p_adjusted)}"
-    if found.p_adjusted < ALPHA:
-        limit = numbers.limit(report.threshold_pct)
-        why = (
-            f"the sides do differ ({p}), but the estimate is below {limit} while the 90% "
-            "interval reaches beyond it"
-        )
-    elif found.ci95_pct[0] > 0 or found.ci95_pct[1] < 0:
-        why = (
-            "taken alone the interval leaves zero out, but not once it is counted that "
-            f"{len(report.sections)} workloads were tested ({p})"
-        )
-    else:
-        return found.reasons
-    return (*found.reasons[:-1], why)
-
-
-def why(report: Report, section: Section) -> str:
+def why(section: Section) -> str:
     """The reasons of a verdict, where it has any; else nothing."""
-    if section.figures.verdict == "inconclusive":
-        return "; ".join(_why_inconclusive(report, section))
     return "; ".join(section.figures.reasons)
 
 
 def rounds(report: Report, section: Section) -> str | None:
     """Which rounds the figures are from, where not all of them are complete."""
     used = section.figures.rounds_used
-    sentences = []
-    if used < report.rounds:
-        sentences.append(
-            f"The estimate is from the {used} of {report.rounds} rounds that are complete; the "
-            "rows of the table also use the valid trials of the others."
-        )
-    if section.uneven:
-        threads = ", ".join(str(count) for count in section.uneven)
-        sentences.append(
-            f"At {threads} threads the two sides were not measured in the same rounds: their "
-            "figures are means over all rounds each side has, the improvement is over the "
-            "common rounds only."
-        )
-    return " ".join(sentences) or None
+    if used == report.rounds:
+        return None
+    return (
+        f"The estimate is from the {used} of {report.rounds} rounds that are complete; a row of "
+        "the table is from the rounds in which both sides have a valid trial of it."
+    )
 
 
 def quality(report: Report) -> tuple[str, ...]:

@@ -7,13 +7,14 @@ import os
 import platform
 import shutil
 import socket
+from importlib import metadata
 from pathlib import Path
 
 from benchlab import catalog
 from benchlab.engine import DATABASE, USER, BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError
-from benchlab.executor import LocalExecutor, end_tagged
 from benchlab.executor import TAG as CAMPAIGN_TAG
+from benchlab.executor import LocalExecutor, end_tagged
 from benchlab.home import Home
 from benchlab.loadbalancer.haproxy import HAProxy
 from benchlab.lock import Holder, MachineLock
@@ -120,12 +121,13 @@ class Target:
         """Facts of the machine, for the report."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
         facts = {
-            "machine": "one machine: client, load balancer and servers share it",
-            "CPU": f"{os.cpu_count()} x {_cpu_model()}",
+            "cpu": _cpu_model(),
+            "cores": str(os.cpu_count()),
             "memory": f"{memory:.1f} GiB",
             "kernel": platform.release(),
-            "operating system": _os_name(),
-            "file system": _file_system(self.executor, self.home.root),
+            "os": _os_name(),
+            "filesystem": _file_system(self.executor, self.home.root),
+            "benchlab": metadata.version("benchlab"),
         }
         for tool in ("sysbench", "haproxy"):
             flag = "-v" if tool == "haproxy" else "--version"
