@@ -15,14 +15,12 @@ import typer
 from benchlab import campaign as campaigns
 from benchlab import catalog, doctor, plan
 from benchlab.errors import BenchlabError
-from benchlab.executor import TAG, end_tagged
 from benchlab.home import Home, find
-from benchlab.lock import MachineLock
 from benchlab.progress_view import ProgressView
 from benchlab.report import bundle, model, terminal
 from benchlab.spec import SIDES, ReportSpec
 from benchlab.store import Store
-from benchlab.targets.local import remove_data
+from benchlab.targets.local import end_campaign
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -209,18 +207,8 @@ def examine() -> None:
 @app.command()
 def release(campaign: CampaignId) -> None:
     """End a campaign's processes on this machine, remove its data, give the machine back."""
-    home = find()
-    lock = MachineLock()
-    holder = lock.holder()
-    if holder is not None and holder.campaign == campaign:
-        home = Home(home.project, Path(holder.home))
-    ended = end_tagged(f"{TAG}={campaign}")
-    remove_data(home, campaign)
-    released = lock.release(campaign)
-    print(
-        f"{campaign}: {ended} processes ended; "
-        + ("the machine is free" if released else "it did not hold the machine")
-    )
+    ended = end_campaign(find(), campaign)
+    print(f"{campaign}: {ended} processes ended; it does not hold the machine")
 
 
 def _spec(home: Home, report: str, overrides: list[str]) -> ReportSpec:

@@ -283,6 +283,19 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
     return len(first)
 
 
+def end_process(pid: int, *, grace_s: float = 60) -> int:
+    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. Returns 1, or 0: no such."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
+        while _environ(pid):
+            if time.monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(POLL_S)
+        return 1
+    return 0
+
+
 def _signal_all(pids: Sequence[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):

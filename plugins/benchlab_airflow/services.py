@@ -140,7 +140,7 @@ class Services:
         if supervisor is None:
             if processes:
                 self.say(
-                    f"Not running, but {len(processes)} processes are left behind. "
+                    f"Not running, but processes are left behind ({len(processes)}). "
                     "End them with: make down"
                 )
             else:

@@ -11,10 +11,10 @@ from importlib import metadata
 from pathlib import Path
 
 from benchlab import catalog
-from benchlab.engine import DATABASE, USER, BaseEngine, Instance
+from benchlab.engine import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError
 from benchlab.executor import TAG as CAMPAIGN_TAG
-from benchlab.executor import LocalExecutor, end_tagged
+from benchlab.executor import LocalExecutor, end_process, end_tagged
 from benchlab.home import Home
 from benchlab.loadbalancer.haproxy import HAProxy
 from benchlab.lock import Holder, MachineLock
@@ -186,9 +186,25 @@ def remove_data(home: Home, campaign: str) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
-def account() -> tuple[str, str]:
-    """The client's account and database."""
-    return USER, DATABASE
+def end_campaign(home: Home, campaign: str) -> int:
+    """End a campaign of this machine from outside, at work or left behind; repeatable.
+
+    A process that drives it is asked first, so that it does not start anew what is ended here.
+
+    Returns:
+        How many processes were ended.
+    """
+    lock = MachineLock()
+    holder = lock.holder()
+    ended = 0
+    if holder is not None and holder.campaign == campaign:
+        home = Home(home.project, Path(holder.home))
+        if holder.driver is not None and holder.left_behind() is None:
+            ended += end_process(holder.driver)
+    ended += end_tagged(f"{CAMPAIGN_TAG}={campaign}")
+    remove_data(home, campaign)
+    lock.release(campaign)
+    return ended
 
 
 def _cpu_model() -> str:

@@ -1,0 +1,36 @@
+"""A metadata database of its own for the tests of the Airflow glue, made once a session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchlab_airflow.airflow_home import AirflowHome
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def airflow_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of any `airflow` command of these tests."""
+    airflow = AirflowHome(tmp_path_factory.mktemp("benchlab-home"), "airflow-demo")
+    airflow.ensure()
+    return airflow.environment()
+
+
+def run_python(code: str, env: dict[str, str], **more: str) -> str:
+    """What a Python process prints that sees this Airflow; fails with its errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**env, **more, "PYTHONPATH": os.pathsep.join((str(PROJECT / "dags"), str(PROJECT)))},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout

@@ -1,0 +1,207 @@
+"""Policies of the campaign DAG: what an operator relies on whatever the report type says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.airflow.conftest import PROJECT, run_python
+
+DESCRIBE = """
+import json
+import version_comparison as file
+from airflow.sdk import DAG
+dags = {}
+for name, dag in vars(file).items():
+    if isinstance(dag, DAG) and dag.dag_id == name:
+        dags[name] = {
+            "schedule": dag.schedule, "max_active_runs": dag.max_active_runs,
+            "dagrun_timeout": str(dag.dagrun_timeout), "doc": dag.doc_md, "catchup": dag.catchup,
+            "tasks": {
+                task.task_id: {
+                    "setup": task.is_setup, "teardown": task.is_teardown,
+                    "fails_run": getattr(task, "on_failure_fail_dagrun", None),
+                    "rule": str(task.trigger_rule.value),
+                    "timeout": task.execution_timeout is not None,
+                    "retries": task.retries,
+                    "downstream": sorted(task.downstream_task_ids),
+                    "upstream": sorted(task.upstream_task_ids),
+                    "mapped": task.is_mapped,
+                    "one_at_a_time": getattr(task, "max_active_tis_per_dagrun", None),
+                } for task in dag.tasks
+            },
+        }
+print(json.dumps(dags))
+"""
+
+
+def describe(env: dict[str, str], **more: str) -> dict[str, Any]:
+    """Every DAG of the file, as plain data."""
+    last = run_python(DESCRIBE, env, **more).splitlines()[-1]
+    found: dict[str, Any] = json.loads(last)
+    return found
+
+
+@pytest.fixture(scope="module")
+def dag(airflow_env: dict[str, str]) -> dict[str, Any]:
+    """The DAG of `sysbench_local`."""
+    found: dict[str, Any] = describe(airflow_env)["sysbench_local"]
+    return found
+
+
+def downstream(dag: dict[str, Any], task: str) -> set[str]:
+    """Every task that comes after one."""
+    found: set[str] = set()
+    waiting = [task]
+    while waiting:
+        for after in dag["tasks"][waiting.pop()]["downstream"]:
+            if after not in found:
+                found.add(after)
+                waiting.append(after)
+    return found
+
+
+def test_the_machine_is_given_back_whatever_fails(dag: dict[str, Any]) -> None:
+    """`release` is the teardown of `register` and comes after every task in between."""
+    tasks = dag["tasks"]
+    assert [name for name, task in tasks.items() if task["setup"]] == ["register"]
+    assert [name for name, task in tasks.items() if task["teardown"]] == ["release"]
+    assert "release" in tasks["register"]["downstream"], "a teardown hangs on its setup directly"
+    between = set(tasks) - {"plan", "register", "release"}
+    assert between <= downstream(dag, "register")
+    assert all("release" in downstream(dag, name) for name in between)
+
+
+def test_a_run_is_red_when_something_was_not_measured(dag: dict[str, Any]) -> None:
+    """`verdict` is the only leaf that is no teardown; a failed release is red too."""
+    tasks = dag["tasks"]
+    assert tasks["release"]["fails_run"] is True
+    work = {name for name, task in tasks.items() if not task["teardown"]}
+    assert [n for n in sorted(work) if not set(tasks[n]["downstream"]) & work] == ["verdict"]
+    assert tasks["verdict"]["rule"] == "all_success"
+
+
+def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:
+    """Deploy, load, analyze and back up of each side, in this order, before any trial."""
+    for side in ("baseline", "candidate"):
+        steps = [f"prepare_{side}.{step}" for step in ("deploy", "load", "analyze", "back_up")]
+        for earlier, later in zip(steps, [*steps[1:], "trials"], strict=True):
+            assert later in downstream(dag, earlier)
+            assert dag["tasks"][later]["rule"] == "all_success"
+
+
+def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> None:
+    """Two trials at once would measure each other; a killed task is no lost campaign."""
+    trials = {n: t for n, t in dag["tasks"].items() if n.endswith("trials")}
+    assert set(trials) == {"trials", "repeat_1.trials", "repeat_2.trials"}
+    for task in trials.values():
+        assert task["mapped"]
+        assert task["one_at_a_time"] == 1
+        assert task["retries"] >= 1
+
+
+def test_a_repetition_with_nothing_to_do_skips_nothing_after_it(dag: dict[str, Any]) -> None:
+    """A mapped task over an empty list is skipped; the report must be written all the same."""
+    assert dag["tasks"]["repeat_2.find_invalid"]["rule"] == "none_failed"
+    assert dag["tasks"]["validate"]["rule"] == "none_failed"
+
+
+def test_nothing_hangs_for_ever_and_nothing_skips_the_teardown(dag: dict[str, Any]) -> None:
+    """Every task has a time limit; the run has none, because that would skip the teardown."""
+    assert all(task["timeout"] for task in dag["tasks"].values())
+    assert dag["dagrun_timeout"] == "None"
+
+
+def test_one_campaign_of_a_report_type_at_a_time(dag: dict[str, Any]) -> None:
+    """A second run of the same DAG waits; nothing starts by itself."""
+    assert dag["max_active_runs"] == 1
+    assert dag["schedule"] is None
+    assert dag["catchup"] is False
+
+
+def test_the_page_of_the_dag_explains_it(dag: dict[str, Any]) -> None:
+    """The docstring is what an operator reads in the UI; it names every stage."""
+    for stage in ("plan", "register", "prepare", "trials", "validate", "publish", "verdict"):
+        assert f"**{stage}**" in dag["doc"]
+
+
+def test_a_broken_report_type_does_not_take_the_others_with_it(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Among good specs a broken one becomes a DAG that shows the error."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    good = (tmp_path / "configs/reports/sysbench_local.yaml").read_text()
+    broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
+    (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
+    dags = describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))
+    assert set(dags) == {"sysbench_local", "invalid_spec_broken_one"}
+    assert "rouns: unknown key" in dags["invalid_spec_broken_one"]["doc"]
+    assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
+
+
+OVERRIDES = """
+import json
+from benchlab import catalog, home
+from benchlab_airflow import params
+spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
+defaults = {key: param.value for key, param in params.form(spec).items()}
+filled = {**defaults, **FILLED}
+changed = params.overrides(spec, filled)
+print(json.dumps(changed))
+print(catalog.override(spec, changed).model_dump_json())
+"""
+
+
+def test_a_form_left_as_it_is_changes_nothing(airflow_env: dict[str, str]) -> None:
+    """The form's defaults are the report type's own values."""
+    changed, _ = run_python(OVERRIDES.replace("FILLED", "{}"), airflow_env).splitlines()[-2:]
+    assert json.loads(changed) == {}
+
+
+def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -> None:
+    """Threads, workloads, rounds, versions and the rest are taken from the form."""
+    filled = {
+        "baseline": " 10.11.5 ",
+        "candidate": "11.4.5",
+        "workloads": ["oltp_insert"],
+        "threads": [1, 16],
+        "rounds": 5,
+        "seconds": 7,
+        "tables": 2,
+        "restore": "per_workload",
+        "overrides": {"ports.entry": 23390},
+    }
+    code = OVERRIDES.replace("FILLED", repr(filled))
+    spec = json.loads(run_python(code, airflow_env).splitlines()[-1])
+    assert spec["engine"] == "mariadb", "the versions say which engine is meant"
+    assert spec["engines"]["mariadb"]["baseline"]["version"] == "10.11.5"
+    assert spec["engines"]["mariadb"]["candidate"]["version"] == "11.4.5"
+    assert (spec["workloads"], spec["threads"]) == (["oltp_insert"], [1, 16])
+    assert (spec["rounds"], spec["seconds"], spec["dataset"]["tables"]) == (5, 7, 2)
+    assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
+
+
+STORE_URL = """
+from airflow.sdk import Connection
+from benchlab_airflow.connections import database_url
+print(database_url(Connection(conn_id="benchlab_results", conn_type="mysql", host="db", login="u",
+    password="p@ss/word", schema="results", port=3307)))
+print(database_url(Connection(conn_id="benchlab_results", conn_type="postgres", host="db",
+    login="u", password="p", schema="results")))
+try:
+    database_url(Connection(conn_id="benchlab_results", conn_type="http", host="x"))
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_an_airflow_connection_names_the_results_store(airflow_env: dict[str, str]) -> None:
+    """MySQL and PostgreSQL Connections become database URLs; another type is refused by name."""
+    mysql, postgres, refused = run_python(STORE_URL, airflow_env).splitlines()[-3:]
+    assert mysql == "mysql+mysqldb://u:p%40ss%2Fword@db:3307/results"
+    assert postgres == "postgresql+psycopg2://u:p@db/results"
+    assert refused.startswith("StoreError Connection benchlab_results: conn_type 'http'")

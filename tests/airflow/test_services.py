@@ -1,0 +1,262 @@
+"""The project-local Airflow home and the group of services, without starting Airflow."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+from airflow._shared.module_loading.file_discovery import find_path_from_directory
+
+from benchlab_airflow import services
+from benchlab_airflow.airflow_home import AirflowHome
+from benchlab_airflow.services import TAG, Services, ServicesError
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AirflowHome:
+    """An Airflow home whose database is not created, in a folder with a difficult name."""
+    monkeypatch.setattr(AirflowHome, "_migrate", lambda self: None)
+    return AirflowHome(tmp_path / "home with 100% é")
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> tuple[Services, list[str]]:
+    """The services of an empty home, and what they say."""
+    said: list[str] = []
+    return Services(tmp_path, say=said.append), said
+
+
+def tagged(home: Path, program: str) -> subprocess.Popen[str]:
+    """A process that carries the tag of ``home``; returns once it runs."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            f"{program}; print('ready', flush=True); import time; time.sleep(600)",
+        ],
+        env=os.environ | {TAG: str(home)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def mode(path: Path) -> int:
+    """The permission bits of a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def secrets_of(home: AirflowHome) -> list[str]:
+    """Every secret of a home."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(home.config_file)
+    keys = [("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret")]
+    return [home.password(), *(parser.get(*key) for key in keys)]
+
+
+def test_secrets_are_readable_by_the_owner_only(home: AirflowHome) -> None:
+    """Configuration and password are 0600, in a folder that is 0700."""
+    home.ensure()
+    assert (mode(home.root), mode(home.config_file), mode(home.password_file)) == (
+        0o700,
+        0o600,
+        0o600,
+    )
+
+
+def test_secrets_are_not_in_the_environment(home: AirflowHome) -> None:
+    """What `ps e` shows of a service holds no secret."""
+    home.ensure()
+    values = "\n".join(home.environment(port=8080).values())
+    assert not [secret for secret in secrets_of(home) if secret in values]
+
+
+def test_secrets_outlive_an_update_of_the_settings(home: AirflowHome) -> None:
+    """A second `ensure` with other settings keeps logins and encrypted connections valid."""
+    home.ensure()
+    before = secrets_of(home)
+    home.config_file.write_text(home.config_file.read_text().replace("parallelism", "other"))
+    home.ensure()
+    assert secrets_of(home) == before
+    assert "other" not in home.config_file.read_text()
+    assert len(set(before)) == len(before)
+
+
+def test_two_at_once_make_one_home(home: AirflowHome) -> None:
+    """Concurrent calls agree on one set of secrets."""
+    threads = [threading.Thread(target=home.ensure) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(path.name for path in home.root.iterdir()) == [
+        ".lock",
+        "airflow.cfg",
+        "passwords.json",
+    ]
+    assert len(set(secrets_of(home))) == 4
+
+
+def test_airflow_reads_what_was_written(home: AirflowHome) -> None:
+    """Airflow itself sees the settings, in a folder whose name holds a space and a %."""
+    home.ensure()
+    program = (
+        "from airflow.configuration import conf as c; "
+        "print(c.get('core', 'dags_folder'), c.get('database', 'sql_alchemy_conn'), "
+        "c.get('core', 'executor'), c.getint('core', 'max_map_length'), "
+        "c.getint('api', 'port'), c.get('api_auth', 'jwt_secret'), sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=home.environment(port=8099),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        str(PROJECT / "dags"),
+        f"sqlite:///{home.database}?timeout=60",
+        "LocalExecutor",
+        "4096",
+        "8099",
+        secrets_of(home)[3],
+    ]
+
+
+def test_another_airflow_stays_out(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of an Airflow that the user has elsewhere are not inherited; connections are."""
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql://production/airflow")
+    monkeypatch.setenv("AIRFLOW_HOME", "/elsewhere")
+    monkeypatch.setenv("AIRFLOW_CONN_RESULTS", "mysql://results/benchlab")
+    environment = home.environment()
+    assert "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" not in environment
+    assert environment["AIRFLOW_HOME"] == str(home.root)
+    assert environment["AIRFLOW_CONN_RESULTS"] == "mysql://results/benchlab"
+
+
+def test_a_proxy_is_not_asked_for_loopback(
+    home: AirflowHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tasks reach the API server on a machine whose HTTP traffic goes through a proxy."""
+    monkeypatch.setenv("no_proxy", "intranet")
+    environment = home.environment()
+    assert environment["no_proxy"] == "intranet,127.0.0.1,localhost"
+    assert "127.0.0.1" in environment["NO_PROXY"].split(",")
+
+
+def test_demo_and_services_share_nothing(tmp_path: Path) -> None:
+    """`airflow dags test` never runs on the database of a live scheduler."""
+    services_home, demo_home = AirflowHome(tmp_path), AirflowHome(tmp_path, "airflow-demo")
+    assert services_home.database != demo_home.database
+    assert services_home.environment()["AIRFLOW_HOME"] != demo_home.environment()["AIRFLOW_HOME"]
+
+
+@pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # Airflow's own, of a library it uses
+def test_plugins_of_the_package_are_not_run_as_modules() -> None:
+    """Airflow runs every file under plugins/ on its own; the package's are left out."""
+    found = find_path_from_directory(PROJECT / "plugins", ".airflowignore", "glob")
+    assert [path for path in found if "benchlab_airflow" in str(path)] == []
+
+
+def test_no_log_server_and_no_server_for_other_machines() -> None:
+    """Scheduler and triggerer serve no logs, and supervisord is spoken to by a private socket."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(services.render(Path("/run/private/control")))
+    commands = {
+        name.removeprefix("program:"): parser[name]["command"]
+        for name in parser.sections()
+        if name.startswith("program:")
+    }
+    assert set(commands) == set(services.COMMANDS)
+    assert all("--skip-serve-logs" in commands[name] for name in ("scheduler", "triggerer"))
+    assert parser["unix_http_server"]["file"] == "/run/private/control"
+    assert not parser.has_section("inet_http_server")
+
+
+def test_a_busy_port_is_named_with_its_holder(group: tuple[Services, list[str]]) -> None:
+    """The error tells who has the port and how to take another; nothing was started."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(ServicesError) as caught:
+            group[0].up(port)
+    assert f"Port {port} is in use by {psutil.Process().name()} (pid {os.getpid()})" in str(
+        caught.value
+    )
+    assert f"make up PORT={port + 1}" in str(caught.value)
+    assert not (group[0].home / "airflow").exists()
+
+
+def test_down_with_nothing_running_says_so(group: tuple[Services, list[str]]) -> None:
+    """Stopping twice is no error."""
+    group[0].down()
+    group[0].down()
+    assert group[1] == ["Not running: nothing to stop."] * 2
+
+
+def test_down_ends_whatever_carries_the_tag(group: tuple[Services, list[str]]) -> None:
+    """Orphans end, also one that ignores SIGTERM and one that was started by the other."""
+    services_, said = group
+    polite = tagged(services_.home, "import subprocess; subprocess.Popen(['sleep', '600'])")
+    child = psutil.Process(polite.pid).children()[0]
+    stubborn = tagged(
+        services_.home, "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    )
+    with polite, stubborn:
+        services_.down()
+        polite.wait(5)
+        stubborn.wait(5)
+    assert not child.is_running()
+    assert said[-1] == "Stopped: 3 processes ended, 1 of them by force."
+
+
+def test_down_leaves_the_processes_of_another_home(
+    group: tuple[Services, list[str]], tmp_path: Path
+) -> None:
+    """Two checkouts on one machine do not end each other's services."""
+    other = tagged(tmp_path / "other", "pass")
+    with other:
+        group[0].down()
+        alive = other.poll() is None
+        other.kill()
+    assert alive
+
+
+def test_status_reports_orphans(group: tuple[Services, list[str]]) -> None:
+    """What is left of a killed supervisor is seen, and how to end it is said."""
+    orphan = tagged(group[0].home, "pass")
+    with orphan:
+        healthy = group[0].status()
+        orphan.kill()
+    assert not healthy
+    assert group[1] == ["Not running, but processes are left behind (1). End them with: make down"]
+
+
+def test_a_long_temporary_folder_does_not_lengthen_the_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The path of a Unix socket may have 107 bytes, however deep the temporary folder lies."""
+    monkeypatch.setattr(services.tempfile, "gettempdir", lambda: "/" + "deep/" * 40)
+    assert len(services._short_temp_dir()) < 60
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "http", "-1"])
+def test_what_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong PORT is named before anything starts."""
+    with pytest.raises(SystemExit):
+        services.main(["up", f"--port={port}"])
+    assert f"{port!r} is no port" in capsys.readouterr().err

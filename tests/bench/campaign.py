@@ -1,0 +1,167 @@
+"""The same campaign twice: as a DAG, and as the plain script ``campaign.sh``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from benchlab import catalog
+from benchlab.errors import BenchlabError
+from benchlab.home import Home
+from benchlab.plan import Plan
+from benchlab.spec import SIDES, ReportSpec
+from benchlab_airflow.airflow_home import AirflowHome
+from tests.bench.machine import alone, timed
+from tests.bench.row import Row, ratio
+
+REPORT = "sysbench_local"
+SCRIPT = Path(__file__).with_name("campaign.sh")
+TARGET = 1.10
+
+# 4 workloads x 1 thread count x 3 rounds x 2 sides = 24 trials of 5 s; the dataset and the
+# versions are the report type's. With a seed the plan is the same whatever the campaign's id.
+COMMON = ("engine=mariadb", "threads=4", "warmup_seconds=1", "restore=every_trial", "seed=1")
+FULL = (
+    "workloads=oltp_point_select,oltp_read_write,oltp_update_index,oltp_update_non_index",
+    "rounds=3",
+    "seconds=5",
+)
+QUICK = ("workloads=oltp_point_select,oltp_update_index", "rounds=1", "seconds=2")
+
+
+@dataclass(frozen=True)
+class DagTimes:
+    """Seconds of the whole command, and of Airflow's run within it."""
+
+    command: float
+    run: float
+
+
+def measure(home: Home, work: Path, quick: bool) -> list[Row]:
+    """Run both, one after the other; the first pays for cold caches, and it is the DAG."""
+    assignments = [*COMMON, *(QUICK if quick else FULL)]
+    spec, plan = _spec(home, assignments), _plan(assignments)
+    for side in SIDES:
+        catalog.install(plan.engine, plan.sides[side].version, home)
+    dag = time_dag(home, work, assignments, len(plan.trials))
+    script = time_script(home, work, spec, plan)
+    name = f"{len(plan.trials)} trials of {spec.seconds} s"
+    # A few short trials do not outweigh Airflow's start: no target for them.
+    target = None if quick else TARGET
+    plain = ("plain script", [script])
+    return [
+        ratio(f"{name}, whole command", ("demo command", [dag.command]), plain, target),
+        ratio(f"{name}, the run alone", ("Airflow's run", [dag.run]), plain, target),
+    ]
+
+
+def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> DagTimes:
+    """The campaign through Airflow, with a home of its own that uses the same servers.
+
+    Raises:
+        BenchlabError: it failed, or measured more trials than were planned.
+    """
+    own = _own_home(home, work)
+    env = {**os.environ, "BENCHLAB_PROJECT": str(home.project), "BENCHLAB_HOME": str(own.root)}
+    for name in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS"):
+        env.pop(name, None)
+    airflow = AirflowHome(own.root, "airflow-demo")
+    airflow.ensure()
+    command = [sys.executable, "-m", "benchlab_airflow.demo", REPORT]
+    for assignment in assignments:
+        command += ["--set", assignment]
+    with alone(home):
+        pass  # the demo takes the machine itself, and is to find it free
+    seconds = timed(command, env, work / "dag.log")
+    _refuse_other_than(trials, own)
+    return DagTimes(seconds, _run_seconds(airflow))
+
+
+def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
+    """The campaign as a plain script, the trials in the plan's order.
+
+    Raises:
+        BenchlabError: a step failed.
+    """
+    directory = work / "script"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    trials = directory / "trials"
+    trials.write_text(
+        "".join(f"{t.id} {t.side} {t.workload} {t.threads} {t.seconds}\n" for t in plan.trials)
+    )
+    servers = home.servers / plan.engine
+    env = {
+        **os.environ,
+        "BASELINE": str(servers / plan.sides["baseline"].version),
+        "CANDIDATE": str(servers / plan.sides["candidate"].version),
+        "TABLES": str(spec.dataset.tables),
+        "ROWS": str(spec.dataset.table_size),
+        "WARMUP": str(spec.warmup_seconds),
+        "PARAMETERS": "\n".join(f"{k}={v}" for k, v in plan.sides["baseline"].parameters.items()),
+    }
+    with alone(home):
+        seconds = timed(
+            ["bash", str(SCRIPT), str(directory), str(trials)], env, work / "script.log"
+        )
+    outputs = list((directory / "output").glob("*.txt"))
+    complete = [path for path in outputs if "total time:" in path.read_text()]
+    if len(complete) != len(plan.trials):
+        raise BenchlabError(f"{directory}: {len(complete)} of {len(plan.trials)} trials complete")
+    return seconds
+
+
+def _spec(home: Home, assignments: list[str]) -> ReportSpec:
+    spec = catalog.load(catalog.find_report(home, REPORT))
+    return catalog.override(spec, catalog.parse_assignments(assignments))
+
+
+def _plan(assignments: list[str]) -> Plan:
+    command = [sys.executable, "-m", "benchlab.cli", "plan", REPORT, "--json"]
+    for assignment in assignments:
+        command += ["--set", assignment]
+    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    return Plan.from_json(json.loads(printed))
+
+
+def _own_home(home: Home, work: Path) -> Home:
+    """A home whose campaigns are in nobody's results; the servers are the installation's."""
+    own = Home(home.project, work / "home")
+    own.root.mkdir(parents=True, exist_ok=True)
+    own.servers.unlink(missing_ok=True)
+    own.servers.symlink_to(home.servers, target_is_directory=True)
+    return own
+
+
+def _refuse_other_than(trials: int, own: Home) -> None:
+    """A pair of blocks that was measured again would be counted as overhead."""
+    with closing(sqlite3.connect(own.root / "results.db")) as database:
+        ((measured,),) = database.execute(
+            "SELECT COUNT(*) FROM trials WHERE campaign = "
+            "(SELECT id FROM campaigns ORDER BY started_at DESC LIMIT 1)"
+        )
+    if measured != trials:
+        raise BenchlabError(
+            f"the DAG measured {measured} trials instead of {trials}: some were invalid and were "
+            "measured again, so the times do not compare; run it once more on a quieter machine"
+        )
+
+
+def _run_seconds(airflow: AirflowHome) -> float:
+    """How long Airflow's latest run took.
+
+    From `created_at`: `airflow dags test` sets `start_date` to the run's logical date.
+    """
+    with closing(sqlite3.connect(airflow.database)) as database:
+        ((begin, end),) = database.execute(
+            "SELECT created_at, end_date FROM dag_run ORDER BY id DESC LIMIT 1"
+        )
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()

@@ -1,0 +1,306 @@
+"""Whole campaigns on two real MariaDB releases, HAProxy and sysbench; without Airflow."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from benchlab.workloads import sysbench
+from tests.integration.conftest import LIMIT_S, PROJECT, Machine
+
+
+def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
+    """One command: every planned trial once, the report on disk, the machine as it was."""
+    settings = machine.settings(rounds=2, workloads="oltp_point_select,oltp_update_index")
+    output = machine.run(
+        "benchlab.cli", "run", "sysbench_local", "--campaign", "two-releases", *settings
+    )
+    campaign, trials = machine.outcome("two-releases")
+    assert campaign.state == "complete"
+    assert sorted(result.trial.id for result in trials) == sorted(
+        planned.id for planned in campaign.plan.trials
+    )
+    assert [result.trial.index for result in trials] == list(range(8)), "in the plan's order"
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    assert campaign.facts["baseline"].version.startswith("10.2.11")
+    assert campaign.facts["candidate"].version.startswith("10.11.5")
+    assert campaign.facts["candidate"].git_hash
+    assert "Update Index" in output
+    reports = machine.here.reports / "two-releases"
+    for name in ("report.md", "report.html", "comparison.csv", "report.json", "trials.csv"):
+        assert str(reports / name) in output
+        assert (reports / name).stat().st_size > 100
+    assert machine.left_running("two-releases") == []
+    assert machine.holder() is None
+    for side in ("baseline", "candidate"):
+        assert not (machine.here.campaign("two-releases") / side / "data").exists()
+
+
+def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
+    """What the report prints of a trial is what sysbench printed, and the text is kept."""
+    machine.run(
+        "benchlab.cli", "run", "sysbench_local", "--campaign", "figures", *machine.settings()
+    )
+    _, trials = machine.outcome("figures")
+    rows = list(csv.DictReader(io.StringIO(rendered(machine, "figures", "csv"))))
+    with machine.store() as store:
+        for result in trials:
+            assert result.raw is not None
+            raw = store.read_object(result.raw)
+            output = sysbench.parse(raw)
+            assert result.value("tps") == output.tps
+            assert f"({output.tps:.2f} per sec.)" in raw
+            column = f"{result.trial.side}_tps"
+            assert float(rows[0][column]) == pytest.approx(output.tps)
+    comparison = machine.comparison("figures")
+    (workload,) = comparison["workloads"]
+    assert workload["verdict"] == "inconclusive", "one round proves nothing"
+
+
+def rendered(machine: Machine, campaign: str, form: str) -> str:
+    """`benchlab render`."""
+    return machine.run("benchlab.cli", "render", campaign, "--format", form)
+
+
+@pytest.mark.parametrize("policy", ["after_writes", "never"])
+def test_without_a_restore_the_server_runs_on(machine: Machine, policy: str) -> None:
+    """Other restore policies measure too, and restore just where the plan says."""
+    settings = machine.settings(restore=policy, threads="1,2")
+    machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", policy, *settings)
+    campaign, trials = machine.outcome(policy)
+    assert campaign.state == "complete"
+    for result in trials:
+        assert ("restore" in result.phases) == result.trial.restore
+    assert any(result.trial.restore for result in trials) == (policy == "after_writes")
+
+
+def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
+    """The trial is invalid, its pair of blocks is measured again, its figures are excluded."""
+    run = machine.start(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "killed-server"),
+        *machine.settings(seconds=3),
+    )
+    step = machine.wait_for("killed-server", "run", after=1)
+    side = "candidate" if "candidate" in str(step.trial) else "baseline"
+    os.kill(machine.pid_of("killed-server", f"server-{side}"), signal.SIGKILL)
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    campaign, trials = machine.outcome("killed-server")
+    assert campaign.state == "complete"
+    (broken,) = [result for result in trials if not result.valid]
+    assert any("summary" in reason for reason in broken.reasons)
+    assert {result.attempt for result in trials if result.valid} == {1, 2}
+    comparison = machine.comparison("killed-server")
+    assert comparison["repeated_pairs"] == 1
+    assert {(e["trial"], e["attempt"]) for e in comparison["excluded"]} == {
+        (result.trial.id, 1) for result in trials if result.attempt == 1
+    }
+    measured_again = next(r for r in trials if r.attempt == 2 and r.trial.side == "candidate")
+    (cell,) = comparison["workloads"][0]["cells"]
+    assert cell["candidate"]["tps"] == pytest.approx(measured_again.value("tps"))
+    assert broken.trial.id in rendered(machine, "killed-server", "md")
+
+
+DRIVE = """
+import sys
+from benchlab import home
+from benchlab.campaign import CampaignRun
+from benchlab.store import Store
+here = home.find()
+with Store(here.store_url, here.objects) as store:
+    work = CampaignRun.open(here, store, sys.argv[1])
+    result = work.measure_next()
+    print(result.trial.id if result else None, result.adopted if result else None)
+"""
+
+PREPARE = """
+import sys
+from benchlab import catalog, home
+from benchlab.campaign import CampaignRun
+from benchlab.spec import SIDES
+from benchlab.store import Store
+here = home.find()
+spec = catalog.load(catalog.find_report(here, "sysbench_local"))
+spec = catalog.override(spec, catalog.parse_assignments(sys.argv[2:]))
+with Store(here.store_url, here.objects) as store:
+    work = CampaignRun.create(here, store, spec, sys.argv[1], "test")
+    work.register()
+    work.provision()
+    for side in SIDES:
+        for stage in (work.deploy, work.load, work.analyze, work.back_up):
+            stage(side)
+"""
+
+
+def python(machine: Machine, code: str, *arguments: str) -> subprocess.Popen[str]:
+    """A Python process of this home."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=machine.environment,
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    machine.processes.append(process)
+    return process
+
+
+def prepared(machine: Machine, campaign: str, **changed: object) -> None:
+    """A campaign whose sides are loaded and backed up, and which has measured nothing yet."""
+    settings = [part for part in machine.settings(**changed) if part != "--set"]
+    process = python(machine, PREPARE, campaign, *settings)
+    output, _ = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, output
+
+
+def test_a_killed_task_loses_no_trial_and_starts_no_second_client(machine: Machine) -> None:
+    """SIGKILL in the middle of a run: the retry adopts the client that is still running."""
+    prepared(machine, "killed-task", seconds=4)
+    first = python(machine, DRIVE, "killed-task")
+    machine.wait_for("killed-task", "run")
+    with machine.store() as store:
+        planned = store.campaign("killed-task").plan.trials[0]
+    client = machine.pid_of("killed-task", f"client-{planned.id}-a1")
+    os.killpg(first.pid, signal.SIGKILL)
+    output, _ = python(machine, DRIVE, "killed-task").communicate(timeout=LIMIT_S)
+    assert output.split() == [planned.id, "True"], output
+    assert machine.pid_of("killed-task", f"client-{planned.id}-a1") == client
+    _, trials = machine.outcome("killed-task")
+    assert [(r.trial.id, r.valid) for r in trials] == [(planned.id, True)], trials[0].reasons
+    assert (
+        os.listdir(machine.here.campaign("killed-task") / "jobs").count(f"client-{planned.id}-a1")
+        == 1
+    )
+
+
+def test_a_process_that_outlived_its_worker_is_waited_for(machine: Machine) -> None:
+    """Two processes at the same campaign: one trial each, in the plan's order, never at once."""
+    prepared(machine, "fenced", seconds=2)
+    both = [python(machine, DRIVE, "fenced") for _ in range(2)]
+    outputs = sorted(process.communicate(timeout=LIMIT_S)[0].split()[0] for process in both)
+    campaign, trials = machine.outcome("fenced")
+    assert outputs == sorted(planned.id for planned in campaign.plan.trials)
+    first, second = trials
+    assert first.trial.index < second.trial.index
+    assert first.ended_at <= second.started_at
+    assert first.valid
+    assert second.valid
+
+
+def test_an_interrupted_campaign_leaves_nothing_running(machine: Machine) -> None:
+    """Ctrl-C in a trial: no process stays, the machine is free, the campaign is `failed`."""
+    run = machine.start(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "ctrl-c"),
+        *machine.settings(seconds=30),
+    )
+    machine.wait_for("ctrl-c", "run")
+    os.kill(run.pid, signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    assert machine.left_running("ctrl-c") == []
+    assert machine.holder() is None
+    assert machine.outcome("ctrl-c")[0].state == "failed"
+
+
+def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Machine) -> None:
+    """Two at once would measure each other; what the second one says helps."""
+    first = machine.start(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "first"),
+        *machine.settings(seconds=20),
+    )
+    machine.wait_for("first", "deploy baseline")
+    refused = machine.run(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "second"),
+        *machine.settings(),
+        code=1,
+    )
+    assert "held by campaign first (benchlab run, since " in refused
+    assert "benchlab release first" in refused
+    assert first.poll() is None, "the first goes on"
+    machine.run("benchlab.cli", "release", "first")
+    assert machine.holder() is None
+    first.communicate(timeout=60)
+    assert first.returncode != 0
+    assert machine.left_running("first") == []
+
+
+def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Machine) -> None:
+    """SIGKILL of `benchlab run` frees nothing; the next campaign ends what it left."""
+    first = machine.start(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "dead"),
+        *machine.settings(seconds=30),
+    )
+    machine.wait_for("dead", "run")
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate(timeout=30)
+    assert machine.left_running("dead"), "servers and client run on"
+    output = machine.run(
+        "benchlab.cli", "run", "sysbench_local", "--campaign", "next", *machine.settings()
+    )
+    assert "cleaned up after campaign dead" in output
+    assert machine.left_running("dead") == []
+    assert not (machine.here.campaign("dead") / "baseline" / "data").exists()
+    assert machine.outcome("next")[0].state == "complete"
+
+
+def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None:
+    """The message names the field, the port and what to do; the machine is free afterwards."""
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", 0))
+        squatter.listen()
+        port = squatter.getsockname()[1]
+        output = machine.run(
+            *("benchlab.cli", "run", "sysbench_local", "--campaign", "busy"),
+            *machine.settings(ports__baseline=port),
+            code=1,
+        )
+    assert f"ports.baseline: port {port} on 127.0.0.1 is busy" in output
+    assert "--set ports.baseline=" in output
+    assert machine.holder() is None
+    assert not (machine.here.campaign("busy") / "baseline").exists()
+
+
+def test_too_little_disk_is_refused_before_anything_starts(machine: Machine) -> None:
+    """Data and snapshots of both sides must fit; the message says how much is missing."""
+    output = machine.run(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "disk"),
+        *machine.settings(dataset__tables=1024, dataset__table_size=1_000_000_000),
+        code=1,
+    )
+    assert "data and snapshots of both sides need about" in output
+    assert machine.holder() is None
+
+
+def test_a_version_that_does_not_exist_is_an_error_that_says_so(machine: Machine) -> None:
+    """Nothing is deployed for a release that Maven Central does not have."""
+    output = machine.run(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "no-version"),
+        *machine.settings(candidate="10.99.1"),
+        code=1,
+    )
+    assert "MariaDB 10.99.1 cannot be fetched from Maven Central" in output
+    assert machine.holder() is None
+    assert not (machine.here.campaign("no-version") / "baseline").exists()
+
+
+def test_a_server_that_cannot_start_ends_the_campaign_with_its_own_words(machine: Machine) -> None:
+    """A parameter the server refuses: its log is quoted, nothing stays."""
+    settings = machine.settings(engines__mariadb__parameters=json.dumps({"no_such_option": 1}))
+    output = machine.run(
+        "benchlab.cli", "run", "sysbench_local", "--campaign", "refused", *settings, code=1
+    )
+    assert "no_such_option" in output
+    assert "the server ended while starting" in output
+    assert machine.left_running("refused") == []
+    assert machine.holder() is None
+    assert machine.outcome("refused")[0].state == "failed"
