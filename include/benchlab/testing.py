@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchlab import plan as planning
+from benchlab.executor import tagged
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
 from benchlab.spec import ReportSpec, Side
@@ -170,3 +171,8 @@ def known_change(
         return value
 
     return tps
+
+
+def processes_with(variable: str) -> list[int]:
+    """Pids whose environment has ``NAME=value``: what a test must find gone."""
+    return list(tagged(variable))

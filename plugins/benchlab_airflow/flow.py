@@ -3,8 +3,8 @@ verdict, release.
 
 `register` takes the machine and `release`, its teardown, gives it back: whatever fails in
 between, whoever marks the run failed, `release` ends every process of the campaign. `verdict` is
-the last task that is no teardown, so that it decides the run's state: a run is red when
-something could not be measured, and green with whatever finding.
+a leaf of its own beside it and decides the run's state: a run is red when something could not be
+measured, and green with whatever finding.
 """
 
 from __future__ import annotations
@@ -65,8 +65,9 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
             task(stages.compare)(),
             task(stages.publish)(),
-            task(stages.verdict)(),
-            released,
+            # Not one after the other: a teardown that can fail the run is a leaf, and what has
+            # one behind it is none; then a failed verdict would make a green run.
+            [task(stages.verdict)(), released],
         )
     return dag
 

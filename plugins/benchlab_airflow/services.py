@@ -105,7 +105,7 @@ class Services:
                 self._start(port)
                 self._wait_until_healthy(port, timeout_s, since)
             except BaseException:
-                self.say("Not healthy: stopping what was started ...")
+                self.say("Stopping what was started ...")
                 self._end_all()
                 raise
             self._announce(port)

@@ -10,7 +10,6 @@ import json
 import os
 import platform
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -43,7 +42,7 @@ def main() -> int:
             print(f"measuring: {name} ...", flush=True)
             try:
                 rows += _measure(name, home, work, arguments.quick)
-            except (BenchlabError, subprocess.CalledProcessError) as error:
+            except BenchlabError as error:
                 faults.append(f"{name}: not measured: {error}")
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)

@@ -18,6 +18,7 @@ from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.plan import Plan
 from benchlab.spec import SIDES, ReportSpec
+from benchlab.store import Store
 from benchlab_airflow.airflow_home import AirflowHome
 from tests.bench.machine import alone, timed
 from tests.bench.row import Row, ratio
@@ -128,8 +129,10 @@ def _plan(assignments: list[str]) -> Plan:
     command = [sys.executable, "-m", "benchlab.cli", "plan", REPORT, "--json"]
     for assignment in assignments:
         command += ["--set", assignment]
-    printed = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    return Plan.from_json(json.loads(printed))
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise BenchlabError(f"benchlab plan {REPORT}: {done.stderr}")
+    return Plan.from_json(json.loads(done.stdout))
 
 
 def _own_home(home: Home, work: Path) -> Home:
@@ -143,11 +146,8 @@ def _own_home(home: Home, work: Path) -> Home:
 
 def _refuse_other_than(trials: int, own: Home) -> None:
     """A pair of blocks that was measured again would be counted as overhead."""
-    with closing(sqlite3.connect(own.root / "results.db")) as database:
-        ((measured,),) = database.execute(
-            "SELECT COUNT(*) FROM trials WHERE campaign = "
-            "(SELECT id FROM campaigns ORDER BY started_at DESC LIMIT 1)"
-        )
+    with Store(own.store_url, own.objects) as store:
+        measured = len(store.trials(store.campaign_ids()[0]))
     if measured != trials:
         raise BenchlabError(
             f"the DAG measured {measured} trials instead of {trials}: some were invalid and were "

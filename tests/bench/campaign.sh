@@ -35,25 +35,33 @@ if ((EUID == 0)); then as_root=(--user=root); fi
 
 # ---------------------------------------------------------------- servers
 
-sql() { # SIDE [OPTION...], statements on stdin
-    local side=$1
-    shift
-    mariadb "${@:---defaults-file=$directory/$side/client.cnf}" --host=$host \
-        --port="${port[$side]}" --protocol=tcp --skip-ssl --batch --skip-column-names
+sql() { # SIDE, statements on stdin
+    mariadb --defaults-file="$directory/$1/client.cnf" --host=$host --port="${port[$1]}" \
+        --protocol=tcp --skip-ssl --batch --skip-column-names
 }
 
-sql_as_root() { sql "$1" --no-defaults --user=root; }
-
-wait_until_ready() { # SIDE [OPTION...]
-    until sql "$@" <<<'SELECT 1' >/dev/null 2>&1; do
+wait_until_ready() { # SIDE
+    until sql "$1" <<<'SELECT 1' >/dev/null 2>&1; do
         kill -0 "$server"
         sleep 0.05
     done
 }
 
+first_of() { # FILE...
+    local file
+    for file in "$@"; do
+        if [[ -x $file ]]; then
+            echo "$file"
+            return
+        fi
+    done
+    echo "none of these is there: $*" >&2
+    return 1
+}
+
 start_server() { # SIDE
     local home=${base[$1]} program
-    program=$(ls "$home"/bin/{mariadbd,mysqld} 2>/dev/null | head -1) || true
+    program=$(first_of "$home"/bin/{mariadbd,mysqld})
     LD_LIBRARY_PATH=$home/libs "$program" --defaults-file="$directory/$1/my.cnf" "${as_root[@]}" \
         >>"$directory/$1/server.log" 2>&1 </dev/null &
     server=$!
@@ -70,6 +78,7 @@ stop_server() {
 install_db() { # SIDE
     local home=${base[$1]} side=$directory/$1 script
     mkdir -p "$side/data"
+    printf '[client]\nuser=root\n' >"$side/client.cnf"
     cat >"$side/my.cnf" <<END
 [mysqld]
 skip-ssl
@@ -83,19 +92,19 @@ pid-file=mysql.pid
 max_connections=$((most_threads + 50))
 $PARAMETERS
 END
-    script=$(ls "$home"/scripts/{mariadb-install-db,mysql_install_db} 2>/dev/null | head -1) || true
+    script=$(first_of "$home"/scripts/{mariadb-install-db,mysql_install_db})
     LD_LIBRARY_PATH=$home/libs "$script" --no-defaults --basedir="$home" --datadir="$side/data" \
         --skip-name-resolve --auth-root-authentication-method=normal "${as_root[@]}" \
         >"$side/install.log" 2>&1
 }
 
 create_account() { # SIDE
-    printf '[client]\nuser=bench\npassword=%s\n' "$password" >"$directory/$1/client.cnf"
-    sql_as_root "$1" <<END
+    sql "$1" <<END
 CREATE DATABASE sbtest;
 CREATE USER 'bench'@'$host' IDENTIFIED BY '$password';
 GRANT ALL ON *.* TO 'bench'@'$host';
 END
+    printf '[client]\nuser=bench\npassword=%s\n' "$password" >"$directory/$1/client.cnf"
     # Every other account goes.
     sql "$1" <<<"SELECT CONCAT('DROP USER ''', user, '''@''', host, ''';') FROM mysql.user
         WHERE user NOT IN ('bench', 'mariadb.sys', 'PUBLIC')" | sql "$1"
@@ -182,7 +191,7 @@ copy() { rsync -a --delete "$1/" "$2/"; }
 prepare() { # SIDE
     install_db "$1"
     start_server "$1"
-    wait_until_ready "$1" --no-defaults --user=root
+    wait_until_ready "$1"
     create_account "$1"
     write_balancer_config "$1"
     client oltp_read_write "${port[$1]}" "$TABLES" prepare >"$directory/$1/load.txt"
@@ -200,7 +209,10 @@ measure() { # NAME SIDE WORKLOAD THREADS SECONDS
     wait_until_ready "$2"
     start_balancer "$2"
     if [[ ${checksum_of[$2]} ]]; then # before a side's first trial
-        [[ $(checksum "$2") == "${checksum_of[$2]}" ]]
+        if [[ $(checksum "$2") != "${checksum_of[$2]}" ]]; then
+            echo "$2: the dataset is not the snapshot's" >&2
+            exit 1
+        fi
         checksum_of[$2]=
     fi
     run_client "$3" "$4" "$WARMUP" >/dev/null

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab_airflow.airflow_home import AirflowHome
 from tests.bench.row import Row, ratio
@@ -67,16 +68,22 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
 
 def _process(path: Path, env: Mapping[str, str]) -> float:
     began = time.monotonic()
-    subprocess.run([sys.executable, str(path)], env=env, check=True, capture_output=True)
+    _run([sys.executable, str(path)], env)
     return time.monotonic() - began
 
 
 def _inside_airflow(path: Path, env: Mapping[str, str]) -> float:
-    done = subprocess.run(
-        [sys.executable, "-c", PARSE, str(path)],
-        env=env,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return float(done.stdout.splitlines()[-1])
+    printed = _run([sys.executable, "-c", PARSE, str(path)], env)
+    return float(printed.splitlines()[-1])
+
+
+def _run(command: list[str], env: Mapping[str, str]) -> str:
+    """What a command printed.
+
+    Raises:
+        BenchlabError: it failed; quotes what it complained of.
+    """
+    done = subprocess.run(command, env=env, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise BenchlabError(f"{command[-1]}: exit code {done.returncode}:\n{done.stderr[-2000:]}")
+    return done.stdout

@@ -1,0 +1,72 @@
+"""The DAG as `make demo` runs it: Airflow in one process, real servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from benchlab import testing
+from tests.integration.conftest import LIMIT_S, Machine
+
+DEMO = ("benchlab_airflow.demo", "sysbench_local")
+
+
+def campaign_of(machine: Machine) -> str:
+    """The one campaign of this home."""
+    (directory,) = (machine.here.root / "campaigns").iterdir()
+    return directory.name
+
+
+def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> None:
+    """`make demo` with other workloads and rounds: a green run, plain progress, the report."""
+    output = machine.run(*DEMO, *machine.settings(workloads="oltp_point_select", rounds=2))
+    campaign, trials = machine.outcome(campaign_of(machine))
+    assert campaign.origin.startswith("Airflow run manual__")
+    assert campaign.state == "complete"
+    assert [result.trial.index for result in trials] == [0, 1, 2, 3]
+    started = [result.started_at for result in trials]
+    assert started == sorted(started), "in the plan's order, whatever order Airflow takes tasks in"
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    assert re.search(r"trial 4 of 4 · round 2 · \w+ · point_select · 2 threads · .* left", output)
+    assert "Point Select" in output
+    for name in ("report.md", "report.html", "comparison.csv", "report.json"):
+        assert str(machine.here.reports / campaign.id / name) in output
+    assert machine.left_running(campaign.id) == []
+    assert machine.holder() is None
+
+
+def test_ctrl_c_leaves_nothing_and_the_next_run_is_clean(machine: Machine) -> None:
+    """Interrupted in a trial: Airflow, servers and client are gone; it says what comes next."""
+    demo = machine.start(*DEMO, *machine.settings(seconds=30))
+    while not list((machine.here.root / "campaigns").glob("*/jobs/client-*/pid")):
+        assert demo.poll() is None, demo.communicate()[0]
+    os.kill(demo.pid, signal.SIGINT)
+    output, _ = demo.communicate(timeout=LIMIT_S)
+    assert demo.returncode == 130
+    assert "everything has ended; the next run starts clean" in output
+    campaign = campaign_of(machine)
+    assert machine.left_running(campaign) == []
+    assert not testing.processes_with(f"BENCHLAB_HOME={machine.here.root}")
+    assert machine.holder() is None
+    assert machine.outcome(campaign)[0].state == "failed"
+
+
+def test_a_run_that_could_not_measure_is_red_and_says_why(machine: Machine) -> None:
+    """A server that refuses its parameters fails the run; the reason reaches the terminal."""
+    refused = machine.settings(engines__mariadb__parameters='{"no_such_option": 1}')
+    output = machine.run(*DEMO, *refused, code=1)
+    assert "error: task prepare_baseline.deploy: " in output
+    assert "no_such_option" in output
+    campaign = campaign_of(machine)
+    assert machine.outcome(campaign)[0].state == "failed"
+    assert machine.left_running(campaign) == []
+    assert machine.holder() is None
+
+
+def test_bad_input_is_refused_before_airflow_starts(machine: Machine) -> None:
+    """A wrong override is one line that names the field; no campaign, no database is made."""
+    output = machine.run(*DEMO, "--set", "threads=0", code=1)
+    assert "override: threads.0: Input should be greater than or equal to 1, found 0" in output
+    assert not (machine.here.root / "airflow-demo").exists()
+    assert not (machine.here.root / "campaigns").exists()
