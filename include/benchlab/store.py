@@ -226,7 +226,11 @@ class Store:
                     )
                 if result.gates:
                     connection.execute(
-                        _gates.insert(), [{**key, **asdict(gate)} for gate in result.gates]
+                        _gates.insert(),
+                        [
+                            {**key, **asdict(gate), "position": position}
+                            for position, gate in enumerate(result.gates)
+                        ],
                     )
         except sa.exc.IntegrityError as error:
             raise StoreError(
@@ -316,6 +320,10 @@ def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
     return groups
 
 
+def _in_order(rows: list[Any]) -> list[Any]:
+    return sorted(rows, key=lambda row: row.position)
+
+
 def _campaign_row(campaign: Campaign) -> dict[str, Any]:
     return {
         "id": campaign.id,
@@ -367,8 +375,8 @@ def _trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         attempt=row.attempt,
         valid=row.valid,
         reasons=tuple(json.loads(row.reasons)),
-        samples=tuple(Sample(s.metric, s.value) for s in samples),
-        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in gates),
+        samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
+        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in _in_order(gates)),
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at),
         phases=json.loads(row.phases),

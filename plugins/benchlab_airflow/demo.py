@@ -33,7 +33,6 @@ from benchlab.spec import ReportSpec
 from benchlab.store import Store
 from benchlab_airflow.airflow_home import AirflowHome, AirflowHomeError
 
-STOP_LIMIT_S = 20.0
 POLL_S = 0.1
 
 
@@ -148,13 +147,10 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is None:
-            os.killpg(process.pid, number)
-            try:
-                process.wait(STOP_LIMIT_S)
-            except subprocess.TimeoutExpired:
-                continue
+    """End Airflow at once: `airflow dags test` goes on after SIGINT and ignores SIGTERM."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _release(demo: Demo) -> None:

@@ -200,5 +200,7 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
     """Errors that another try would meet again fail the task at once."""
     try:
         yield
-    except (*_FINAL, *kinds) as error:
-        raise AirflowFailException(str(error)) from error
+    except BenchlabError as error:
+        if isinstance(error, (*_FINAL, *kinds)):
+            raise AirflowFailException(str(error)) from error
+        raise

@@ -26,6 +26,7 @@ PROJECT = Path(__file__).parents[2]
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AirflowHome:
     """An Airflow home whose database is not created, in a folder with a difficult name."""
     monkeypatch.setattr(AirflowHome, "_migrate", lambda self: None)
+    monkeypatch.delenv("BENCHLAB_PROJECT", raising=False)
     return AirflowHome(tmp_path / "home with 100% é")
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from upath import UPath
+
 from benchlab import catalog
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
@@ -71,9 +73,13 @@ def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> Dag
         BenchlabError: it failed, or measured more trials than were planned.
     """
     own = _own_home(home, work)
-    env = {**os.environ, "BENCHLAB_PROJECT": str(home.project), "BENCHLAB_HOME": str(own.root)}
-    for name in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS"):
-        env.pop(name, None)
+    env = {
+        **os.environ,
+        "BENCHLAB_PROJECT": str(home.project),
+        "BENCHLAB_HOME": str(own.root),
+        "BENCHLAB_STORE_URL": _store_url(own),
+        "BENCHLAB_OBJECTS": str(own.root / "objects"),
+    }
     airflow = AirflowHome(own.root, "airflow-demo")
     airflow.ensure()
     command = [sys.executable, "-m", "benchlab_airflow.demo", REPORT]
@@ -144,9 +150,13 @@ def _own_home(home: Home, work: Path) -> Home:
     return own
 
 
+def _store_url(own: Home) -> str:
+    return f"sqlite:///{own.root}/results.db"
+
+
 def _refuse_other_than(trials: int, own: Home) -> None:
     """A pair of blocks that was measured again would be counted as overhead."""
-    with Store(own.store_url, own.objects) as store:
+    with Store(_store_url(own), UPath(own.root / "objects")) as store:
         measured = len(store.trials(store.campaign_ids()[0]))
     if measured != trials:
         raise BenchlabError(

@@ -1,8 +1,10 @@
 """The DAG under a real scheduler, as `make up` runs it: from the form's fields to the report, with
-a task killed in a trial."""
+a task killed in a trial.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -55,8 +57,10 @@ def wait(what: str, ready: Callable[[], Any], limit_s: float = RUN_LIMIT_S) -> A
 
 
 def test_a_campaign_from_the_form_survives_a_killed_task(machine: Machine) -> None:
-    """Other threads, workloads and rounds than the report type's; SIGKILL in the first trial:
-    the retry completes the campaign, no trial twice, no two clients at once."""
+    """Other threads, workloads and rounds than the report type's; SIGKILL in the first trial.
+
+    The retry completes the campaign, no trial twice, no two clients at once.
+    """
     port = free_ports()["entry"]
     services = Services(machine.here.root)
     services.up(port)
@@ -95,7 +99,7 @@ def test_a_campaign_from_the_form_survives_a_killed_task(machine: Machine) -> No
     assert {(r.trial.workload, r.trial.threads) for r in trials} == {
         (workload, threads) for workload in ("oltp_read_write", "oltp_insert") for threads in (1, 3)
     }
-    for earlier, later in zip(trials, trials[1:], strict=False):
+    for earlier, later in itertools.pairwise(trials):
         assert earlier.ended_at <= later.started_at, "one at a time, in the plan's order"
     tried_again = [t for t in tasks if t["task_id"] == "trials" and t["try_number"] > 1]
     assert len(tried_again) == 1

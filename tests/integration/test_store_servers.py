@@ -1,0 +1,128 @@
+"""The results store on the databases that a team shares: MySQL protocol and PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from upath import UPath
+
+from benchlab import testing
+from benchlab.engine import Instance
+from benchlab.engines.mariadb import Engine
+from benchlab.errors import StoreError
+from benchlab.executor import LocalExecutor
+from benchlab.store import Store
+from tests.integration.conftest import free_ports
+
+PASSWORD = "s3cret/with@signs"  # noqa: S105 - a throwaway server's
+
+
+@pytest.fixture(scope="module")
+def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real MariaDB that holds a store; its URL."""
+    directory = tmp_path_factory.mktemp("mysql")
+    executor = LocalExecutor(directory, "test-store-mysql")
+    port = free_ports()["baseline"]
+    instance = Instance(
+        "baseline", "10.11.5", {}, directory / "server", "127.0.0.1", port, 0, 50, PASSWORD
+    )
+    engine = Engine(executor, instance, servers)
+    try:
+        engine.deploy()
+        yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/sbtest"
+    finally:
+        engine.stop()
+        executor.release()
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL that holds a store; its URL."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        pytest.skip("PostgreSQL's server is not installed: `make setup-dev` installs it")
+    directory = tmp_path_factory.mktemp("postgresql")
+    port = free_ports()["baseline"]
+    # The server refuses to run as root.
+    as_user: list[str] = []
+    if (Path("/proc/self").stat().st_uid) == 0:
+        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        for parent in (directory, *directory.parents[:3]):
+            parent.chmod(0o755)
+        shutil.chown(directory, "postgres", "postgres")
+    data = directory / "data"
+    subprocess.run(
+        [*as_user, programs[-1] / "initdb", "-D", data, "-A", "trust", "-U", "bench"],
+        check=True,
+        capture_output=True,
+        cwd=directory,
+    )
+    log = (directory / "log").open("w")
+    server = subprocess.Popen(
+        [
+            *(*as_user, programs[-1] / "postgres", "-D", data, "-p", str(port)),
+            *("-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="),
+        ],
+        cwd=directory,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        ready = [programs[-1] / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
+        while subprocess.run(ready, check=False, capture_output=True).returncode != 0:
+            assert server.poll() is None, (directory / "log").read_text()
+            time.sleep(0.05)
+        yield f"postgresql+psycopg2://bench@127.0.0.1:{port}/postgres"
+    finally:
+        server.terminate()
+        server.wait(30)
+        log.close()
+
+
+@pytest.fixture(params=["mysql", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    """The URL of each kind of database."""
+    found: str = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> None:
+    """Plan, facts, samples and gates survive the database, to the last digit."""
+    campaign = testing.campaign()
+    results = testing.results_of(campaign.plan, tps=lambda trial: 1234.5678901234567)
+    with Store(url, UPath(tmp_path)) as store:
+        store.add_campaign(campaign)
+        for result in results:
+            store.add_trial(campaign.id, result)
+    with Store(url, UPath(tmp_path)) as again:
+        found = again.campaign(campaign.id)
+        assert found == campaign
+        assert again.trials(campaign.id) == results
+        with pytest.raises(StoreError, match="is in the store already"):
+            again.add_trial(campaign.id, results[0])
+
+
+def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:
+    """Several hundred variables are more than MySQL's TEXT holds."""
+    facts = testing.side_facts(
+        "10.2.11", variables={f"variable_{n}": "x" * 500 for n in range(400)}
+    )
+    campaign = testing.campaign(id="long")
+    with Store(url, UPath(tmp_path)) as store:
+        store.add_campaign(campaign)
+        store.set_facts("long", "baseline", facts)
+        assert store.campaign("long").facts["baseline"] == facts
+
+
+def test_a_database_out_of_reach_is_named_without_its_password(tmp_path: Path) -> None:
+    """The error says which database, and never shows the secret."""
+    port = free_ports()["baseline"]
+    with pytest.raises(StoreError) as caught:
+        Store(f"mysql+mysqldb://bench:hunter2@127.0.0.1:{port}/results", UPath(tmp_path))
+    assert f"127.0.0.1:{port}/results" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
