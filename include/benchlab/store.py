@@ -77,6 +77,7 @@ def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
         sa.Column("trial", _Key, primary_key=True),
         sa.Column("attempt", sa.Integer, primary_key=True),
         sa.Column(key, sa.String(60), primary_key=True),
+        sa.Column("position", sa.Integer, nullable=False),
         *columns,
         sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
     )
@@ -222,7 +223,10 @@ class Store:
                 if result.samples:
                     connection.execute(
                         _samples.insert(),
-                        [{**key, **asdict(s), "unit": s.unit} for s in result.samples],
+                        [
+                            {**key, **asdict(sample), "unit": sample.unit, "position": position}
+                            for position, sample in enumerate(result.samples)
+                        ],
                     )
                 if result.gates:
                     connection.execute(

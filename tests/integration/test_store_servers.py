@@ -19,7 +19,7 @@ from benchlab.executor import LocalExecutor
 from benchlab.store import Store
 from tests.integration.conftest import free_ports
 
-PASSWORD = "s3cret/with@signs"  # noqa: S105 - a throwaway server's
+PASSWORD = "s3cret/with@signs"
 
 
 @pytest.fixture(scope="module")
