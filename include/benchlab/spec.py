@@ -7,7 +7,7 @@ what is allowed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -25,7 +25,10 @@ RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
 # is there by catalog.py; here they only have to look like names.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Port = Annotated[int, Field(ge=1024, le=65535)]
-Parameters = dict[str, str | int | float | bool]
+# Parameters end up in option files and in SQL: one line each, and numbers that can be written.
+ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
+Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 
 MAX_TRIALS = 100_000
 
@@ -43,7 +46,10 @@ class SideSpec(_Frozen):
     @pydantic.field_validator("version")
     @classmethod
     def _well_formed(cls, value: str) -> str:
-        versions.parse(value)
+        try:
+            versions.parse(value)
+        except SpecError as error:  # as pydantic knows it, which then adds the field
+            raise ValueError(str(error).removeprefix("version: ")) from error
         return value
 
 
@@ -202,8 +208,11 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
     """Read one report type from YAML text; ``where`` begins each message."""
     try:
         raw = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
         raise SpecError(f"{where}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
     if not isinstance(raw, dict):
         raise SpecError(
             f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
@@ -246,6 +255,10 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=deep)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a list or a mapping cannot be a key", key_node.start_mark
+                )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} is there twice", key_node.start_mark

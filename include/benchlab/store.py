@@ -22,80 +22,20 @@ from sqlalchemy.engine import Connection, Engine, make_url
 from upath import UPath
 
 from benchlab.errors import StoreError
-from benchlab.plan import Plan, PlannedTrial
-from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
-
-SCHEMA_VERSION = 1
-
-_metadata = sa.MetaData()
-# MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
-_Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
-_Key = sa.String(160)
-
-_schema = sa.Table("benchlab_schema", _metadata, sa.Column("version", sa.Integer, nullable=False))
-
-_campaigns = sa.Table(
-    "campaigns",
-    _metadata,
-    sa.Column("id", _Key, primary_key=True),
-    sa.Column("report", _Key, nullable=False, index=True),
-    sa.Column("state", sa.String(16), nullable=False),
-    sa.Column("origin", sa.String(255), nullable=False),
-    sa.Column("engine_reason", _Document, nullable=False),
-    sa.Column("started_at", sa.String(40), nullable=False),
-    sa.Column("ended_at", sa.String(40)),
-    sa.Column("plan", _Document, nullable=False),
-    sa.Column("spec", _Document, nullable=False),
-    sa.Column("environment", _Document, nullable=False),
-    sa.Column("facts", _Document, nullable=False),
-)
-
-_trials = sa.Table(
-    "trials",
-    _metadata,
-    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
-    sa.Column("trial", _Key, primary_key=True),
-    sa.Column("attempt", sa.Integer, primary_key=True),
-    sa.Column("valid", sa.Boolean, nullable=False),
-    sa.Column("planned", _Document, nullable=False),
-    sa.Column("reasons", _Document, nullable=False),
-    sa.Column("phases", _Document, nullable=False),
-    sa.Column("adopted", sa.Boolean, nullable=False),
-    sa.Column("started_at", sa.String(40), nullable=False),
-    sa.Column("ended_at", sa.String(40), nullable=False),
-    sa.Column("raw", sa.String(500)),
-    sa.Column("series", sa.String(500)),
-)
-
-
-def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
-    trial_key = ("campaign", "trial", "attempt")
-    return sa.Table(
-        name,
-        _metadata,
-        sa.Column("campaign", _Key, primary_key=True),
-        sa.Column("trial", _Key, primary_key=True),
-        sa.Column("attempt", sa.Integer, primary_key=True),
-        sa.Column(key, sa.String(60), primary_key=True),
-        sa.Column("position", sa.Integer, nullable=False),
-        *columns,
-        sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
-    )
-
-
-# Double: MySQL's FLOAT would round a throughput to six digits.
-_samples = _of_trial(
-    "samples",
-    "metric",
-    sa.Column("value", sa.Double),
-    sa.Column("unit", sa.String(16), nullable=False),
-)
-_gates = _of_trial(
-    "gates",
-    "gate",
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("observed", sa.Double),
-    sa.Column("sentence", _Document, nullable=False),
+from benchlab.results import Campaign, SideFacts, TrialResult
+from benchlab.store_rows import (
+    CAMPAIGNS,
+    GATES,
+    METADATA,
+    SAMPLES,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRIALS,
+    as_json,
+    campaign_of,
+    campaign_row,
+    trial_of,
+    trial_row,
 )
 
 
@@ -118,10 +58,10 @@ class Store:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         self._engine = _connect(url)
         with self._transaction() as connection:
-            _metadata.create_all(connection)
-            version = connection.execute(sa.select(_schema.c.version)).scalar()
+            METADATA.create_all(connection)
+            version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
             if version is None:
-                connection.execute(_schema.insert().values(version=SCHEMA_VERSION))
+                connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
             elif version > SCHEMA_VERSION:
                 raise StoreError(
                     f"results store {self.shown_url} has schema {version}; this Benchlab knows "
@@ -148,11 +88,11 @@ class Store:
         """
         with self._transaction() as connection:
             row = connection.execute(
-                sa.select(_campaigns.c.plan).where(_campaigns.c.id == campaign.id)
+                sa.select(CAMPAIGNS.c.plan).where(CAMPAIGNS.c.id == campaign.id)
             ).one_or_none()
             if row is None:
-                connection.execute(_campaigns.insert().values(**_campaign_row(campaign)))
-            elif json.loads(row.plan) != json.loads(_json(campaign.plan.to_json())):
+                connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
+            elif json.loads(row.plan) != json.loads(as_json(campaign.plan.to_json())):
                 raise StoreError(f"campaign {campaign.id} is there already, with another plan")
 
     def campaign(self, campaign: str) -> Campaign:
@@ -163,21 +103,21 @@ class Store:
         """
         with self._transaction() as connection:
             row = connection.execute(
-                sa.select(_campaigns).where(_campaigns.c.id == campaign)
+                sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign)
             ).one_or_none()
         if row is None:
             known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
             raise StoreError(
                 f"no campaign {campaign!r} in {self.shown_url}; the latest there: {known}"
             )
-        return _campaign_of(row)
+        return campaign_of(row)
 
     def campaign_ids(self) -> list[str]:
         """All ids, the latest first."""
         with self._transaction() as connection:
             return list(
                 connection.scalars(
-                    sa.select(_campaigns.c.id).order_by(_campaigns.c.started_at.desc())
+                    sa.select(CAMPAIGNS.c.id).order_by(CAMPAIGNS.c.started_at.desc())
                 )
             )
 
@@ -185,15 +125,15 @@ class Store:
         """Record what was found on a deployed side."""
         with self._transaction() as connection:
             row = connection.execute(
-                sa.select(_campaigns.c.facts).where(_campaigns.c.id == campaign).with_for_update()
+                sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
             ).one()
             merged = {**json.loads(row.facts), side: asdict(facts)}
-            self._update(connection, campaign, facts=_json(merged))
+            self._update(connection, campaign, facts=as_json(merged))
 
     def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
         """Record the machine's facts."""
         with self._transaction() as connection:
-            self._update(connection, campaign, environment=_json(environment))
+            self._update(connection, campaign, environment=as_json(environment))
 
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
         """Set the final state, and the time of it."""
@@ -206,7 +146,7 @@ class Store:
             self._update(connection, campaign, state="running", ended_at=None)
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
-        connection.execute(_campaigns.update().where(_campaigns.c.id == campaign).values(**values))
+        connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
 
     # Trials
 
@@ -219,10 +159,10 @@ class Store:
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
         try:
             with self._transaction() as connection:
-                connection.execute(_trials.insert().values(**key, **_trial_row(result)))
+                connection.execute(TRIALS.insert().values(**key, **trial_row(result)))
                 if result.samples:
                     connection.execute(
-                        _samples.insert(),
+                        SAMPLES.insert(),
                         [
                             {**key, **asdict(sample), "unit": sample.unit, "position": position}
                             for position, sample in enumerate(result.samples)
@@ -230,7 +170,7 @@ class Store:
                     )
                 if result.gates:
                     connection.execute(
-                        _gates.insert(),
+                        GATES.insert(),
                         [
                             {**key, **asdict(gate), "position": position}
                             for position, gate in enumerate(result.gates)
@@ -244,21 +184,21 @@ class Store:
 
     def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
         """One trial, None where it is not there."""
-        return next(iter(self._trials(campaign, trial=trial, attempt=attempt)), None)
+        return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
     def trials(self, campaign: str) -> list[TrialResult]:
         """All trials of a campaign, invalid ones too, by attempt and in plan order."""
-        return self._trials(campaign)
+        return self._read_trials(campaign)
 
-    def _trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
+    def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self._transaction() as connection:
             rows, samples, gates = (
                 connection.execute(sa.select(table).filter_by(campaign=campaign, **key)).all()
-                for table in (_trials, _samples, _gates)
+                for table in (TRIALS, SAMPLES, GATES)
             )
         samples_of, gates_of = _grouped(samples), _grouped(gates)
         results = [
-            _trial_of(row, samples_of[row.trial, row.attempt], gates_of[row.trial, row.attempt])
+            trial_of(row, samples_of[row.trial, row.attempt], gates_of[row.trial, row.attempt])
             for row in rows
         ]
         return sorted(results, key=lambda result: (result.attempt, result.trial.index))
@@ -322,76 +262,6 @@ def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
     for row in rows:
         groups[row.trial, row.attempt].append(row)
     return groups
-
-
-def _in_order(rows: list[Any]) -> list[Any]:
-    return sorted(rows, key=lambda row: row.position)
-
-
-def _campaign_row(campaign: Campaign) -> dict[str, Any]:
-    return {
-        "id": campaign.id,
-        "report": campaign.plan.report,
-        "state": campaign.state,
-        "origin": campaign.origin,
-        "engine_reason": campaign.engine_reason,
-        "started_at": campaign.started_at.isoformat(),
-        "ended_at": campaign.ended_at.isoformat() if campaign.ended_at else None,
-        "plan": _json(campaign.plan.to_json()),
-        "spec": _json(campaign.spec),
-        "environment": _json(campaign.environment),
-        "facts": _json({side: asdict(facts) for side, facts in campaign.facts.items()}),
-    }
-
-
-def _campaign_of(row: Any) -> Campaign:
-    return Campaign(
-        id=row.id,
-        plan=Plan.from_json(json.loads(row.plan)),
-        spec=json.loads(row.spec),
-        engine_reason=row.engine_reason,
-        origin=row.origin,
-        state=row.state,
-        started_at=datetime.fromisoformat(row.started_at),
-        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
-        environment=json.loads(row.environment),
-        facts={side: SideFacts(**facts) for side, facts in json.loads(row.facts).items()},
-    )
-
-
-def _trial_row(result: TrialResult) -> dict[str, Any]:
-    return {
-        "valid": result.valid,
-        "planned": _json(asdict(result.trial)),
-        "reasons": _json(result.reasons),
-        "phases": _json(result.phases),
-        "adopted": result.adopted,
-        "started_at": result.started_at.isoformat(),
-        "ended_at": result.ended_at.isoformat(),
-        "raw": result.raw,
-        "series": result.series,
-    }
-
-
-def _trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
-    return TrialResult(
-        trial=PlannedTrial(**json.loads(row.planned)),
-        attempt=row.attempt,
-        valid=row.valid,
-        reasons=tuple(json.loads(row.reasons)),
-        samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
-        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in _in_order(gates)),
-        started_at=datetime.fromisoformat(row.started_at),
-        ended_at=datetime.fromisoformat(row.ended_at),
-        phases=json.loads(row.phases),
-        adopted=row.adopted,
-        raw=row.raw,
-        series=row.series,
-    )
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _now() -> str:

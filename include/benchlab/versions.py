@@ -12,7 +12,7 @@ from functools import total_ordering
 
 from benchlab.errors import SpecError
 
-_PATTERN = re.compile(r"(v?)(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([0-9A-Za-z.-]+))?")
+_PATTERN = re.compile(r"(v?)([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-([0-9A-Za-z.-]+))?")
 
 
 @total_ordering
@@ -30,8 +30,13 @@ class Version:
     def __lt__(self, other: Version) -> bool:
         return self._key() < other._key()
 
-    def _key(self) -> tuple[tuple[int, int, int], bool, str]:
-        return (self.numbers, self.pre_release is None, self.pre_release or "")
+    def _key(self) -> tuple[object, ...]:
+        # As semver.org orders pre-releases: part by part, numbers by value and before words.
+        parts = tuple(
+            (0, int(part), "") if part.isdecimal() else (1, 0, part)
+            for part in (self.pre_release or "").split(".")
+        )
+        return (self.numbers, self.pre_release is None, parts, self.text)
 
 
 def parse(text: str) -> Version:

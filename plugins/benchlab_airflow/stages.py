@@ -105,7 +105,7 @@ def on_campaign(stage: str) -> Any:
 def measure(attempt: int) -> dict[str, Any] | None:
     """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
     with _final_errors(NotMeasuredError), _campaign() as work:
-        result = work.measure_next(attempt)
+        result = work.sequence.measure_next(attempt)
     if result is None:
         log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None
@@ -124,7 +124,7 @@ def measure(attempt: int) -> dict[str, Any] | None:
 def repeats(attempt: int) -> list[str]:
     """Titles of the trials to measure again, to be mapped over; mostly none."""
     with _campaign() as work:
-        return [trial.title for trial in work.repeats(attempt)]
+        return [trial.title for trial in work.sequence.repeats(attempt)]
 
 
 def validate() -> dict[str, Any]:

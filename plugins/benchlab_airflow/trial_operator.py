@@ -13,7 +13,7 @@ class TrialOperator(BaseOperator):
 
     A repeated try waits for a process of an earlier one that is still at work, adopts the client
     that it left, or finds the trial measured and goes on to the next; see
-    ``CampaignRun.measure_next``.
+    ``TrialSequence.measure_next``.
 
     Args:
         planned: title of the trial that the plan has in this place.

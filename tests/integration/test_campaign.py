@@ -117,7 +117,7 @@ from benchlab.store import Store
 here = home.find()
 with Store(here.store_url, here.objects) as store:
     work = CampaignRun.open(here, store, sys.argv[1])
-    result = work.measure_next()
+    result = work.sequence.measure_next()
     print(result.trial.id if result else None, result.adopted if result else None)
 """
 

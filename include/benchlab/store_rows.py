@@ -1,0 +1,161 @@
+"""The tables of the results store, and how campaigns and trials become rows and come back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from benchlab.plan import Plan, PlannedTrial
+from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
+
+SCHEMA_VERSION = 1
+
+METADATA = sa.MetaData()
+# MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
+_Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+_Key = sa.String(160)
+
+SCHEMA = sa.Table("benchlab_schema", METADATA, sa.Column("version", sa.Integer, nullable=False))
+
+CAMPAIGNS = sa.Table(
+    "campaigns",
+    METADATA,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("report", _Key, nullable=False, index=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("origin", sa.String(255), nullable=False),
+    sa.Column("engine_reason", _Document, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40)),
+    sa.Column("plan", _Document, nullable=False),
+    sa.Column("spec", _Document, nullable=False),
+    sa.Column("environment", _Document, nullable=False),
+    sa.Column("facts", _Document, nullable=False),
+)
+
+TRIALS = sa.Table(
+    "trials",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("trial", _Key, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("planned", _Document, nullable=False),
+    sa.Column("reasons", _Document, nullable=False),
+    sa.Column("phases", _Document, nullable=False),
+    sa.Column("adopted", sa.Boolean, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40), nullable=False),
+    sa.Column("raw", sa.String(500)),
+    sa.Column("series", sa.String(500)),
+)
+
+
+def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
+    trial_key = ("campaign", "trial", "attempt")
+    return sa.Table(
+        name,
+        METADATA,
+        sa.Column("campaign", _Key, primary_key=True),
+        sa.Column("trial", _Key, primary_key=True),
+        sa.Column("attempt", sa.Integer, primary_key=True),
+        sa.Column(key, sa.String(60), primary_key=True),
+        sa.Column("position", sa.Integer, nullable=False),
+        *columns,
+        sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
+    )
+
+
+# Double: MySQL's FLOAT would round a throughput to six digits.
+SAMPLES = _of_trial(
+    "samples",
+    "metric",
+    sa.Column("value", sa.Double),
+    sa.Column("unit", sa.String(16), nullable=False),
+)
+GATES = _of_trial(
+    "gates",
+    "gate",
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("observed", sa.Double),
+    sa.Column("sentence", _Document, nullable=False),
+)
+
+
+def _in_order(rows: list[Any]) -> list[Any]:
+    return sorted(rows, key=lambda row: row.position)
+
+
+def campaign_row(campaign: Campaign) -> dict[str, Any]:
+    """A campaign as a row."""
+    return {
+        "id": campaign.id,
+        "report": campaign.plan.report,
+        "state": campaign.state,
+        "origin": campaign.origin,
+        "engine_reason": campaign.engine_reason,
+        "started_at": campaign.started_at.isoformat(),
+        "ended_at": campaign.ended_at.isoformat() if campaign.ended_at else None,
+        "plan": as_json(campaign.plan.to_json()),
+        "spec": as_json(campaign.spec),
+        "environment": as_json(campaign.environment),
+        "facts": as_json({side: asdict(facts) for side, facts in campaign.facts.items()}),
+    }
+
+
+def campaign_of(row: Any) -> Campaign:
+    """The inverse of :func:`campaign_row`."""
+    return Campaign(
+        id=row.id,
+        plan=Plan.from_json(json.loads(row.plan)),
+        spec=json.loads(row.spec),
+        engine_reason=row.engine_reason,
+        origin=row.origin,
+        state=row.state,
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+        environment=json.loads(row.environment),
+        facts={side: SideFacts(**facts) for side, facts in json.loads(row.facts).items()},
+    )
+
+
+def trial_row(result: TrialResult) -> dict[str, Any]:
+    """A trial as a row, without its key, samples and gates."""
+    return {
+        "valid": result.valid,
+        "planned": as_json(asdict(result.trial)),
+        "reasons": as_json(result.reasons),
+        "phases": as_json(result.phases),
+        "adopted": result.adopted,
+        "started_at": result.started_at.isoformat(),
+        "ended_at": result.ended_at.isoformat(),
+        "raw": result.raw,
+        "series": result.series,
+    }
+
+
+def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
+    """A trial from its row and the rows of its samples and gates."""
+    return TrialResult(
+        trial=PlannedTrial(**json.loads(row.planned)),
+        attempt=row.attempt,
+        valid=row.valid,
+        reasons=tuple(json.loads(row.reasons)),
+        samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
+        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in _in_order(gates)),
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at),
+        phases=json.loads(row.phases),
+        adopted=row.adopted,
+        raw=row.raw,
+        series=row.series,
+    )
+
+
+def as_json(value: object) -> str:
+    """A document column's text."""
+    return json.dumps(value, ensure_ascii=False)
