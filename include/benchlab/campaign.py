@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from benchlab.store import Store
 
 LOAD_LIMIT_S = 24 * 3600.0
 MAX_LOAD_THREADS = 16
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
 
 
 def new_id(report: str, now: datetime | None = None) -> str:
@@ -52,9 +54,7 @@ class CampaignRun:
         self.target = catalog.targets()[self.spec.target](
             home, campaign.id, self.plan, self.spec.ports
         )
-        self.sequence = TrialSequence(
-            home, store, campaign, self.target, self.target.lock, self.progress
-        )
+        self.sequence = TrialSequence(home, store, campaign, self.target, self.progress)
 
     @classmethod
     def create(
@@ -67,6 +67,11 @@ class CampaignRun:
         Raises:
             SpecError, UnavailableError: before anything is started.
         """
+        if not _ID.fullmatch(campaign):
+            raise SpecError(
+                f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
+                "them, the first a letter or digit: it names files"
+            )
         engine, reason = catalog.choose_engine(spec, home)
         planned = plan.make(spec, engine, campaign, catalog.read_only_workloads())
         record = Campaign(
@@ -81,8 +86,8 @@ class CampaignRun:
             environment={},
             facts={},
         )
-        run = cls(home, store, record)
         store.add_campaign(record)
+        run = cls.open(home, store, campaign)
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         return run
 
@@ -135,6 +140,7 @@ class CampaignRun:
             EngineError: it is another version, or ignores a parameter.
         """
         self.note("prepare", f"deploy {side}")
+        self.target.keep()
         self._stop_all()
         engine = self._engine(side)
         engine.deploy()
@@ -158,6 +164,7 @@ class CampaignRun:
             TargetError: a table does not hold the rows it should.
         """
         self.note("prepare", f"load {side}")
+        self.target.keep()
         engine = self._engine(side)
         engine.start()
         engine.sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
@@ -173,6 +180,7 @@ class CampaignRun:
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; note the facts and the dataset's checksum."""
         self.note("prepare", f"analyze {side}")
+        self.target.keep()
         engine = self._engine(side)
         engine.start()
         engine.analyze(self._tables())
@@ -184,6 +192,7 @@ class CampaignRun:
     def back_up(self, side: Side) -> None:
         """Stop the server and take the snapshot."""
         self.note("prepare", f"back up {side}")
+        self.target.keep()
         self._engine(side).backup()
 
     def compare(self) -> compare.Comparison:

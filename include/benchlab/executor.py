@@ -288,7 +288,7 @@ def end_process(pid: int, *, grace_s: float = 60) -> int:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + grace_s
-        while _environ(pid):
+        while any(_environ(pid)):  # of a zombie there is an empty one
             if time.monotonic() > deadline:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(POLL_S)

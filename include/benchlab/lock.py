@@ -3,7 +3,7 @@
 It is held from `register` to `release`, which under Airflow are different processes, so it
 cannot be a lock that the kernel drops with a process. Instead it says who holds it, and counts as
 left behind when the machine has been started anew since, when the process that drives the
-campaign is gone, or when its lease has run out. Every trial renews the lease.
+campaign is gone, or when its lease has run out. Every stage and trial renews the lease.
 
 The file lies where every checkout on the machine finds it, not in the project.
 """
@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchlab.errors import LockHeldError
+from benchlab.errors import LockHeldError, TargetError
 
 LEASE_S = 2 * 3600.0
 
@@ -83,11 +83,23 @@ class MachineLock:
         """Who holds the machine, be it at work or left behind."""
         try:
             text = self.path.read_text(encoding="utf-8")
+            return Holder(**json.loads(text)) if text.strip() else None
         except FileNotFoundError:
             return None
-        return Holder(**json.loads(text)) if text.strip() else None
+        except (OSError, TypeError, ValueError) as error:
+            raise TargetError(
+                f"{self.path}: the machine's lock cannot be read ({error}); if no campaign runs "
+                "on this machine, remove the file"
+            ) from error
 
-    def acquire(self, campaign: str, origin: str, home: Path, driver: int | None) -> Holder | None:
+    def acquire(
+        self,
+        campaign: str,
+        origin: str,
+        home: Path,
+        driver: int | None,
+        lease_s: float = LEASE_S,
+    ) -> Holder | None:
         """Take the machine, or renew the lease of the same campaign.
 
         Returns:
@@ -100,7 +112,9 @@ class MachineLock:
         with self._exclusive():
             found = self.holder()
             displaced = None
-            if found is not None and found.campaign != campaign:
+            if found is not None and found.campaign == campaign:
+                self._refuse_a_second_driver(found, driver)
+            elif found is not None:
                 if found.left_behind() is None:
                     raise LockHeldError(
                         f"this machine is held by {found}. One campaign runs at a time, or both "
@@ -118,13 +132,13 @@ class MachineLock:
                     driver_started=_started(driver) if driver is not None else None,
                     boot=_boot_id(),
                     since=found.since if found and found.campaign == campaign else now,
-                    until=now + LEASE_S,
+                    until=now + lease_s,
                 )
             )
             return displaced
 
-    def renew(self, campaign: str) -> None:
-        """Extend the lease.
+    def renew(self, campaign: str, lease_s: float = LEASE_S) -> None:
+        """Let the lease end ``lease_s`` seconds from now.
 
         Raises:
             LockHeldError: the campaign does not hold the machine (any more).
@@ -136,7 +150,7 @@ class MachineLock:
                     f"campaign {campaign} no longer holds this machine; it is held by "
                     f"{found or 'nobody: it has been released'}"
                 )
-            self._write(Holder(**{**asdict(found), "until": time.time() + LEASE_S}))
+            self._write(Holder(**{**asdict(found), "until": time.time() + lease_s}))
 
     def release(self, campaign: str) -> bool:
         """Give the machine back; False where the campaign did not hold it."""
@@ -144,16 +158,36 @@ class MachineLock:
             found = self.holder()
             if found is None or found.campaign != campaign:
                 return False
-            self.path.write_text("", encoding="utf-8")
+            self._put("")
             return True
 
+    def _refuse_a_second_driver(self, found: Holder, driver: int | None) -> None:
+        if found.driver not in (None, driver) and found.left_behind() is None:
+            raise LockHeldError(
+                f"this machine is held by {found}: process {found.driver} is at work on this very "
+                "campaign. Wait for it, or end it: "
+                f"`benchlab release {found.campaign}`"
+            )
+
     def _write(self, holder: Holder) -> None:
-        self.path.write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        self._put(json.dumps(asdict(holder)))
+
+    def _put(self, text: str) -> None:
+        # In one step: who reads, or is killed while writing, leaves no half of an entry.
+        part = Path(f"{self.path}.part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(self.path)
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
         # A guard file beside it, never removed: removing a flocked file lets two in at once.
-        descriptor = os.open(f"{self.path}.guard", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            descriptor = os.open(f"{self.path}.guard", os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise TargetError(
+                f"{self.path}.guard: the machine's lock cannot be opened ({error.strerror}); run "
+                "as the user who made it, or let BENCHLAB_LOCK name a file that you can write"
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield

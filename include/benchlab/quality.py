@@ -31,8 +31,8 @@ class Gate(BaseModel):
     id: str
     sentence: str
     column: str
-    min: float | None = None
-    max: float | None = None
+    min: pydantic.FiniteFloat | None = None
+    max: pydantic.FiniteFloat | None = None
 
     def evaluate(self, columns: Columns) -> GateResult:
         """Judge one trial. NaN fails: it is not between any bounds."""
@@ -67,11 +67,13 @@ def load(path: Path) -> tuple[Gate, ...]:
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
         gates = tuple(Gate.model_validate(entry) for entry in entries)
-    except (OSError, TypeError, yaml.YAMLError, pydantic.ValidationError) as error:
+    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
         raise SpecError(f"{path}: not a list of gates: {error}") from error
     for gate in gates:
         if gate.min is None and gate.max is None:
             raise SpecError(f"{path}: gate {gate.id}: has neither min nor max and cannot fail")
+        if gate.min is not None and gate.max is not None and gate.min > gate.max:
+            raise SpecError(f"{path}: gate {gate.id}: min is above max, so that it cannot pass")
     if len({gate.id for gate in gates}) != len(gates):
         raise SpecError(f"{path}: two gates have the same id")
     return gates
@@ -145,10 +147,11 @@ def _latency_disorder(latency: Mapping[str, float | None]) -> float | None:
     low, mean, p95, high = (latency[key] for key in ("min", "avg", "p95", "max"))
     if high is None or mean is None:
         return None
-    wrong = [value < 0 for value in (low, mean, p95, high) if value is not None]
-    wrong.append(mean > high)
+    # "not at most" rather than "above": NaN is in no order.
+    wrong = [not value >= 0 for value in (low, mean, p95, high) if value is not None]
+    wrong.append(not mean <= high)
     if low is not None:
-        wrong.append(low > mean)
+        wrong.append(not low <= mean)
     if p95 is not None:
-        wrong.append(p95 > high * 1.02)
+        wrong.append(not p95 <= high * 1.02)
     return float(sum(wrong))

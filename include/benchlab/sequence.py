@@ -13,7 +13,7 @@ from pathlib import Path
 from benchlab import catalog, compare, quality, trial
 from benchlab.errors import BenchlabError, NotMeasuredError
 from benchlab.home import Home
-from benchlab.lock import MachineLock, fence
+from benchlab.lock import fence
 from benchlab.plan import PlannedTrial
 from benchlab.progress import ProgressLog, Step
 from benchlab.results import Campaign, TrialResult
@@ -34,7 +34,6 @@ class TrialSequence:
         home, store: the installation and its results store.
         campaign: its record.
         deployment: the target on which the sides are deployed.
-        lock: of the machine; its lease is renewed by every trial.
         progress: told every phase.
     """
 
@@ -44,11 +43,10 @@ class TrialSequence:
         store: Store,
         campaign: Campaign,
         deployment: trial.Deployment,
-        lock: MachineLock,
         progress: ProgressLog,
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
-        self.deployment, self.lock, self.progress = deployment, lock, progress
+        self.deployment, self.progress = deployment, progress
         self.spec, self.plan = ReportSpec.model_validate(campaign.spec), campaign.plan
         self.directory: Path = home.campaign(campaign.id)
 
@@ -77,7 +75,7 @@ class TrialSequence:
             planned = self._next(results, attempt)
             if planned is None:
                 return None
-            self.lock.renew(self.campaign.id)
+            self.deployment.keep()
             tries = self._begin(planned, attempt)
             try:
                 return self._keep(self._execute(planned, attempt, repeated=tries > 1))

@@ -145,13 +145,17 @@ class ReportSpec(_Frozen):
                     "measure the noise of one version against itself, write `sides: same` "
                     "(an A/A campaign)"
                 )
-        trials = len(self.workloads) * len(self.threads) * self.rounds * 2
-        if trials > MAX_TRIALS:
+        if self.trial_count > MAX_TRIALS:
             raise ValueError(
-                f"the plan has {trials} trials, more than {MAX_TRIALS}; "
+                f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
                 "take fewer rounds, threads or workloads"
             )
         return self
+
+    @property
+    def trial_count(self) -> int:
+        """Trials of a campaign: every cell on both sides in every round."""
+        return len(self.workloads) * len(self.threads) * self.rounds * len(SIDES)
 
     def side(self, engine: str, side: Side) -> SideSpec:
         """The effective side where ``engine`` is deployed, common parameters merged in."""
@@ -236,7 +240,8 @@ def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
             for other in items
         ):
             continue  # the list is only short because its items were refused
-        field = ".".join(str(part) for part in item["loc"])
+        names = map(str, item["loc"])
+        field = ".".join(name if name.isprintable() else repr(name) for name in names)
         message = item["msg"].removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":
             message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"

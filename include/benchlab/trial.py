@@ -44,6 +44,8 @@ class Deployment(Protocol):
 
     def balancer(self, side: Side) -> HAProxy: ...
 
+    def keep(self) -> None: ...
+
 
 @dataclass(frozen=True)
 class Setting:

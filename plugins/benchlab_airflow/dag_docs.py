@@ -94,11 +94,12 @@ def render(dags: Iterable[DAG]) -> str:
 
 
 def _section(dag: DAG) -> str:
+    schedule = dag.schedule or "none, it is triggered"
     parts = [
         f"## {dag.dag_id}",
-        dag.description or "",
+        f"**{dag.description}**" if dag.description else "",
         (dag.doc_md or "").strip(),
-        f"Schedule: {dag.schedule or 'none, it is triggered'}; {dag.max_active_runs} run at a time.",
+        f"Schedule: {schedule}; {dag.max_active_runs} run at a time.",
         "### Form",
         _table(("field", "title", "default", "allowed", "description"), _fields(dag)),
         "### Tasks",

@@ -103,7 +103,7 @@ def form(spec: ReportSpec) -> dict[str, Param]:
         "campaign": Param(
             None,
             type=["null", "string"],
-            pattern="^[A-Za-z0-9_.-]{1,150}$",
+            pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,149}$",
             title="Campaign id",
             description="Empty: made from the run's id. One that is there is gone on with.",
         ),

@@ -59,16 +59,16 @@ def plan(report_file: str) -> list[str]:
     with _final_errors():
         spec = catalog.load(Path(report_file))
         spec = catalog.override(spec, form.overrides(spec, context["params"]))
+        limit = conf.getint("core", "max_map_length")
+        if spec.trial_count > limit:
+            raise SpecError(
+                f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} "
+                "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
+            )
         here = home.find()
         with open_store(here) as store:
             work = CampaignRun.create(
                 here, store, spec, campaign_id(context), f"Airflow run {context['run_id']}"
-            )
-        limit = conf.getint("core", "max_map_length")
-        if len(work.plan.trials) > limit:
-            raise SpecError(
-                f"the plan has {len(work.plan.trials)} trials, Airflow maps at most {limit} "
-                "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
             )
     log.info(
         "%s: %s trials, about %s minutes",

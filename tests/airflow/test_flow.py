@@ -206,3 +206,23 @@ def test_an_airflow_connection_names_the_results_store(airflow_env: dict[str, st
     assert mysql == "mysql+mysqldb://u:p%40ss%2Fword@db:3307/results"
     assert postgres == "postgresql+psycopg2://u:p@db/results"
     assert refused.startswith("StoreError Connection benchlab_results: conn_type 'http'")
+
+
+LONG_PLAN = """
+from types import SimpleNamespace
+from benchlab import home
+from benchlab_airflow import stages
+context = {"params": {}, "run_id": "manual__1", "dag": SimpleNamespace(dag_id="sysbench_local")}
+stages.get_current_context = lambda: context
+try:
+    stages.plan(str(home.find().configs / "reports" / "sysbench_local.yaml"))
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_plan_longer_than_airflow_maps_is_refused(airflow_env: dict[str, str]) -> None:
+    """The first task says how long the plan is, what the limit is and what to change."""
+    said = run_python(LONG_PLAN, airflow_env, AIRFLOW__CORE__MAX_MAP_LENGTH="47").splitlines()[-1]
+    assert said.startswith("AirflowFailException the plan has 48 trials, Airflow maps at most 47")
+    assert "take fewer rounds" in said

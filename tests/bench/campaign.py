@@ -16,6 +16,7 @@ from pathlib import Path
 from upath import UPath
 
 from benchlab import catalog
+from benchlab.engine import written
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.plan import Plan
@@ -113,7 +114,7 @@ def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
         "TABLES": str(spec.dataset.tables),
         "ROWS": str(spec.dataset.table_size),
         "WARMUP": str(spec.warmup_seconds),
-        "PARAMETERS": "\n".join(f"{k}={v}" for k, v in plan.sides["baseline"].parameters.items()),
+        "PARAMETERS": _option_lines(plan),
     }
     with alone(home):
         seconds = timed(
@@ -141,10 +142,24 @@ def _plan(assignments: list[str]) -> Plan:
     return Plan.from_json(json.loads(done.stdout))
 
 
+def _option_lines(plan: Plan) -> str:
+    """The parameters of the sides, which are the same for both, as lines of my.cnf."""
+    baseline, candidate = (plan.sides[side].parameters for side in SIDES)
+    assert baseline == candidate
+    return "\n".join(f"{key}={written(value)}" for key, value in baseline.items())
+
+
 def _own_home(home: Home, work: Path) -> Home:
-    """A home whose campaigns are in nobody's results; the servers are the installation's."""
+    """A home whose campaigns are in nobody's results; the servers are the installation's.
+
+    Airflow's database stays from run to run, the results do not.
+    """
     own = Home(home.project, work / "home")
     own.root.mkdir(parents=True, exist_ok=True)
+    for name in ("campaigns", "objects", "reports"):
+        shutil.rmtree(own.root / name, ignore_errors=True)
+    for database in own.root.glob("results.db*"):
+        database.unlink()
     own.servers.unlink(missing_ok=True)
     own.servers.symlink_to(home.servers, target_is_directory=True)
     return own

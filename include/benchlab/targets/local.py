@@ -17,7 +17,7 @@ from benchlab.executor import TAG as CAMPAIGN_TAG
 from benchlab.executor import LocalExecutor, end_process, end_tagged
 from benchlab.home import Home
 from benchlab.loadbalancer.haproxy import HAProxy
-from benchlab.lock import Holder, MachineLock
+from benchlab.lock import LEASE_S, Holder, MachineLock
 from benchlab.plan import GIB, Plan
 from benchlab.spec import SIDES, Ports, Side
 
@@ -72,11 +72,19 @@ class Target:
         Raises:
             LockHeldError: another campaign is at work.
         """
-        displaced = self.lock.acquire(self.campaign, origin, self.home.root, driver)
+        displaced = self.lock.acquire(self.campaign, origin, self.home.root, driver, self._lease_s)
         if displaced is not None:
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
+
+    def keep(self) -> None:
+        """Renew the lease of the machine's lock.
+
+        Raises:
+            LockHeldError: the campaign does not hold the machine any more.
+        """
+        self.lock.renew(self.campaign, self._lease_s)
 
     def release(self) -> int:
         """End every process of the campaign, remove its data, give the lock back.
@@ -133,6 +141,11 @@ class Target:
             flag = "-v" if tool == "haproxy" else "--version"
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
+
+    @property
+    def _lease_s(self) -> float:
+        # No stage or trial is longer than twice the whole plan; a crash frees the machine then.
+        return LEASE_S + 2 * 60 * self.plan.minutes
 
     def _most_threads(self) -> int:
         return max(trial.threads for trial in self.plan.trials)
