@@ -106,15 +106,20 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     Raises:
         SpecError: an unknown key or a bad value.
     """
-    dotted: dict[str, Any] = {}
-    for key, value in overrides.items():
-        if key in SIDES:
-            engine = _owner(spec, key, str(value))
-            dotted[f"engines.{engine}.{key}.version"] = str(value)
-            if spec.engine == "auto":
-                dotted.setdefault("engine", engine)
-        else:
-            dotted[key] = value
+    dotted = {key: value for key, value in overrides.items() if key not in SIDES}
+    for key in SIDES:
+        if key not in overrides:
+            continue
+        version = str(overrides[key])
+        engine = _owner(spec, key, version)
+        wanted = dotted.get("engine", spec.engine)
+        if wanted not in ("auto", engine):
+            raise SpecError(
+                f"{key}: {version!r} is a version of {engine}, and the engine of this campaign is "
+                f"{wanted}: both sides have to be of one engine"
+            )
+        dotted["engine"] = engine
+        dotted[f"engines.{engine}.{key}.version"] = version
     return check(spec.with_overrides(dotted), where="override")
 
 
@@ -139,7 +144,8 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         as_list = key in ("threads", "workloads") and not text.startswith("[")
         try:
             overrides[key] = yaml.safe_load(f"[{text}]" if as_list else text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+            # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
             raise SpecError(f"--set {assignment}: not YAML: {error}") from error
     return overrides
 

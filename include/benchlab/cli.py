@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -207,6 +208,8 @@ def examine() -> None:
 @app.command()
 def release(campaign: CampaignId) -> None:
     """End a campaign's processes on this machine, remove its data, give the machine back."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
+        raise BenchlabError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
     ended = end_campaign(find(), campaign)
     print(f"{campaign}: {ended} processes ended; it does not hold the machine")
 

@@ -93,7 +93,11 @@ def _disk(home: Home) -> Iterator[Finding]:
 
 
 def _machine() -> Iterator[Finding]:
-    holder = MachineLock().holder()
+    try:
+        holder = MachineLock().holder()
+    except BenchlabError as error:
+        yield Finding("machine", False, str(error), blocks=True)
+        return
     if holder is None:
         yield Finding("machine", True, "free: no campaign holds it")
     elif (gone := holder.left_behind()) is not None:

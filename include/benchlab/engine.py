@@ -316,4 +316,6 @@ def _normal(value: object) -> str:
     text = written(value).strip().upper()
     if match := re.fullmatch(r"(\d+)([KMG])I?B?", text):
         return str(int(match[1]) * 1024 ** ("KMG".index(match[2]) + 1))
+    if re.fullmatch(r"-?\d+\.\d+", text):  # servers print 90.500000 for 90.5
+        text = text.rstrip("0").rstrip(".")
     return {"TRUE": "ON", "FALSE": "OFF", "1": "ON", "0": "OFF"}.get(text, text)

@@ -29,6 +29,7 @@ TAG = "BENCHLAB_CAMPAIGN"
 JOB_TAG = "BENCHLAB_JOB"
 POLL_S = 0.05
 START_LIMIT_S = 10.0
+PIPE_LIMIT_S = 2.0
 
 # The inner shell becomes the program, so `pid` is the program's own; the outer one waits for it.
 _WRAPPER = (
@@ -142,10 +143,11 @@ class LocalExecutor:
                 stdout, stderr = process.communicate(stdin, timeout=timeout_s)
             except subprocess.TimeoutExpired as error:
                 _kill_group(process.pid)
-                stdout, stderr = process.communicate()
+                stdout, stderr = _rest(process)
                 raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr) from error
             except BaseException:  # Ctrl-C included: leave nothing behind
                 _kill_group(process.pid)
+                process.wait()
                 raise
         if check and process.returncode != 0:
             raise CommandError(self.host, shown, process.returncode, stdout + stderr)
@@ -283,7 +285,7 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
     return len(first)
 
 
-def end_process(pid: int, *, grace_s: float = 60) -> int:
+def end_process(pid: int, *, grace_s: float = 20) -> int:
     """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. Returns 1, or 0: no such."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
@@ -308,6 +310,17 @@ def _environ(pid: int) -> list[bytes]:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
         return []
+
+
+def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What an ended command had printed; not waiting for daemons of it that hold its pipes."""
+    try:
+        return process.communicate(timeout=PIPE_LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        printed = (error.stdout or b"", error.stderr or b"")
+        return tuple(  # type: ignore[return-value]
+            text.decode(errors="replace") if isinstance(text, bytes) else text for text in printed
+        )
 
 
 def _kill_group(pid: int) -> None:

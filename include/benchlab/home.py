@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from dataclasses import dataclass
@@ -55,14 +56,16 @@ class Home:
         """The password of a campaign's accounts: made once, readable by its owner only."""
         path = self.campaign(campaign) / "password"
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_text(encoding="utf-8")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            password = secrets.token_hex(16)
-            file.write(password)
-        return password
+        if not path.exists():
+            part = path.with_name(f"password.{secrets.token_hex(8)}")
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(secrets.token_hex(16))
+            # A whole file appears, once: of two processes both get the password of the first.
+            with contextlib.suppress(FileExistsError):
+                os.link(part, path)
+            part.unlink()
+        return path.read_text(encoding="utf-8")
 
 
 def find() -> Home:

@@ -51,14 +51,24 @@ class Store:
     """
 
     def __init__(self, url: str, objects: UPath) -> None:
-        parsed = make_url(url)
+        try:
+            parsed = make_url(url)
+        except (sa.exc.ArgumentError, ValueError):
+            raise StoreError(
+                "results store: its URL (BENCHLAB_STORE_URL) cannot be read; write it as "
+                "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
+                "postgresql+psycopg2://user:password@host:5432/database"
+            ) from None  # its text may have the password in it
         self.shown_url = parsed.render_as_string(hide_password=True)
         self.objects = objects
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-        self._engine = _connect(url)
+        try:
+            if parsed.get_backend_name() == "sqlite" and parsed.database:
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            self._engine = _connect(url)
+        except (OSError, ImportError, sa.exc.ArgumentError) as error:
+            raise StoreError(f"results store {self.shown_url}: {error}") from error
+        self._create_tables()
         with self._transaction() as connection:
-            METADATA.create_all(connection)
             version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
             if version is None:
                 connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
@@ -67,6 +77,19 @@ class Store:
                     f"results store {self.shown_url} has schema {version}; this Benchlab knows "
                     f"{SCHEMA_VERSION}: update Benchlab"
                 )
+
+    def _create_tables(self) -> None:
+        with self._transaction():
+            pass  # a database out of reach is said so at once
+        # Another process may be creating them too: whoever loses finds one more at the next try.
+        for tries_left in reversed(range(len(METADATA.tables) + 1)):
+            try:
+                with self._transaction() as connection:
+                    METADATA.create_all(connection)
+                return
+            except StoreError:
+                if not tries_left:
+                    raise
 
     def close(self) -> None:
         """Give the database connections back."""
@@ -86,14 +109,13 @@ class Store:
         Raises:
             StoreError: another plan is there under this id.
         """
-        with self._transaction() as connection:
-            row = connection.execute(
-                sa.select(CAMPAIGNS.c.plan).where(CAMPAIGNS.c.id == campaign.id)
-            ).one_or_none()
-            if row is None:
-                connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
-            elif json.loads(row.plan) != json.loads(as_json(campaign.plan.to_json())):
-                raise StoreError(f"campaign {campaign.id} is there already, with another plan")
+        with contextlib.suppress(sa.exc.IntegrityError), self._transaction() as connection:
+            # Where it is there, maybe by another process just now, this fails and that one stays.
+            connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
+            return
+        found = self.campaign(campaign.id)
+        if found.plan.to_json() != json.loads(as_json(campaign.plan.to_json())):
+            raise StoreError(f"campaign {campaign.id} is there already, with another plan")
 
     def campaign(self, campaign: str) -> Campaign:
         """One campaign.
@@ -124,6 +146,8 @@ class Store:
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side."""
         with self._transaction() as connection:
+            # SQLite knows no FOR UPDATE; a write locks it, so that no other side's facts are lost.
+            self._update(connection, campaign, id=campaign)
             row = connection.execute(
                 sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
             ).one()
@@ -177,6 +201,7 @@ class Store:
                         ],
                     )
         except sa.exc.IntegrityError as error:
+            self.campaign(campaign)  # it is there, or the error is about it
             raise StoreError(
                 f"trial {result.trial.id} (attempt {result.attempt}) of {campaign} is in the "
                 "store already"
@@ -227,7 +252,7 @@ class Store:
         """
         path = self.objects / name
         try:
-            return str(path.read_text(encoding="utf-8"))
+            return path.read_bytes().decode("utf-8")  # line ends as they are
         except OSError as error:
             raise StoreError(f"{path}: cannot be read: {error}") from error
 
@@ -250,8 +275,8 @@ def _connect(url: str) -> Engine:
         @sa.event.listens_for(engine, "connect")
         def _configure(connection: Any, _: object) -> None:
             # Readers (progress, CLI) must not block the campaign that writes.
-            connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA busy_timeout=30000")
+            connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA foreign_keys=ON")
 
     return engine

@@ -101,7 +101,7 @@ def _section(dag: DAG) -> str:
         (dag.doc_md or "").strip(),
         f"Schedule: {schedule}; {dag.max_active_runs} run at a time.",
         "### Form",
-        _table(("field", "title", "default", "allowed", "description"), _fields(dag)),
+        _table(("field", "title", "section", "default", "allowed", "description"), _fields(dag)),
         "### Tasks",
         _limits(dag),
         _table(("task", "kind", "runs when", "tries", "directly after"), _tasks(dag)),
@@ -115,6 +115,7 @@ def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
         yield (
             f"`{name}`",
             schema.get("title", ""),
+            schema.get("section", ""),
             _code(param.value),
             _allowed(schema),
             param.description or "",
@@ -127,6 +128,7 @@ def _allowed(schema: dict[str, Any]) -> str:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
         items = schema["items"]
+        items = items.get("anyOf", [items])[0]
         return f"a list; each {_allowed(items)}" if "enum" not in items else _allowed(items)
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     if low is not None:
@@ -134,7 +136,7 @@ def _allowed(schema: dict[str, Any]) -> str:
         return f"{above}{low:,} to {schema['maximum']:,}"
     if "pattern" in schema:
         return _code(schema["pattern"], quoted=False)
-    return "any" if schema.get("type") == "object" else "text"
+    return "any" if "object" in schema.get("type", ()) else "text"
 
 
 def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:

@@ -8,43 +8,42 @@ from typing import Any
 from airflow.sdk import Param
 
 from benchlab import catalog
-from benchlab.spec import SIDES, ReportSpec
+from benchlab.spec import SIDES, ReportSpec, Side
 
 _NESTED = {"tables": "dataset.tables", "table_size": "dataset.table_size"}
 
+# Sections of the form that are folded until they are opened; fields without one are in sight.
+_DATASET = "Dataset"
+_METHOD = "Method"
+_CAMPAIGN = "Campaign and other fields"
+
+# Without a `type` of its own, so that the form has a text area with one item a line, which gives
+# strings; the REST API gives numbers. Anything else would be an editor for JSON.
+_THREADS = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": 10_000},
+        {"type": "string", "pattern": "^([1-9][0-9]{0,4})?$"},
+    ]
+}
+
 
 def form(spec: ReportSpec) -> dict[str, Param]:
-    """The trigger form of a report type; its defaults are the report type's own values."""
-    versions = "; ".join(
-        f"{name}: {entry.baseline.version} vs. {entry.candidate.version}"
-        for name, entry in spec.engines.items()
-    )
+    """The trigger form of a report type; its defaults are the report type's own values.
+
+    What most campaigns change comes first; the rest is folded into sections.
+    """
     return {
-        "baseline": Param(
-            None,
-            type=["null", "string"],
-            title="Baseline version",
-            description=f"Empty: as in the report type ({versions}).",
-        ),
-        "candidate": Param(
-            None,
-            type=["null", "string"],
-            title="Candidate version",
-            description="Empty: as in the report type. TiDB's are written v6.5.0.",
-        ),
+        "baseline": _version(spec, "baseline"),
+        "candidate": _version(spec, "candidate"),
         "engine": Param(
             spec.engine,
             type="string",
             enum=["auto", *spec.engines],
+            values_display={
+                "auto": f"auto: the first of {', '.join(spec.engines)} that can be had here"
+            },
             title="Engine",
-            description="auto: the first that can be had on the machine.",
-        ),
-        "sides": Param(
-            spec.sides,
-            type="string",
-            enum=["different", "same"],
-            title="Sides",
-            description="same: an A/A campaign, the baseline against itself; measures noise.",
+            description="What is deployed. With auto, a version above says which engine is meant.",
         ),
         "workloads": Param(
             list(spec.workloads),
@@ -52,32 +51,43 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             items={"type": "string", "enum": list(catalog.workloads())},
             examples=list(catalog.workloads()),
             title="Workloads",
+            description="Each gets a verdict of its own.",
             minItems=1,
             uniqueItems=True,
         ),
         "threads": Param(
             list(spec.threads),
             type="array",
-            items={"type": "integer", "minimum": 1, "maximum": 10_000},
+            items=_THREADS,
             title="Client threads",
-            description="A list of whole numbers, one a line: each is a cell of every workload.",
+            description="Whole numbers, one a line. Every workload is measured with each of them.",
             minItems=1,
             uniqueItems=True,
         ),
-        "rounds": Param(spec.rounds, type="integer", minimum=1, maximum=1000, title="Rounds"),
+        "rounds": Param(
+            spec.rounds,
+            type="integer",
+            minimum=1,
+            maximum=1000,
+            title="Rounds",
+            description="How often everything is measured on both sides. More find smaller "
+            "differences; one alone is always inconclusive.",
+        ),
         "seconds": Param(
             spec.seconds,
             type="integer",
             minimum=1,
             maximum=86_400,
             title="Seconds a trial",
-            description="Measured; the warm-up comes before.",
-        ),
-        "warmup_seconds": Param(
-            spec.warmup_seconds, type="integer", minimum=0, maximum=3600, title="Warm-up seconds"
+            description="What is measured; the warm-up comes before.",
         ),
         "tables": Param(
-            spec.dataset.tables, type="integer", minimum=1, maximum=1024, title="Tables"
+            spec.dataset.tables,
+            type="integer",
+            minimum=1,
+            maximum=1024,
+            title="Tables",
+            section=_DATASET,
         ),
         "table_size": Param(
             spec.dataset.table_size,
@@ -85,12 +95,29 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             minimum=1,
             maximum=1_000_000_000,
             title="Rows a table",
+            section=_DATASET,
+        ),
+        "warmup_seconds": Param(
+            spec.warmup_seconds,
+            type="integer",
+            minimum=0,
+            maximum=3600,
+            title="Warm-up seconds",
+            description="Before each trial, not measured.",
+            section=_METHOD,
         ),
         "restore": Param(
             spec.restore,
             type="string",
             enum=["every_trial", "after_writes", "per_workload", "never"],
-            title="Restore policy",
+            values_display={
+                "every_trial": "every_trial: before each trial",
+                "after_writes": "after_writes: before a trial, if one before it wrote",
+                "per_workload": "per_workload: before each workload's thread counts, once",
+            },
+            title="Restore",
+            description="When the freshly loaded data is laid back.",
+            section=_METHOD,
         ),
         "threshold_pct": Param(
             spec.threshold_pct,
@@ -99,21 +126,49 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             maximum=50,
             title="Threshold (%)",
             description="The smallest change that is called a regression or an improvement.",
+            section=_METHOD,
+        ),
+        "sides": Param(
+            spec.sides,
+            type="string",
+            enum=["different", "same"],
+            values_display={
+                "different": "different: the candidate against the baseline",
+                "same": "same: the baseline against itself (A/A)",
+            },
+            title="Sides",
+            description="An A/A campaign shows the noise: what it finds is none of the versions'.",
+            section=_METHOD,
         ),
         "campaign": Param(
             None,
             type=["null", "string"],
             pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,149}$",
             title="Campaign id",
-            description="Empty: made from the run's id. One that is there is gone on with.",
+            description="Empty: made from the run's id. A campaign of this id that was not "
+            "finished is gone on with.",
+            section=_CAMPAIGN,
         ),
         "overrides": Param(
             {},
-            type="object",
+            type=["null", "object"],
             title="Other fields",
-            description='Any other field of the report type, such as {"ports.entry": 23390}.',
+            description='Any other field of the report type, as JSON: {"ports.entry": 23390}.',
+            section=_CAMPAIGN,
         ),
     }
+
+
+def _version(spec: ReportSpec, side: Side) -> Param:
+    own = ", ".join(
+        f"{getattr(entry, side).version} ({name})" for name, entry in spec.engines.items()
+    )
+    return Param(
+        None,
+        type=["null", "string"],
+        title=f"{side.capitalize()} version",
+        description=f"Empty: as in the report type, {own}.",
+    )
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,6 +176,8 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, param in form(spec).items():
         value = params.get(key, param.value)
+        if key == "threads":
+            value = _numbers(value)
         if key in ("campaign", "overrides") or value == param.value:
             continue
         if key in SIDES:
@@ -129,3 +186,8 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[_NESTED.get(key, key)] = value
     return found | dict(params.get("overrides") or {})
+
+
+def _numbers(lines: list[int | str]) -> list[int]:
+    """The numbers of a list that was typed, without the empty lines, or sent as numbers."""
+    return [int(line) for line in lines if str(line).strip()]

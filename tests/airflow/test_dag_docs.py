@@ -56,7 +56,8 @@ def test_a_stale_page_is_named_with_the_command_that_writes_it(project: Path) ->
     assert (project / "docs" / "DAGS.md").read_text() == before, "a check writes nothing"
 
     assert dag_docs(project).returncode == 0
-    assert "| `rounds` | Rounds | `5` |" in (project / "docs" / "DAGS.md").read_text()
+    after = (project / "docs" / "DAGS.md").read_text()
+    assert [line for line in after.splitlines() if "`rounds`" in line and "| `5` |" in line]
     assert dag_docs(project, "--check").returncode == 0
 
 

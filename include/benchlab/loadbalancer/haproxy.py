@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -94,9 +95,11 @@ class HAProxy:
         deadline = time.monotonic() + READY_LIMIT_S
         while True:
             try:
+                found = {b.name: b for b in self.statistics()}
                 down = [
-                    f"{b.name} {b.status} {b.check_status}" for b in self.statistics() if not b.up
+                    f"{b.name} {b.status} {b.check_status}" for b in found.values() if not b.up
                 ]
+                down += [f"{name} is not there" for name in self.backends if name not in found]
                 if not down:
                     return
             except CommandError as error:
@@ -122,18 +125,15 @@ class HAProxy:
         """Every backend server's figures.
 
         Raises:
-            CommandError: the statistics page does not answer.
+            CommandError: the statistics page does not answer, or something else does.
         """
-        page = self.executor.run(
-            [
-                "curl",
-                "-sS",
-                "--fail",
-                "--max-time",
-                "5",
-                f"http://{self.host}:{self.stats_port}/;csv",
-            ]
-        ).stdout
+        url = f"http://{self.host}:{self.stats_port}/;csv"
+        command = ["curl", "-sS", "--fail", "--max-time", "5", url]
+        page = self.executor.run(command).stdout
+        if not page.startswith("# pxname,"):
+            raise CommandError(
+                self.executor.host, shlex.join(command), 0, page, "not HAProxy's statistics"
+            )
         return parse_statistics(page)
 
     @property
