@@ -8,8 +8,8 @@ yields one report. Trigger it as it is, or with other versions, workloads, threa
 3. **provision** fetches the servers; **prepare** deploys, loads, analyzes and backs up each side.
 4. **trials** measures, one at a time: restore, start, wait until ready, warm up, run, collect.
 5. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped.
-6. **validate**, **compare** and **publish** write the report. The table with the verdicts is in
-   the log of **compare**, the paths of the files are the XCom of **publish**.
+6. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
+   with the verdicts, the log of **publish** the paths of the files.
 7. **release** gives the machine back whatever happened, and ends every process of the campaign.
 
 A red run could not measure something: **verdict** says what. A regression is a finding, not a

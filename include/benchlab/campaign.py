@@ -8,7 +8,6 @@ stage can be called in another process, and again after a crash.
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 import time
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from benchlab import catalog, compare, plan, trial
 from benchlab.engine import DATABASE, USER, BaseEngine
 from benchlab.errors import NotMeasuredError, SpecError, TargetError
 from benchlab.home import Home
+from benchlab.lock import Holder
 from benchlab.progress import ProgressLog, Step
 from benchlab.publishers import files
 from benchlab.report import bundle
@@ -54,7 +54,7 @@ class CampaignRun:
         self.target = catalog.targets()[self.spec.target](
             home, campaign.id, self.plan, self.spec.ports
         )
-        self.sequence = TrialSequence(home, store, campaign, self.target, self.progress)
+        self.sequence = TrialSequence(home, store, campaign, self.target, self.keep, self.progress)
 
     @classmethod
     def create(
@@ -110,8 +110,7 @@ class CampaignRun:
             TargetError, UnavailableError: the machine is not fit; nothing has been started.
         """
         self.note("register", "check the machine")
-        driver = os.environ.get("BENCHLAB_DRIVER")
-        dead = self.target.acquire(self.campaign.origin, int(driver) if driver else None)
+        dead = self.keep()
         if dead is not None:
             self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
         self.target.executor.release()  # what an interrupted try of this campaign left
@@ -140,7 +139,8 @@ class CampaignRun:
             EngineError: it is another version, or ignores a parameter.
         """
         self.note("prepare", f"deploy {side}")
-        self.target.keep()
+        self.keep()
+        self.sequence.abandon_cut_pairs()
         self._stop_all()
         engine = self._engine(side)
         engine.deploy()
@@ -164,14 +164,14 @@ class CampaignRun:
             TargetError: a table does not hold the rows it should.
         """
         self.note("prepare", f"load {side}")
-        self.target.keep()
+        self.keep()
         engine = self._engine(side)
         engine.start()
         engine.sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
         self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
         for table in self._tables():
-            ((rows,),) = engine.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")
-            if int(rows) != self.spec.dataset.table_size:
+            rows = engine.row_count(table)
+            if rows != self.spec.dataset.table_size:
                 raise TargetError(
                     f"{side}: {table} holds {rows} rows after the load, "
                     f"{self.spec.dataset.table_size} were asked for"
@@ -180,19 +180,21 @@ class CampaignRun:
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; note the facts and the dataset's checksum."""
         self.note("prepare", f"analyze {side}")
-        self.target.keep()
+        self.keep()
         engine = self._engine(side)
         engine.start()
         engine.analyze(self._tables())
         facts = dataclasses.replace(
-            engine.facts(), dataset_checksum=engine.checksum(self._tables())
+            engine.facts(),
+            dataset_checksum=engine.checksum(self._tables()),
+            rows={table: engine.row_count(table) for table in self._tables()},
         )
         self.store.set_facts(self.campaign.id, side, facts)
 
     def back_up(self, side: Side) -> None:
         """Stop the server and take the snapshot."""
         self.note("prepare", f"back up {side}")
-        self.target.keep()
+        self.keep()
         self._engine(side).backup()
 
     def compare(self) -> compare.Comparison:
@@ -239,6 +241,11 @@ class CampaignRun:
         ended = self.target.release()
         self.note("release", "done", note=f"{ended} processes ended")
         return int(ended)
+
+    def keep(self) -> Holder | None:
+        """Take the machine, or renew the lease; a dead campaign whose place was taken."""
+        displaced: Holder | None = self.target.acquire(self.campaign.origin)
+        return displaced
 
     # What the stages are made of
 
@@ -294,7 +301,11 @@ def run(work: CampaignRun) -> list[Path]:
     Returns:
         The report's files.
     """
-    work.register()
+    try:
+        work.register()
+    except BaseException:
+        work.store.finish(work.campaign.id, "failed")
+        raise
     try:
         work.provision()
         for side in SIDES:

@@ -105,6 +105,7 @@ def run(
         work = campaigns.CampaignRun.create(
             home, store, spec, campaign or campaigns.new_id(spec.report), "benchlab run"
         )
+        print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
         with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
             paths = campaigns.run(work)
         record = store.campaign(work.campaign.id)
@@ -210,7 +211,11 @@ def release(campaign: CampaignId) -> None:
     """End a campaign's processes on this machine, remove its data, give the machine back."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
         raise BenchlabError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
-    ended = end_campaign(find(), campaign)
+    home = find()
+    ended = end_campaign(home, campaign)
+    with _store(home) as store:
+        if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
+            store.finish(campaign, "failed")
     print(f"{campaign}: {ended} processes ended; it does not hold the machine")
 
 

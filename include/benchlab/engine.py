@@ -233,6 +233,11 @@ class BaseEngine(ABC):
                 if len(row) >= 4 and row[2].lower() == "error":
                     raise EngineError(f"{self._name()}: ANALYZE TABLE {table}: {row[3]}")
 
+    def row_count(self, table: str) -> int:
+        """Rows of one table, counted."""
+        ((rows,),) = self.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")
+        return int(rows)
+
     def checksum(self, tables: Sequence[str]) -> str:
         """Row count and an order-free sum of row hashes of every table, as one string.
 
@@ -258,9 +263,14 @@ class BaseEngine(ABC):
         return version
 
     def is_requested_version(self, reported: str) -> bool:
-        """Whether what the server calls itself has the requested version in it, as a whole."""
+        """Whether what the server calls itself has the requested version in it, as a whole.
+
+        Of ``v9.0.0`` a pre-release, ``v9.0.0-beta.1``, is another version; a build's own suffix
+        (``-log``, ``-dirty``) makes no other one.
+        """
         wanted = re.escape(self.instance.version)
-        return re.search(rf"(?<![\d.]){wanted}(?![\d.])", reported) is not None
+        found = re.search(rf"(?<![\d.]){wanted}(?![\d.]|-(alpha|beta|rc))", reported)
+        return found is not None
 
     def variables(self) -> dict[str, str]:
         """The effective settings, by the names under which ``parameters`` set them."""

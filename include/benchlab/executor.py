@@ -317,10 +317,9 @@ def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
     try:
         return process.communicate(timeout=PIPE_LIMIT_S)
     except subprocess.TimeoutExpired as error:
-        printed = (error.stdout or b"", error.stderr or b"")
-        return tuple(  # type: ignore[return-value]
-            text.decode(errors="replace") if isinstance(text, bytes) else text for text in printed
-        )
+        # Bytes even in text mode.
+        stdout, stderr = error.stdout or b"", error.stderr or b""
+        return stdout.decode(errors="replace"), stderr.decode(errors="replace")
 
 
 def _kill_group(pid: int) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TextIO
 
 from benchlab.errors import LockHeldError, TargetError
 
@@ -80,17 +81,17 @@ class MachineLock:
         self.path = path or default_path()
 
     def holder(self) -> Holder | None:
-        """Who holds the machine, be it at work or left behind."""
+        """Who holds the machine, be it at work or left behind.
+
+        Raises:
+            TargetError: the file is not a lock of Benchlab.
+        """
         try:
-            text = self.path.read_text(encoding="utf-8")
-            return Holder(**json.loads(text)) if text.strip() else None
+            with self.path.open(encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                return self._parse(file.read())
         except FileNotFoundError:
             return None
-        except (OSError, TypeError, ValueError) as error:
-            raise TargetError(
-                f"{self.path}: the machine's lock cannot be read ({error}); if no campaign runs "
-                "on this machine, remove the file"
-            ) from error
 
     def acquire(
         self,
@@ -100,7 +101,7 @@ class MachineLock:
         driver: int | None,
         lease_s: float = LEASE_S,
     ) -> Holder | None:
-        """Take the machine, or renew the lease of the same campaign.
+        """Take the machine, or let the lease of the same campaign end ``lease_s`` s from now.
 
         Returns:
             A holder that was left behind and whose place was taken: its processes may still
@@ -109,8 +110,8 @@ class MachineLock:
         Raises:
             LockHeldError: another campaign is at work; names it.
         """
-        with self._exclusive():
-            found = self.holder()
+        with self._exclusive() as file:
+            found = self._parse(file.read())
             displaced = None
             if found is not None and found.campaign == campaign:
                 self._refuse_a_second_driver(found, driver)
@@ -124,6 +125,7 @@ class MachineLock:
                 displaced = found
             now = time.time()
             self._write(
+                file,
                 Holder(
                     campaign=campaign,
                     origin=origin,
@@ -133,66 +135,75 @@ class MachineLock:
                     boot=_boot_id(),
                     since=found.since if found and found.campaign == campaign else now,
                     until=now + lease_s,
-                )
+                ),
             )
             return displaced
 
-    def renew(self, campaign: str, lease_s: float = LEASE_S) -> None:
-        """Let the lease end ``lease_s`` seconds from now.
-
-        Raises:
-            LockHeldError: the campaign does not hold the machine (any more).
-        """
-        with self._exclusive():
-            found = self.holder()
-            if found is None or found.campaign != campaign:
-                raise LockHeldError(
-                    f"campaign {campaign} no longer holds this machine; it is held by "
-                    f"{found or 'nobody: it has been released'}"
-                )
-            self._write(Holder(**{**asdict(found), "until": time.time() + lease_s}))
-
     def release(self, campaign: str) -> bool:
         """Give the machine back; False where the campaign did not hold it."""
-        with self._exclusive():
-            found = self.holder()
+        with self._exclusive() as file:
+            found = self._parse(file.read())
             if found is None or found.campaign != campaign:
                 return False
-            self._put("")
+            self._write(file, None)
             return True
 
     def _refuse_a_second_driver(self, found: Holder, driver: int | None) -> None:
         if found.driver not in (None, driver) and found.left_behind() is None:
             raise LockHeldError(
                 f"this machine is held by {found}: process {found.driver} is at work on this very "
-                "campaign. Wait for it, or end it: "
-                f"`benchlab release {found.campaign}`"
+                f"campaign. Wait for it, or end it: `benchlab release {found.campaign}`"
             )
 
-    def _write(self, holder: Holder) -> None:
-        self._put(json.dumps(asdict(holder)))
+    def _parse(self, text: str) -> Holder | None:
+        if not text.strip():
+            return None
+        try:
+            return Holder(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise TargetError(
+                f"{self.path}: not a lock that Benchlab wrote ({error}); if no campaign is at work "
+                "on this machine, remove the file"
+            ) from error
 
-    def _put(self, text: str) -> None:
-        # In one step: who reads, or is killed while writing, leaves no half of an entry.
-        part = Path(f"{self.path}.part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(self.path)
+    def _write(self, file: TextIO, holder: Holder | None) -> None:
+        file.seek(0)
+        file.truncate()
+        if holder is not None:
+            file.write(json.dumps(asdict(holder)))
+        file.flush()
 
     @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        # A guard file beside it, never removed: removing a flocked file lets two in at once.
+    def _exclusive(self) -> Iterator[TextIO]:
+        # The file is written in place and never removed: removing a locked file lets two in.
+        with os.fdopen(self._open(), "r+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
+
+    def _open(self) -> int:
+        # First without O_CREAT: with it the kernel refuses another user's file in a directory
+        # like /run/lock (fs.protected_regular), even to root.
         try:
-            descriptor = os.open(f"{self.path}.guard", os.O_RDWR | os.O_CREAT, 0o666)
+            return os.open(self.path, os.O_RDWR)
+        except FileNotFoundError:
+            return self._create()
         except OSError as error:
-            raise TargetError(
-                f"{self.path}.guard: the machine's lock cannot be opened ({error.strerror}); run "
-                "as the user who made it, or let BENCHLAB_LOCK name a file that you can write"
-            ) from error
+            raise self._unusable(error) from error
+
+    def _create(self) -> int:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise self._unusable(error) from error
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, 0o666)  # whatever the umask: any user may take the machine
+        return descriptor
+
+    def _unusable(self, error: OSError) -> TargetError:
+        return TargetError(
+            f"{self.path}: the machine's lock cannot be opened: {error.strerror}; make it writable "
+            "for this user, or name another file in BENCHLAB_LOCK"
+        )
 
 
 @contextlib.contextmanager
@@ -215,8 +226,8 @@ def fence(path: Path, limit_s: float) -> Iterator[float]:
             except BlockingIOError:
                 if time.monotonic() - begin > limit_s:
                     raise LockHeldError(
-                        f"another process has been at work on this campaign for more than "
-                        f"{limit_s:g} s and holds {path}; find it with `fuser {path}`"
+                        f"another process has been at the same work for more than {limit_s:g} s "
+                        f"and holds {path}; find it with `fuser {path}`"
                     ) from None
                 time.sleep(0.1)
         yield time.monotonic() - begin

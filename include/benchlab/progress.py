@@ -58,8 +58,8 @@ class ProgressLog:
     def write(self, step: Step) -> None:
         """Append one step; a line is written at once, so writers do not mix."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(step)) + "\n")
+        with self.path.open("ab", buffering=0) as file:
+            file.write(json.dumps(asdict(step)).encode() + b"\n")
 
     def read(self, offset: int = 0) -> tuple[list[Step], int]:
         """The steps written from byte ``offset`` on, and where to go on next time."""
@@ -70,7 +70,8 @@ class ProgressLog:
         except FileNotFoundError:
             return [], offset
         whole = data[: data.rfind(b"\n") + 1]
-        return [Step(**json.loads(line)) for line in whole.splitlines()], offset + len(whole)
+        steps = [step for line in whole.splitlines() if (step := _read(line))]
+        return steps, offset + len(whole)
 
 
 class TimeLeft:
@@ -115,6 +116,14 @@ def follow(log: ProgressLog, pause_s: float = 0.2) -> Iterator[list[Step]]:
         steps, offset = log.read(offset)
         yield steps
         time.sleep(pause_s)
+
+
+def _read(line: bytes) -> Step | None:
+    """One line; None for what is left of one whose writer ran out of disk."""
+    try:
+        return Step(**json.loads(line))
+    except (TypeError, ValueError):
+        return None
 
 
 def _duration(seconds: float) -> str:

@@ -48,7 +48,8 @@ class ProgressView:
         self._stop.set()
         self._thread.join()
         self._take()
-        if self._stream.isatty() and self._shown_width:
+        if self._stream.isatty() and self._last is not None:
+            self._show_live()
             self._stream.write("\n")
             self._stream.flush()
 

@@ -94,7 +94,7 @@ class SideFacts:
         git_hash: of its source; None where the server does not tell.
         variables: its effective variables.
         dataset_checksum: of the loaded tables, taken before the snapshot.
-        tables: the DDL-independent row counts by table.
+        rows: row counts by table.
     """
 
     version: str

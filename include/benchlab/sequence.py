@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,6 +34,7 @@ class TrialSequence:
         home, store: the installation and its results store.
         campaign: its record.
         deployment: the target on which the sides are deployed.
+        keep: renews the lease of the machine's lock, or raises LockHeldError.
         progress: told every phase.
     """
 
@@ -43,10 +44,11 @@ class TrialSequence:
         store: Store,
         campaign: Campaign,
         deployment: trial.Deployment,
+        keep: Callable[[], object],
         progress: ProgressLog,
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
-        self.deployment, self.progress = deployment, progress
+        self.deployment, self.keep, self.progress = deployment, keep, progress
         self.spec, self.plan = ReportSpec.model_validate(campaign.spec), campaign.plan
         self.directory: Path = home.campaign(campaign.id)
 
@@ -75,7 +77,7 @@ class TrialSequence:
             planned = self._next(results, attempt)
             if planned is None:
                 return None
-            self.deployment.keep()
+            self.keep()
             tries = self._begin(planned, attempt)
             try:
                 return self._keep(self._execute(planned, attempt, repeated=tries > 1))
@@ -102,6 +104,23 @@ class TrialSequence:
         earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
         pairs = set(compare.invalid_pairs(self.plan, earlier))
         return [planned for planned in self.plan.trials if planned.pair in pairs]
+
+    def abandon_cut_pairs(self) -> None:
+        """Before a side is deployed anew: pairs of blocks that were cut count as invalid.
+
+        Their two blocks would otherwise come from two deployments.
+        """
+        results = [r for r in self.store.trials(self.campaign.id) if r.valid]
+        whole = {
+            (pair, attempt)
+            for pair, attempt in {(r.trial.pair, r.attempt) for r in results}
+            if sum(r.trial.pair == pair and r.attempt == attempt for r in results)
+            == sum(planned.pair == pair for planned in self.plan.trials)
+        }
+        for result in results:
+            if (result.trial.pair, result.attempt) not in whole:
+                reason = "its pair of blocks was cut by an interruption"
+                self.store.invalidate(self.campaign.id, result.trial.id, result.attempt, reason)
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)

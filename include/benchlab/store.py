@@ -207,6 +207,15 @@ class Store:
                 "store already"
             ) from error
 
+    def invalidate(self, campaign: str, trial: str, attempt: int, reason: str) -> None:
+        """Let a stored trial count as invalid after all; its figures stay, with the reason."""
+        with self._transaction() as connection:
+            connection.execute(
+                TRIALS.update()
+                .filter_by(campaign=campaign, trial=trial, attempt=attempt)
+                .values(valid=False, reasons=as_json([reason]))
+            )
+
     def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
         """One trial, None where it is not there."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)

@@ -44,8 +44,6 @@ class Deployment(Protocol):
 
     def balancer(self, side: Side) -> HAProxy: ...
 
-    def keep(self) -> None: ...
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -137,6 +135,7 @@ def measure(
         columns |= quality.client_columns(
             output.to_json(), {"transactions": output.transactions}, trial.threads, trial.seconds
         )
+        columns["client_exit_code"] = status.exit_code
         columns |= _server_columns(setting, trial.side)
         results = quality.evaluate(setting.gates, columns)
         reasons = [*quality.reasons(setting.gates, results), *_client_reasons(output, status)]

@@ -136,7 +136,7 @@ def _allowed(schema: dict[str, Any]) -> str:
         return f"{above}{low:,} to {schema['maximum']:,}"
     if "pattern" in schema:
         return _code(schema["pattern"], quoted=False)
-    return "any" if "object" in schema.get("type", ()) else "text"
+    return "text" if "type" in schema else "any"
 
 
 def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:

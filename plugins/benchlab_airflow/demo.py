@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 from benchlab import catalog, home, plan
 from benchlab.campaign import CampaignRun, new_id
-from benchlab.errors import BenchlabError, LockHeldError
+from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
 from benchlab.lock import MachineLock
 from benchlab.progress import ProgressLog
@@ -32,6 +32,7 @@ from benchlab.report import model, terminal
 from benchlab.spec import ReportSpec
 from benchlab.store import Store
 from benchlab_airflow.airflow_home import AirflowHome, AirflowHomeError
+from benchlab_airflow.connections import CONNECTION_ID
 
 POLL_S = 0.1
 
@@ -87,6 +88,11 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
     """Refuse what is wrong before Airflow is started."""
     here = home.find()
     path = catalog.find_report(here, report)
+    if path.resolve() not in [known.resolve() for known in catalog.report_files(here)]:
+        raise SpecError(
+            f"{path}: Airflow has a DAG for the report types in {here.configs / 'reports'} only; "
+            f"put it there, or run it without Airflow: `benchlab run {path}`"
+        )
     overrides = catalog.parse_assignments(assignments)
     spec = catalog.override(catalog.load(path), overrides)
     holder = MachineLock().holder()
@@ -115,6 +121,9 @@ def _run(demo: Demo) -> int:
     ):
         while process.poll() is None:
             time.sleep(POLL_S)
+    if (holder := MachineLock().holder()) is not None and holder.campaign == demo.campaign:
+        print("Airflow ended without giving the machine back: ending what runs", file=sys.stderr)
+        _release(demo)
     return _report(demo, process.returncode)
 
 
@@ -133,7 +142,7 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=airflow.environment(),
+            env=_environment(airflow),
             start_new_session=True,
         )
     try:
@@ -144,6 +153,12 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
         _release(demo)
         print("everything has ended; the next run starts clean", file=sys.stderr)
         raise
+
+
+def _environment(airflow: AirflowHome) -> dict[str, str]:
+    """Airflow's environment, without a results store that this process would not look into."""
+    name = f"AIRFLOW_CONN_{CONNECTION_ID.upper()}"
+    return {key: value for key, value in airflow.environment().items() if key != name}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -17,14 +17,20 @@ _DATASET = "Dataset"
 _METHOD = "Method"
 _CAMPAIGN = "Campaign and other fields"
 
-# Without a `type` of its own, so that the form has a text area with one item a line, which gives
-# strings; the REST API gives numbers. Anything else would be an editor for JSON.
+# Lists that the form shows as a text area, one item a line. It does so where the items have no
+# `type` of their own; else there would be an editor for JSON, in which typing is no pleasure. What
+# was typed comes as strings; the REST API may send numbers and an object as well.
 _THREADS = {
     "anyOf": [
         {"type": "integer", "minimum": 1, "maximum": 10_000},
         {"type": "string", "pattern": "^([1-9][0-9]{0,4})?$"},
     ]
 }
+_ASSIGNMENTS = [
+    {"type": "array", "items": {"type": "string", "pattern": "^([a-z][a-z0-9_.]*=.*)?$"}},
+    {"type": "object"},
+    {"type": "null"},
+]
 
 
 def form(spec: ReportSpec) -> dict[str, Param]:
@@ -150,10 +156,10 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             section=_CAMPAIGN,
         ),
         "overrides": Param(
-            {},
-            type=["null", "object"],
+            [],
+            anyOf=_ASSIGNMENTS,
             title="Other fields",
-            description='Any other field of the report type, as JSON: {"ports.entry": 23390}.',
+            description="Any other field of the report type, one a line: ports.entry=23390",
             section=_CAMPAIGN,
         ),
     }
@@ -185,9 +191,20 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
                 found[key] = value.strip()
         else:
             found[_NESTED.get(key, key)] = value
-    return found | dict(params.get("overrides") or {})
+    return found | _assignments(params.get("overrides") or [])
 
 
 def _numbers(lines: list[int | str]) -> list[int]:
     """The numbers of a list that was typed, without the empty lines, or sent as numbers."""
     return [int(line) for line in lines if str(line).strip()]
+
+
+def _assignments(fields: list[str] | dict[str, Any]) -> dict[str, Any]:
+    """Field by name, typed one a line as after `--set`, or sent as an object.
+
+    Raises:
+        SpecError: a field is given twice, or its value is not YAML.
+    """
+    if isinstance(fields, dict):
+        return fields
+    return catalog.parse_assignments([line for line in fields if line.strip()])

@@ -36,6 +36,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError
+from benchlab.lock import MachineLock
 from benchlab_airflow.airflow_home import LOOPBACK, USER, AirflowHome
 
 TAG = "BENCHLAB_SERVICES"
@@ -128,6 +129,7 @@ class Services:
                 return
             self.say("Stopping the Airflow services ...")
             ended, killed = self._end_all()
+            self._free_machine()
             self.say(
                 f"Stopped: {ended} processes ended"
                 + (f", {killed} of them by force." if killed else ".")
@@ -263,6 +265,14 @@ class Services:
             )
         self._remove_socket()
         return len(ended), len(killed)
+
+    def _free_machine(self) -> None:
+        """Give the machine back that a campaign of this scheduler held; it takes it again."""
+        lock = MachineLock()
+        holder = lock.holder()
+        if holder is not None and holder.driver is None and holder.home == str(self.home):
+            lock.release(holder.campaign)
+            self.say(f"Campaign {holder.campaign} was interrupted; it goes on after `make up`.")
 
     def _control_socket(self) -> Path | None:
         """Where supervisord listens, as its configuration says."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# These do not heal by trying again.
-_FINAL = (SpecError, UnavailableError, TargetError)
+# These do not heal by trying again, where nothing is measured yet.
+_UNFIT = (SpecError, UnavailableError, TargetError)
 
 
 def campaign_id(context: Context) -> str:
@@ -56,7 +56,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab_airflow.connections import open_store
 
     context = get_current_context()
-    with _final_errors():
+    with _final_errors(*_UNFIT):
         spec = catalog.load(Path(report_file))
         spec = catalog.override(spec, form.overrides(spec, context["params"]))
         limit = conf.getint("core", "max_map_length")
@@ -81,7 +81,7 @@ def plan(report_file: str) -> list[str]:
 
 def register() -> PokeReturnValue:
     """Take the machine; while another campaign holds it, wait and say which."""
-    with _final_errors(), _campaign() as work:
+    with _final_errors(*_UNFIT), _campaign() as work:
         try:
             work.register()
         except LockHeldError as error:
@@ -92,18 +92,19 @@ def register() -> PokeReturnValue:
 
 def on_side(stage: str, side: Side) -> None:
     """One of deploy, load, analyze, back_up."""
-    with _final_errors(), _campaign() as work:
+    with _final_errors(*_UNFIT), _campaign() as work:
         getattr(work, stage)(side)
 
 
 def on_campaign(stage: str) -> Any:
     """One of provision, release."""
-    with _final_errors(), _campaign() as work:
+    with _final_errors(*_UNFIT), _campaign() as work:
         return getattr(work, stage)()
 
 
 def measure(attempt: int) -> dict[str, Any] | None:
     """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
+    # A side that cannot be brought to run is tried again: the campaign counts its tries.
     with _final_errors(NotMeasuredError), _campaign() as work:
         result = work.sequence.measure_next(attempt)
     if result is None:
@@ -160,7 +161,7 @@ def compare() -> dict[str, str]:
 
 def publish() -> list[str]:
     """Write the report; the paths of its files."""
-    with _final_errors(), _campaign() as work:
+    with _final_errors(*_UNFIT), _campaign() as work:
         return [str(path) for path in work.publish()]
 
 
@@ -201,6 +202,6 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, (*_FINAL, *kinds)):
+        if isinstance(error, kinds):
             raise AirflowFailException(str(error)) from error
         raise

@@ -219,7 +219,8 @@ measure() { # NAME SIDE WORKLOAD THREADS SECONDS
     run_client "$3" "$4" "$5" >"$directory/output/$1.txt"
 }
 
-release() {
+release() { # what an interrupt has ended already is no fault
+    set +e
     stop_balancer
     stop_server
     for side in "${sides[@]}"; do

@@ -1,4 +1,4 @@
-"""The decision rule: no change is claimed without evidence, and none is overlooked that is there."""
+"""The decision rule: no change is claimed without evidence, none that is there is overlooked."""
 
 from __future__ import annotations
 
@@ -227,7 +227,8 @@ def clear_cut(outcome: WorkloadComparison) -> bool:
     half90 = half * float(stats.t.ppf(0.95, degrees) / stats.t.ppf(0.975, degrees))
     bounds = [log(-THRESHOLD), log(THRESHOLD), -log(-THRESHOLD), -log(THRESHOLD)]
     distances = [
-        abs(value - bound) for value in (middle, middle - half90, middle + half90)
+        abs(value - bound)
+        for value in (middle, middle - half90, middle + half90)
         for bound in bounds
     ]
     return min(distances) > 1e-3 and abs(outcome.p_adjusted - 0.05) > 1e-6
@@ -322,9 +323,7 @@ def damaged(draw: st.DrawFn) -> tuple[Plan, list[TrialResult]]:
     for result in results:
         attempts = draw(st.sampled_from([(), (1,), (1,), (1,), (1, 2), (2,), (1, 2, 3)]))
         for attempt in attempts:
-            figure = draw(
-                st.sampled_from([tps(result)] * 4 + [0.0, None, float("nan"), -1.0])
-            )
+            figure = draw(st.sampled_from([tps(result)] * 4 + [0.0, None, float("nan"), -1.0]))
             kept.append(
                 testing.trial_result(
                     result.trial,

@@ -406,9 +406,7 @@ def test_release_touches_no_other_campaign(tmp_path: Path, campaign: str) -> Non
     assert theirs.release() > 0
 
 
-def test_a_zombie_is_not_running(
-    executor: LocalExecutor, tmp_path: Path, campaign: str
-) -> None:
+def test_a_zombie_is_not_running(executor: LocalExecutor, tmp_path: Path, campaign: str) -> None:
     """A process that has ended and that nobody has waited for holds nothing up."""
     environment = {**os.environ, TAG: campaign, JOB_TAG: "a"}
     zombie = subprocess.Popen(["true"], env=environment)
@@ -471,9 +469,7 @@ def test_a_private_file_is_private_from_its_first_byte(
         "os.umask(0)\nexecutor = LocalExecutor(Path(sys.argv[1]), 'x')\nprint(flush=True)\n"
         "while True: executor.put(Path(sys.argv[1]) / 'secret', 'hunter2' * 9999, private=True)"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE
-    ) as writer:
+    with subprocess.Popen([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
         seen = 0

@@ -44,7 +44,10 @@ BROKEN = (
 )
 # Runs that Benchlab never starts: figures of the last checkpoint only; a rate limit under which
 # the threads wait by design.
-FOREIGN = {"sysbench_checkpoints": "printed_rate", "sysbench_percentile99_rate": "effective_threads"}
+FOREIGN = {
+    "sysbench_checkpoints": "printed_rate",
+    "sysbench_percentile99_rate": "effective_threads",
+}
 
 
 def judged(text: str, threads: int | None, seconds: float | None) -> dict[str, GateResult]:
@@ -95,8 +98,16 @@ def test_every_recorded_output_is_judged_here() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "gate"),
     [
-        ("total time:                          5.0079s", "total time:                          3.9079s", "duration"),
-        ("transactions:                        2576", "transactions:                        2776", "printed_rate"),
+        (
+            "total time:                          5.0079s",
+            "total time:                          3.9079s",
+            "duration",
+        ),
+        (
+            "transactions:                        2576",
+            "transactions:                        2776",
+            "printed_rate",
+        ),
     ],
 )
 def test_a_summary_that_contradicts_itself_is_rejected(old: str, new: str, gate: str) -> None:
@@ -189,9 +200,7 @@ def test_no_reason_is_given_for_what_passed() -> None:
         ("- {id: a, sentence: s, column: c, max: .nan}", "finite number"),
     ],
 )
-def test_a_broken_gate_file_is_refused_by_its_name(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_broken_gate_file_is_refused_by_its_name(tmp_path: Path, text: str, message: str) -> None:
     """A gate that cannot be read, or could never do its work, is named before anything starts."""
     path = tmp_path / "gates.yaml"
     path.write_text(text)
@@ -221,7 +230,7 @@ numbers = st.none() | st.floats()
             "duration_s": numbers,
             "tps": numbers,
             "latency_ms": st.fixed_dictionaries(
-                {key: numbers for key in ("min", "avg", "p95", "max", "sum")}
+                dict.fromkeys(("min", "avg", "p95", "max", "sum"), numbers)
             ),
         }
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +25,10 @@ def test_versions_are_ordered_by_number_and_not_as_text() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "v", "6", "6.5", "v6.5", "6.5.0.1", "v6.5.0-", " 6.5.0", "6.5.0\n", "V6.5.0", "6.5.x"]
-    + ["-1.0.0", "6.5.0-rc/2", "6.5.0-rc 2", "../6.5.0", "99999.0.0", "١.٢.٣"],
+    [
+        *("", "v", "6", "6.5", "v6.5", "6.5.0.1", "v6.5.0-", " 6.5.0", "6.5.0\n", "V6.5.0"),
+        *("6.5.x", "-1.0.0", "6.5.0-rc/2", "6.5.0-rc 2", "../6.5.0", "99999.0.0", "١.٢.٣"),
+    ],
 )
 def test_what_is_no_version_is_refused_with_an_example(text: str) -> None:
     """The message quotes what was found and shows how a version is written."""
@@ -56,7 +60,5 @@ def test_the_order_is_total(a: versions.Version, b: versions.Version, c: version
 @given(st.text())
 def test_any_text_is_a_version_or_refused(text: str) -> None:
     """A version keeps the text that it was written in."""
-    try:
+    with contextlib.suppress(SpecError):
         assert str(versions.parse(text)) == text
-    except SpecError:
-        pass

@@ -14,7 +14,7 @@ import sys
 import pytest
 
 from benchlab.workloads import sysbench
-from tests.integration.conftest import LIMIT_S, PROJECT, Machine
+from tests.machine import LIMIT_S, PROJECT, Machine
 
 
 def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
@@ -247,6 +247,30 @@ def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Mac
     assert machine.left_running("dead") == []
     assert not (machine.here.campaign("dead") / "baseline" / "data").exists()
     assert machine.outcome("next")[0].state == "complete"
+
+
+def test_a_killed_campaign_is_gone_on_with_and_no_pair_mixes_two_deployments(
+    machine: Machine,
+) -> None:
+    """With its id it goes on: the pair of blocks that was cut is measured again as a whole."""
+    settings = machine.settings(threads="1,2", workloads="oltp_update_index,oltp_point_select")
+    command = ("benchlab.cli", "run", "sysbench_local", "--campaign", "cut", *settings)
+    first = machine.start(*command)
+    machine.wait_for("cut", "run", after=6)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate(timeout=30)
+    machine.run(*command)
+    campaign, trials = machine.outcome("cut")
+    assert campaign.state == "complete"
+    whole, cut = dict.fromkeys(planned.pair for planned in campaign.plan.trials)
+    assert [r.attempt for r in trials if r.trial.pair == whole] == [1] * 4, "not measured twice"
+    assert {r.attempt for r in trials if r.trial.pair == cut and r.valid} == {1, 2}
+    abandoned = [r.trial.id for r in trials if "cut by an interruption" in "".join(r.reasons)]
+    comparison = machine.comparison("cut")
+    assert comparison["repeated_pairs"] == 1
+    assert comparison["missing"] == []
+    assert abandoned
+    assert set(abandoned) <= {e["trial"] for e in comparison["excluded"]}
 
 
 def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None:

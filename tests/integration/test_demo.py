@@ -7,7 +7,7 @@ import re
 import signal
 
 from benchlab import testing
-from tests.integration.conftest import LIMIT_S, Machine
+from tests.machine import LIMIT_S, Machine
 
 DEMO = ("benchlab_airflow.demo", "sysbench_local")
 

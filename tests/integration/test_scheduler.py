@@ -18,7 +18,7 @@ import pytest
 
 from benchlab_airflow.airflow_home import USER
 from benchlab_airflow.services import Services
-from tests.integration.conftest import SMALL, Machine, free_ports
+from tests.machine import SMALL, Machine, free_ports
 
 RUN_LIMIT_S = 480.0
 

@@ -17,7 +17,7 @@ from benchlab.engines.mariadb import Engine
 from benchlab.errors import StoreError
 from benchlab.executor import LocalExecutor
 from benchlab.store import Store
-from tests.integration.conftest import free_ports
+from tests.machine import free_ports
 
 PASSWORD = "s3cret/with@signs"
 

@@ -29,7 +29,7 @@ class Engine(BaseEngine):
     @classmethod
     def owns(cls, version: str) -> bool:
         """MariaDB's versions are bare numbers: ``10.11.5``."""
-        return re.fullmatch(r"\d+\.\d+\.\d+", version) is not None
+        return re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version) is not None
 
     @classmethod
     def availability(cls, version: str, servers: Path) -> Availability:
@@ -62,6 +62,7 @@ class Engine(BaseEngine):
                 timeout_s=DOWNLOAD_LIMIT_S,
             )
         except CommandError as error:
+            executor.run(["rm", "-rf", str(work)], timeout_s=300)
             raise UnavailableError(
                 f"MariaDB {version} cannot be fetched from Maven Central: either there is no "
                 f"package {ARTIFACT}:{version} (tried and found good: "

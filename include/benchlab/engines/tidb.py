@@ -18,6 +18,7 @@ from benchlab import versions
 from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
 from benchlab.errors import CommandError, UnavailableError
 from benchlab.executor import Executor
+from benchlab.lock import fence
 from benchlab.spec import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
@@ -39,40 +40,46 @@ class Engine(BaseEngine):
     @classmethod
     def owns(cls, version: str) -> bool:
         """TiDB's versions carry a ``v``: ``v6.5.0``, ``v2.1.0-rc.2``."""
-        return re.fullmatch(r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", version) is not None
+        return re.fullmatch(r"v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?", version) is not None
 
     @classmethod
     def availability(cls, version: str, servers: Path) -> Availability:
         """In ``BENCHLAB_TIDB_HOME``, or installed by TiUP, or installable by it."""
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
-        if shutil.which("tiup") is not None:
-            return Availability(True, "fetched with TiUP")
+        if (tiup := _tiup()) is not None:
+            return Availability(True, f"fetched with TiUP ({tiup})")
         return Availability(
             False,
-            f"TiDB {version} is neither in BENCHLAB_TIDB_HOME/{version}/tidb-server nor is `tiup` "
-            "on this machine to fetch it",
+            f"TiDB {version} is not in BENCHLAB_TIDB_HOME/{version}/tidb-server, and there is no "
+            "`tiup` on this machine to fetch it",
         )
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
-        """Let TiUP fetch the component, unless its binary is here."""
-        if _program(version) is not None:
-            return
-        if not (found := cls.availability(version, servers)).available:
-            raise UnavailableError(found.how)
-        try:
-            executor.run(["tiup", "install", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S)
-        except CommandError as error:
-            raise UnavailableError(
-                f"TiDB {version}: TiUP cannot install it; `tiup list tidb` shows the versions "
-                f"there are.\n{error}"
-            ) from error
-        if _program(version) is None:
-            raise UnavailableError(
-                f"TiDB {version}: TiUP reports success, but there is no "
-                f"{_tiup_home() / 'components' / 'tidb' / version / 'tidb-server'}"
-            )
+        """Let TiUP fetch the component, unless a binary that runs and is this version is here."""
+        with fence(servers / "tidb.fence", DOWNLOAD_LIMIT_S):
+            if (fault := _fault(executor, version)) is None:
+                return
+            if (tiup := _tiup()) is None:
+                raise UnavailableError(f"TiDB {version}: {fault}, and no `tiup` to fetch it")
+            try:
+                # --force: TiUP takes any directory with something in it for an installed
+                # version, also what an interrupted installation left.
+                done = executor.run(
+                    [tiup, "install", "--force", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S
+                )
+            except CommandError as error:
+                raise UnavailableError(
+                    f"TiDB {version}: TiUP cannot install it: either there is no such version "
+                    "(`tiup list tidb` shows those there are) or its mirror is out of reach.\n"
+                    f"{error}"
+                ) from error
+            if (fault := _fault(executor, version)) is not None:
+                raise UnavailableError(
+                    f"TiDB {version}: TiUP reports success, but {fault}; TiUP said: "
+                    f"{(done.stdout + done.stderr).strip()}"
+                )
 
     def initialise(self) -> None:
         """Write the configuration; the server makes its own data directory."""
@@ -154,6 +161,25 @@ def _program(version: str) -> Path | None:
     if home := os.environ.get("BENCHLAB_TIDB_HOME"):
         places.insert(0, Path(home) / version / "tidb-server")
     return next((place for place in places if os.access(place, os.X_OK)), None)
+
+
+def _fault(executor: Executor, version: str) -> str | None:
+    """Why there is no server of this version to run; an interrupted TiUP leaves half a binary."""
+    program = _program(version)
+    if program is None:
+        return f"there is no {_tiup_home() / 'components' / 'tidb' / version / 'tidb-server'}"
+    try:
+        said = executor.run([str(program), "-V"], check=False).stdout
+    except CommandError as error:
+        return f"{program} cannot be run: {error}"
+    if f"Release Version: {version}\n" in said:
+        return None
+    return f"`{program} -V` does not say that it is {version}"
+
+
+def _tiup() -> str | None:
+    """TiUP's own installer puts it on the PATH of login shells only."""
+    return shutil.which("tiup") or shutil.which("tiup", path=str(_tiup_home() / "bin"))
 
 
 def _tiup_home() -> Path:

@@ -96,9 +96,7 @@ class HAProxy:
         while True:
             try:
                 found = {b.name: b for b in self.statistics()}
-                down = [
-                    f"{b.name} {b.status} {b.check_status}" for b in found.values() if not b.up
-                ]
+                down = [f"{b.name} {b.status} {b.check_status}" for b in found.values() if not b.up]
                 down += [f"{name} is not there" for name in self.backends if name not in found]
                 if not down:
                     return

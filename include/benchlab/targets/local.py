@@ -54,7 +54,7 @@ class Target:
         self.lock = MachineLock()
 
     def preflight(self) -> None:
-        """Refuse before anything starts: tools, ports, disk, the client's thread limit.
+        """Refuse before anything starts: missing tools, busy ports, too little disk.
 
         Raises:
             UnavailableError, TargetError: names what is missing or busy, and what to do.
@@ -63,8 +63,10 @@ class Target:
         self._check_ports()
         self._check_disk()
 
-    def acquire(self, origin: str, driver: int | None) -> Holder | None:
+    def acquire(self, origin: str) -> Holder | None:
         """Take the machine's lock and end what a dead campaign left running on it.
+
+        Called again by every stage and trial, it renews the lease.
 
         Returns:
             The dead campaign's entry, if there was one.
@@ -72,19 +74,21 @@ class Target:
         Raises:
             LockHeldError: another campaign is at work.
         """
-        displaced = self.lock.acquire(self.campaign, origin, self.home.root, driver, self._lease_s)
+        # The process that drives the campaign to its end, where there is one: when it is gone,
+        # the machine is free. Under a scheduler there is none, and the lease decides.
+        driver = os.environ.get("BENCHLAB_DRIVER")
+        displaced = self.lock.acquire(
+            self.campaign,
+            origin,
+            self.home.root,
+            int(driver) if driver else None,
+            # No stage or trial is longer than twice the whole plan.
+            LEASE_S + 2 * 60 * self.plan.minutes,
+        )
         if displaced is not None:
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
-
-    def keep(self) -> None:
-        """Renew the lease of the machine's lock.
-
-        Raises:
-            LockHeldError: the campaign does not hold the machine any more.
-        """
-        self.lock.renew(self.campaign, self._lease_s)
 
     def release(self) -> int:
         """End every process of the campaign, remove its data, give the lock back.
@@ -141,11 +145,6 @@ class Target:
             flag = "-v" if tool == "haproxy" else "--version"
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
-
-    @property
-    def _lease_s(self) -> float:
-        # No stage or trial is longer than twice the whole plan; a crash frees the machine then.
-        return LEASE_S + 2 * 60 * self.plan.minutes
 
     def _most_threads(self) -> int:
         return max(trial.threads for trial in self.plan.trials)

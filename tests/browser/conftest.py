@@ -1,0 +1,141 @@
+"""Airflow's UI, as `make up` starts it, in the browser of this machine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from benchlab_airflow.airflow_home import USER
+from benchlab_airflow.services import Services
+from tests.machine import Machine, free_ports, machine_in, servers
+
+__all__ = ["servers"]
+
+DAG = "sysbench_local"
+# The machine may be busy with the campaign that is looked at.
+PATIENCE_MS = 60_000
+RUN_LIMIT_MS = 240_000
+# Containers have no sandbox and no GPU; the rest keeps the browser from calling home.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@dataclass(frozen=True)
+class Airflow:
+    """The services of a home of their own."""
+
+    machine: Machine
+    url: str
+    password: str
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, with user data that are new and thrown away."""
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("there is no chromium on this machine: apt-get install chromium (Debian)")
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def airflow(
+    browser: Browser, servers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Airflow]:
+    """Healthy services; the browser comes first, because without one there is nothing to start."""
+    with machine_in(tmp_path_factory.mktemp("browser"), servers) as machine:
+        services = Services(machine.here.root)
+        port = free_ports()["entry"]
+        services.up(port)
+        try:
+            yield Airflow(machine, f"http://127.0.0.1:{port}", services.airflow.password())
+        finally:
+            services.down()
+
+
+@pytest.fixture
+def page(browser: Browser, airflow: Airflow) -> Iterator[Page]:
+    """The page of the DAG, logged in with what `make up` prints."""
+    with browser.new_context(base_url=airflow.url) as context:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto("/")
+        page.get_by_role("textbox", name="Username").fill(USER)
+        page.get_by_role("textbox", name="Password").fill(airflow.password)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("link", name="Dags", exact=True).first).to_be_visible()
+        # The services are up before their first look at the DAG files has ended.
+        page.wait_for_function(f"fetch('/api/v2/dags/{DAG}').then(answer => answer.ok)")
+        page.goto(f"/dags/{DAG}")
+        yield page
+
+
+class TriggerForm:
+    """The form behind the DAG's button `Trigger`: its fields by what a reader sees."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        page.get_by_role("button", name="Trigger Dag").click()
+        self.dialog = page.get_by_role("dialog")
+        expect(self.field("Rounds")).to_be_visible()
+
+    def open(self, section: str) -> None:
+        """Unfold a section, which folds the one that was open."""
+        self.dialog.get_by_role("button", name=section, exact=True).click()
+
+    def field(self, title: str) -> Locator:
+        """The input of a text or number."""
+        label = self._page.get_by_text(re.compile(rf"^{re.escape(title)}\s*\*?$"))
+        row = self.dialog.get_by_role("group").filter(has=label)
+        return row.locator("input:not([type=hidden]), textarea").last
+
+    def choose(self, title: str, option: str) -> None:
+        """Take an option of a drop-down."""
+        self.dialog.get_by_role("combobox", name=title).click()
+        self._page.get_by_role("option", name=option, exact=True).click()
+
+    def remove(self, option: str) -> None:
+        """De-select one of several."""
+        self.dialog.get_by_label(f"Remove {option}", exact=True).get_by_role("button").click()
+
+    def trigger(self) -> None:
+        """Press the button."""
+        self.dialog.get_by_role("button", name="Trigger", exact=True).click()
+
+
+class RunPage:
+    """The pages of the run that the form has begun, to which the UI goes by itself."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        page.wait_for_url(f"**/dags/{DAG}/runs/**")
+        self._url = page.url
+
+    def end(self) -> str:
+        """The state of the run, once it has ended: `Success` or `Failed`."""
+        self.open("details")
+        is_state = self._page.get_by_role("cell", name="State", exact=True)
+        state = self._page.get_by_role("row").filter(has=is_state)
+        expect(state).to_contain_text(re.compile("Success|Failed"), timeout=RUN_LIMIT_MS)
+        return state.inner_text().split()[-1]
+
+    def open(self, below: str) -> None:
+        """A page below the run's, such as `tasks/plan`."""
+        self._page.goto(f"{self._url}/{below}")

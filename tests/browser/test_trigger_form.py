@@ -1,0 +1,88 @@
+"""A campaign from the trigger form of Airflow's UI: what is filled in is what is measured."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Airflow, RunPage, TriggerForm
+
+CAMPAIGN = "from-the-browser"
+
+
+def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> None:
+    """Other workloads, threads and rounds than the report type's: the run is green and its
+    trials, named on its page, are these and no others.
+    """
+    form = TriggerForm(page)
+    form.choose("Engine", "mariadb")
+    for workload in ("oltp_point_select", "oltp_read_write", "oltp_update_non_index"):
+        form.remove(workload)
+    form.field("Client threads").fill("1\n3\n")
+    form.field("Rounds").fill("1")
+    form.field("Seconds a trial").fill("2")
+    form.open("Dataset")
+    form.field("Tables").fill("1")
+    form.field("Rows a table").fill("1000")
+    form.open("Method")
+    form.field("Warm-up seconds").fill("0")
+    form.open("Campaign and other fields")
+    form.field("Campaign id").fill(CAMPAIGN)
+    ports = airflow.machine.ports.items()
+    form.field("Other fields").fill("\n".join(f"ports.{name}={port}" for name, port in ports))
+    form.trigger()
+
+    run = RunPage(page)
+    assert run.end() == "Success"
+    run.open("tasks/trials/mapped")
+    names = page.get_by_role("link", name=re.compile("^round "))
+    expect(names).to_have_count(4)
+    assert set(names.all_inner_texts()) == {
+        f"round 1 · {side} · update_index · {threads} threads"
+        for side in ("baseline", "candidate")
+        for threads in (1, 3)
+    }
+
+    campaign, trials = airflow.machine.outcome(CAMPAIGN)
+    assert campaign.state == "complete"
+    used = {"workloads", "threads", "rounds", "seconds", "warmup_seconds", "dataset", "ports"}
+    assert {key: campaign.spec[key] for key in used} == {
+        "workloads": ["oltp_update_index"],
+        "threads": [1, 3],
+        "rounds": 1,
+        "seconds": 2,
+        "warmup_seconds": 0,
+        "dataset": {"tables": 1, "table_size": 1000},
+        "ports": airflow.machine.ports,
+    }
+    assert {(r.trial.round, r.trial.side, r.trial.workload, r.trial.threads) for r in trials} == {
+        (1, side, "oltp_update_index", threads)
+        for side in ("baseline", "candidate")
+        for threads in (1, 3)
+    }
+
+
+def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
+    """No threads: refused, naming the field; no rounds: put right to one. No run begins."""
+    form = TriggerForm(page)
+    form.field("Rounds").fill("0")
+    form.field("Client threads").fill("0")
+    expect(form.field("Rounds")).to_have_value("1")
+    form.trigger()
+    expect(form.dialog).to_contain_text("Invalid input for param threads: '0'")
+    form.field("Client threads").fill("four")
+    form.trigger()
+    expect(form.dialog).to_contain_text("Invalid input for param threads: 'four'")
+
+
+def test_what_only_the_plan_can_see_ends_the_run_and_names_the_field(page: Page) -> None:
+    """A misspelt other field: the run is red before anything is started, and its log says why."""
+    form = TriggerForm(page)
+    form.open("Campaign and other fields")
+    form.field("Other fields").fill("rouns=2")
+    form.trigger()
+    run = RunPage(page)
+    assert run.end() == "Failed"
+    run.open("tasks/plan")
+    expect(page.get_by_text(re.compile("rouns: unknown key")).first).to_be_visible()

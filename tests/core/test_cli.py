@@ -1,0 +1,420 @@
+"""The command line says what it was asked to say, and refuses what it cannot do in one message."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import yaml
+
+from benchlab import cli, testing
+from benchlab.home import Home
+from benchlab.store import Store
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+GOOD = testing.spec(report="good").model_dump(mode="json", exclude={"schedule"})
+
+
+PROGRAM = Path(sys.executable).with_name("benchlab")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Here:
+    """An installation of its own: the house's configuration, an empty state."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.home = Home(path, path / "state")
+        shutil.copytree(ROOT / "configs", path / "configs")
+        for version in ("10.2.11", "10.11.5"):  # as far as planning looks
+            program = self.home.servers / "mariadb" / version / "bin" / "mariadbd"
+            program.parent.mkdir(parents=True)
+            program.write_text("")
+        self.environment = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("BENCHLAB_")},
+            "BENCHLAB_PROJECT": str(path),
+            "BENCHLAB_HOME": str(path / "state"),
+            "BENCHLAB_LOCK": str(path / "lock"),
+            "TIUP_HOME": str(path / "nothing"),
+            "COLUMNS": "120",
+        }
+
+    def run(self, *arguments: object, **environment: str) -> Done:
+        """`benchlab ARGUMENTS`, in this process: a new one would import everything again."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.dict(os.environ, {**self.environment, **environment}, clear=True),
+            mock.patch.object(sys, "argv", ["benchlab", *map(str, arguments)]),
+            contextlib.chdir(self.path),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            pytest.raises(SystemExit) as ended,
+        ):
+            cli.main()
+        return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+    def program(self, *arguments: object, **environment: str) -> Done:
+        """`benchlab ARGUMENTS` as a user types it."""
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)],
+            env={**self.environment, **environment},
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def refused(self, *arguments: object, **environment: str) -> str:
+        """What is said on stderr by a command that fails with one message and nothing else."""
+        done = self.run(*arguments, **environment)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert done.stderr.startswith("error: ")
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    def report(self, name: str = "good", **fields: Any) -> Path:
+        """A report type beside the house's own."""
+        path = self.path / f"{name}.yaml"
+        raw = {**GOOD, "report": name, **fields}
+        path.write_text(yaml.safe_dump({k: v for k, v in raw.items() if v is not ...}))
+        return path
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Here:
+    """An installation of the test's own."""
+    return Here(tmp_path)
+
+
+# ---------------------------------------------------------------- validate
+
+
+def test_good_report_types_are_said_to_be_good(here: Here) -> None:
+    """Those of the house, each by its path."""
+    files = sorted((ROOT / "configs" / "reports").glob("*.yaml"))
+    done = here.run("validate", *files)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"{path}: good" for path in files]
+    assert done.stderr == ""
+
+
+def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -> None:
+    """The bad inputs of a report type, all in one call beside a good one, which stays good."""
+    same = {"mariadb": {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.2.11"}}}
+    bad = {
+        "unknown_key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
+        "unknown_workload": ({"workloads": ["oltp_x"]}, "workloads: unknown: oltp_x; there are: "),
+        "threads_zero": ({"threads": [0]}, "threads.0: Input should be greater than or equal to 1"),
+        "threads_million": ({"threads": [10**6]}, "threads.0: Input should be less than or equal"),
+        "duration_zero": ({"seconds": 0}, "seconds: Input should be greater than or equal to 1"),
+        "empty_sweep": ({"threads": []}, "threads: "),
+        "same_sides": ({"engines": same}, "write `sides: same` (an A/A campaign)"),
+        "not_a_version": (
+            {"engines": {"mariadb": {**same["mariadb"], "candidate": {"version": "new"}}}},
+            "engines.mariadb.candidate.version: 'new' is not a version; write v6.5.0 for TiDB",
+        ),
+        "missing": ({"restore": ...}, "restore: missing; it must be set"),
+    }
+    paths = [here.report(name, **fields) for name, (fields, _) in bad.items()]
+    done = here.program("validate", *paths, here.report("good"), here.path / "nothing.yaml")
+    assert done.returncode == 1
+    assert done.stdout == f"{here.path}/good.yaml: good\n"
+    for name, (_, message) in bad.items():
+        assert f"{here.path}/{name}.yaml: {message}" in done.stderr or (
+            name == "same_sides" and message in done.stderr
+        ), name
+    assert f"{here.path}/nothing.yaml: cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["a: [", "", "a: 1\na: 2", "? [a]\n: b", "\x00"])
+def test_what_is_no_report_type_is_refused(here: Here, text: str) -> None:
+    """Not a traceback, whatever the file holds."""
+    path = here.path / "bad.yaml"
+    path.write_text(text)
+    assert str(path) in here.refused("validate", path)
+
+
+# ---------------------------------------------------------------- plan
+
+
+def test_the_plan_as_json_has_the_promised_shape(here: Here) -> None:
+    """Every field of the promise, with its type; what was overridden is in it."""
+    done = here.run("plan", here.report(), "--json", "--set", "rounds=2", "--set", "threads=2,8")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert set(plan) - {"seed"} == {
+        *("report", "engine", "target", "sides", "rounds", "trials", "hosts"),
+        *("minutes", "dollars", "disk_gib"),
+    }
+    assert (plan["report"], plan["engine"], plan["target"]) == ("good", "mariadb", "local")
+    assert plan["sides"]["baseline"]["version"] == "10.2.11"
+    assert plan["sides"]["candidate"]["version"] == "10.11.5"
+    assert plan["rounds"] == 2
+    assert len(plan["trials"]) == 2 * 2 * 2 * 2
+    first = plan["trials"][0]
+    assert {key: type(value) for key, value in first.items()} == {
+        "index": int,
+        "round": int,
+        "side": str,
+        "workload": str,
+        "threads": int,
+        "restore": bool,
+        "seconds": int,
+    }
+    assert plan["hosts"] == [{"role": "all", "instance_type": None, "vcpu": None}]
+    assert plan["dollars"] is None
+    assert plan["minutes"] > 0
+    assert plan["disk_gib"] > 0
+
+
+def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
+    """Engine and why, versions, number of trials, minutes, disk, and every trial in order."""
+    done = here.run("plan", "sysbench_local")
+    assert done.returncode == 0, done.stderr
+    for part in (
+        *("with mariadb (tidb cannot be had", "baseline 10.2.11, candidate 10.11.5"),
+        *("48 trials", "minutes", "GiB of disk", "nothing is rented"),
+    ):
+        assert part in done.stdout
+    assert len([line for line in done.stdout.splitlines() if " · " in line]) == 48
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["nosuch"], ["nosuch: no such file", "sysbench_local"]),
+        (["sysbench_local", "--set", "rounds"], ["--set rounds: write it as field=value"]),
+        (["sysbench_local", "--set", "threads=0"], ["threads.0: "]),
+        (["sysbench_local", "--set", "threads=1000000"], ["threads.0: "]),
+        (["sysbench_local", "--set", "seconds=0"], ["seconds: "]),
+        (["sysbench_local", "--set", "colour=red"], ["colour: unknown key"]),
+        (["sysbench_local", "--set", "candidate=1"], ["candidate: '1' is not a version"]),
+        (["sysbench_local", "--set", "engine=oracle"], ["engine: oracle has no entry"]),
+        (["sysbench_local", "--set", "engine=tidb"], ["TiDB v6.1.0", "tiup"]),
+        (["sysbench_local", "--set", "workloads=oltp_x"], ["oltp_x; there are: ", "oltp_insert"]),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    here: Here, arguments: list[str], messages: list[str]
+) -> None:
+    """One message with the field, and what there is instead; nothing is written."""
+    said = here.refused("plan", *arguments)
+    assert all(message in said for message in messages)
+    assert not (here.home.root / "results.db").exists()
+
+
+def test_a_version_that_cannot_be_had_is_refused_with_how_to_get_it(here: Here) -> None:
+    """Without the server and without Maven the message names both."""
+    path = os.pathsep.join(str(Path(p).parent) for p in (sys.executable,))
+    said = here.refused("plan", "sysbench_local", "--set", "candidate=11.4.5", PATH=path)
+    assert "MariaDB 11.4.5 is not installed and `mvn` is missing: run `make setup`" in said
+
+
+# ---------------------------------------------------------------- parse
+
+
+def test_an_output_as_json_is_what_was_promised(here: Here) -> None:
+    """The golden JSON, for a good and for a broken output; absent values are null."""
+    for name in ("sysbench_read_write_t4", "sysbench_killed_midrun"):
+        done = here.run("parse", "sysbench", GOLDEN / f"{name}.txt", "--json")
+        assert done.returncode == 0
+        assert json.loads(done.stdout) == json.loads((GOLDEN / f"{name}.json").read_text())
+    assert json.loads(done.stdout)["status"] == "failed"
+    assert json.loads(done.stdout)["tps"] is None
+
+
+def test_an_output_for_people_is_short(here: Here) -> None:
+    """A line per figure, without the series."""
+    done = here.run("parse", "sysbench", GOLDEN / "sysbench_read_write_t4.txt")
+    assert "status: complete" in done.stdout.splitlines()
+    assert "tps: 514.33" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "series: 5 intervals"
+
+
+def test_an_output_that_is_not_there_is_named(here: Here) -> None:
+    """By its path."""
+    assert "nothing.txt: cannot be read" in here.refused("parse", "sysbench", "nothing.txt")
+    assert str(here.path) in here.refused("parse", "sysbench", here.path)
+
+
+# ---------------------------------------------------------------- compare and render
+
+
+@pytest.fixture
+def stored(here: Here) -> Here:
+    """An installation with a whole campaign in its store."""
+    campaign = testing.campaign(rounds=4)
+    with Store(here.home.store_url, here.home.objects) as store:
+        store.add_campaign(campaign)
+        change = testing.known_change({"oltp_update_index": -0.2}, 0.002)
+        for result in testing.results_of(campaign.plan, change):
+            store.add_trial(campaign.id, result)
+    return here
+
+
+@pytest.mark.parametrize("command", [["compare"], ["compare", "--json"], ["render"]])
+def test_an_unknown_campaign_is_named_with_those_there_are(
+    stored: Here, command: list[str]
+) -> None:
+    """Also where the store is empty."""
+    assert "no campaign 'nosuch'" in (said := stored.refused(*command, "nosuch"))
+    assert "the latest there: c1" in said
+    empty = stored.refused(*command, "nosuch", BENCHLAB_HOME=str(stored.path / "empty"))
+    assert "it is empty" in empty
+
+
+def test_a_stored_campaign_is_compared(stored: Here) -> None:
+    """The verdicts, for people and as JSON."""
+    done = stored.run("compare", "c1")
+    assert done.returncode == 0, done.stderr
+    assert "regression" in done.stdout
+    assert "\x1b" not in done.stdout
+    document = json.loads(stored.run("compare", "c1", "--json").stdout)
+    assert "regression" in json.dumps(document)
+    assert stored.run("campaigns").stdout.startswith("c1  complete")
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [("md", "---\n"), ("html", "<!doctype html>"), ("csv", "workload,"), ("json", "{")],
+)
+def test_a_report_is_rebuilt_from_the_store(stored: Here, form: str, begins: str) -> None:
+    """In each format, and twice the same."""
+    done = stored.run("render", "c1", "--format", form)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.lower().startswith(begins)
+    assert stored.run("render", "c1", "--format", form) == done
+
+
+def test_an_unknown_format_is_refused_with_those_there_are(stored: Here) -> None:
+    """As a wrong use of the command, with exit code 2."""
+    done = stored.run("render", "c1", "--format", "pdf")
+    assert done.returncode == 2
+    assert all(form in done.stderr for form in ("md", "html", "csv", "json"))
+
+
+def test_a_pipe_that_closes_early_is_no_error(here: Here) -> None:
+    """`benchlab plan ... | head -c 1` says nothing on stderr."""
+    with subprocess.Popen(
+        ["sh", "-c", f"'{PROGRAM}' plan sysbench_local --set rounds=999 | head -c 1"],
+        env=here.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as pipe:
+        assert pipe.communicate() == (b"s", b"")
+
+
+def test_a_store_that_cannot_be_reached_is_named_without_its_password(here: Here) -> None:
+    """The URL is shown with stars."""
+    url = "mysql+pymysql://bench:hunter2@127.0.0.1:1/results"
+    said = here.refused("campaigns", BENCHLAB_STORE_URL=url)
+    assert "mysql+pymysql://bench:***@127.0.0.1:1/results" in said
+    assert "hunter2" not in said
+    assert "BENCHLAB_STORE_URL" in here.refused("campaigns", BENCHLAB_STORE_URL="hunter2")
+
+
+# ---------------------------------------------------------------- doctor and release
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(here: Here) -> None:
+    """Without any tool every one is named with its package; exit code 1."""
+    path = str(Path(sys.executable).parent)
+    done = here.run("doctor", PATH=path)
+    assert done.returncode == 1
+    for tool, package in (
+        ("sysbench", "sysbench"),
+        ("haproxy", "haproxy"),
+        ("mariadb", "mariadb-client"),
+    ):
+        assert (
+            f"MISS  {tool}: not found; `make setup`, or `apt-get install {package}`" in done.stdout
+        )
+    assert "ok    machine: free: no campaign holds it" in done.stdout
+    assert "ok    report type sysbench_local: can run, with mariadb" in done.stdout
+    assert "tidb v6.5.0" in done.stdout
+
+
+def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
+    """A broken file does not hide the rest; a lock that makes no sense is named, too."""
+    shutil.copy(here.report("bad", threads=[0]), here.path / "configs" / "reports")
+    (here.path / "lock").write_text("{")
+    done = here.run("doctor")
+    assert done.returncode == 1
+    assert "MISS  report type bad: " in done.stdout
+    assert "threads.0" in done.stdout
+    assert "ok    report type sysbench_local" in done.stdout
+    assert str(here.path / "lock") in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-"])
+def test_release_refuses_what_is_no_campaign(here: Here, campaign: str) -> None:
+    """An empty variable in a script does not end every campaign on the machine."""
+    assert "no campaign's id" in here.refused("release", "--", campaign)
+
+
+def test_releasing_what_does_not_run_is_no_error(here: Here) -> None:
+    """`release` can be repeated until everything is gone."""
+    for _ in range(2):
+        done = here.run("release", "never-started")
+        assert done.returncode == 0, done.stderr
+        assert "never-started: 0 processes ended" in done.stdout
+
+
+def test_without_arguments_there_is_help() -> None:
+    """Every command with a sentence."""
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    for command in ("validate", "plan", "run", "parse", "compare", "render", "doctor", "release"):
+        assert command in done.stdout
+
+
+# ---------------------------------------------------------------- the core as a library
+
+
+def test_the_core_imports_no_airflow() -> None:
+    """The CLI and every module work on a machine that has never heard of Airflow."""
+    code = (
+        "import sys, pkgutil, importlib\nimport benchlab, benchlab.cli\n"
+        "for found in pkgutil.walk_packages(benchlab.__path__, 'benchlab.'):\n"
+        "    importlib.import_module(found.name)\n"
+        "foreign = ('airflow', 'benchlab_airflow', 'dags')\n"
+        "print([name for name in sys.modules if name.split('.')[0] in foreign])\n"
+        "print(len([name for name in sys.modules if name.startswith('benchlab.')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, count = done.stdout.splitlines()
+    assert found == "[]"
+    assert int(count) > 30
+
+
+def test_reading_a_report_type_imports_nothing_heavy() -> None:
+    """A DAG file is parsed every few seconds: what it needs of the core loads fast."""
+    code = (
+        "import sys\nfrom benchlab import catalog, plan, spec\n"
+        "heavy = ('pandas', 'numpy', 'scipy', 'matplotlib', 'great_expectations', 'boto3')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,228 @@
+"""What every engine, workload and target keeps to, whoever wrote it.
+
+They are found by their presence, so that a new file is tested on arrival.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from benchlab import catalog, testing
+from benchlab.engine import BaseEngine
+from benchlab.errors import SpecError, UnavailableError
+from benchlab.home import Home
+from benchlab.spec import ReportSpec
+
+ENGINES = catalog.engines()
+TARGETS = catalog.targets()
+WORKLOADS = catalog.workloads()
+MODULES = {module.__name__.rpartition(".")[2]: module for module in WORKLOADS.values()}
+PASSWORD = "hunter2 it's"
+SAMPLE_VERSIONS = (
+    *("10.2.11", "10.11.5", "11.4.5", "8.0.36"),
+    *("v2.1.0-rc.2", "v3.0.20", "v6.1.0", "v6.5.0", "v8.5.1", "v9.0.0-beta.1"),
+)
+NO_VERSIONS = ("", "latest", "6.5", "v6.5", "nightly", "../10.2.11", "10.2.11\n", "١.٢.٣")
+
+
+def test_something_of_each_kind_is_found() -> None:
+    """A catalog that finds nothing would make every test below pass."""
+    assert {"mariadb", "tidb"} <= set(ENGINES)
+    assert "local" in TARGETS
+    assert {"oltp_point_select", "oltp_insert"} <= set(WORKLOADS)
+
+
+# ---------------------------------------------------------------- engines
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_what_it_is_called(name: str) -> None:
+    """A report type finds an engine by the name of its module, and can be written with it."""
+    engine = ENGINES[name]
+    assert engine.name == name
+    assert issubclass(engine, BaseEngine)
+    assert not inspect.isabstract(engine)
+    side = {"version": "1.0.0"}, {"version": "1.0.1"}
+    assert testing.spec(
+        engine=name, engines={name: dict(zip(("baseline", "candidate"), side, strict=True))}
+    )
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_says_which_errors_a_client_survives(name: str) -> None:
+    """Without deadlocks among them, the first one would end a run; lost connections never are."""
+    errors = ENGINES[name].retryable_errors
+    assert errors
+    assert 1213 in errors
+    assert len(set(errors)) == len(errors)
+    assert not {2006, 2013, 2055} & set(errors)
+    caveat = ENGINES[name].caveat
+    assert caveat is None or caveat.endswith(".")
+
+
+@pytest.mark.parametrize("version", SAMPLE_VERSIONS)
+def test_a_version_belongs_to_one_engine_at_most(version: str) -> None:
+    """`baseline=v6.5.0` on a command line can only mean one thing."""
+    assert sum(engine.owns(version) for engine in ENGINES.values()) == 1
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("text", NO_VERSIONS)
+def test_no_engine_owns_what_is_no_version(name: str, text: str) -> None:
+    """Versions become paths and arguments: nothing else passes."""
+    assert not ENGINES[name].owns(text)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_availability_starts_nothing_and_says_how(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where neither server nor installer are, the sentence names the version and what to do."""
+    for variable in ("PATH", "HOME", "TIUP_HOME", "BENCHLAB_TIDB_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    version = next(v for v in SAMPLE_VERSIONS if ENGINES[name].owns(v))
+    found = ENGINES[name].availability(version, tmp_path / "servers")
+    assert not found.available
+    assert version in found.how
+    assert list(tmp_path.iterdir()) == []
+    executor = testing.FakeExecutor()
+    with pytest.raises(UnavailableError, match=version):
+        ENGINES[name].install(executor, version, tmp_path / "servers")
+    assert executor.log == []
+
+
+# ---------------------------------------------------------------- workloads
+
+
+def endpoint(module: Any) -> Any:
+    """Where a client would connect."""
+    return module.Endpoint("127.0.0.1", 13390, "bench", PASSWORD, "sbtest")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_workload_module_is_whole(name: str) -> None:
+    """All that a campaign asks of it is there; what is read-only is one of its workloads."""
+    module: Any = MODULES[name]
+    for function in ("config_file_text", "prepare_command", "run_command", "parse"):
+        assert callable(getattr(module, function))
+    assert module.NAMES
+    assert set(module.READ_ONLY) <= set(module.NAMES)
+
+
+def test_a_workload_belongs_to_one_module() -> None:
+    """Two clients cannot both mean the same name."""
+    modules: list[ModuleType] = list(MODULES.values())
+    names = [name for module in modules for name in module.NAMES]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(WORKLOADS)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_a_report_type_can_name_it(name: str) -> None:
+    """Its name passes the rules for names."""
+    assert testing.spec(workloads=[name]).workloads == (name,)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_no_command_has_the_password_in_it(name: str) -> None:
+    """It travels in the option file, whose path the commands name; nor does a log show it."""
+    module: Any = WORKLOADS[name]
+    run = module.run_command(
+        name,
+        endpoint(module),
+        "/private/client.cnf",
+        threads=4,
+        seconds=5,
+        tables=2,
+        table_size=100,
+        ignore_errors=(1213,),
+    )
+    prepare = module.prepare_command(
+        endpoint(module), "/private/client.cnf", tables=2, table_size=100, threads=4
+    )
+    for command in (run, prepare):
+        assert all(isinstance(part, str) for part in command)
+        assert not [part for part in command if PASSWORD in part]
+        assert "/private/client.cnf" in " ".join(command)
+    assert PASSWORD in module.config_file_text(endpoint(module))
+    assert PASSWORD not in repr(endpoint(module))
+    assert run != prepare
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"seconds": 0}, {"tables": 0}])
+def test_a_command_that_would_run_without_end_is_not_made(name: str, wrong: dict[str, int]) -> None:
+    """Zero means `for ever` or `as many as you like` to some clients."""
+    module: Any = WORKLOADS[name]
+    fields = {"threads": 4, "seconds": 5, "tables": 2, "table_size": 100, **wrong}
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        module.run_command(name, endpoint(module), "/client.cnf", ignore_errors=(1213,), **fields)
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("text", ["", "\0", "Segmentation fault", "[ 1s ] \n" * 3])
+def test_an_output_without_a_run_is_never_complete(name: str, text: str) -> None:
+    """A client that printed nothing of use gives no figures, and a reason."""
+    parse: Callable[[str], Any] = catalog.parser(name)
+    output = parse(text)
+    assert output.status != "complete"
+    assert output.reasons
+    document = output.to_json()
+    assert document["tps"] is None
+    json.dumps(document, allow_nan=False)
+
+
+# ---------------------------------------------------------------- targets
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_is_what_it_is_called(name: str, tmp_path: Path) -> None:
+    """A report type finds it by the name of its module; making one starts and writes nothing."""
+    assert TARGETS[name].name == name
+    home = Home(tmp_path, tmp_path / "state")
+    target = TARGETS[name](home, "c1", testing.plan(target=name), testing.spec().ports)
+    for method in ("preflight", "acquire", "release", "engine", "balancer", "environment"):
+        assert callable(getattr(target, method))
+    assert target.executor.host
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------- unknown names
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"target": "moon"}, "target: unknown: moon; there are: "),
+        ({"workloads": ["oltp_nothing"]}, "workloads: unknown: oltp_nothing; there are: "),
+        (
+            {
+                "engine": "oracle",
+                "engines": {
+                    "oracle": {
+                        "baseline": {"version": "1.0.0"},
+                        "candidate": {"version": "1.0.1"},
+                    }
+                },
+            },
+            "engines: unknown: oracle; there are: ",
+        ),
+    ],
+)
+def test_an_unknown_name_is_refused_with_those_there_are(
+    fields: dict[str, Any], message: str
+) -> None:
+    """Every message lists what this installation has."""
+    spec: ReportSpec = testing.spec(**fields)
+    with pytest.raises(SpecError) as caught:
+        catalog.check(spec, where="a.yaml")
+    assert f"a.yaml: {message}" in str(caught.value)
+    known = {"target": TARGETS, "workloads": WORKLOADS, "engines": ENGINES}[message.split(":")[0]]
+    assert all(name in str(caught.value) for name in known)

@@ -1,0 +1,336 @@
+"""One trial: the right steps in the right order, and nothing invalid that looks valid."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab import quality, testing, trial
+from benchlab.errors import EngineError
+from benchlab.executor import JobStatus
+from benchlab.plan import PlannedTrial
+from benchlab.spec import Side
+from benchlab.testing import FakeDeployment, FakeExecutor
+from benchlab.trial import Collected, Setting
+from benchlab.workloads import sysbench
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+GATES = quality.load(ROOT / "configs" / "quality" / "validity.yaml")
+PASSWORD = "hunter2"
+GOOD = "sysbench_read_write_t4"
+# Four threads for five seconds, as in the recorded output.
+PLAN = testing.plan(
+    workloads=["oltp_read_write"], threads=[4], seconds=5, rounds=1, restore="every_trial"
+)
+BASELINE, CANDIDATE = sorted(PLAN.trials, key=lambda planned: planned.side)
+
+
+class Bench:
+    """A deployment whose client prints what it is told to, and what was done to it."""
+
+    def __init__(self, output: str = GOOD, client: JobStatus | None = None, plan: Any = PLAN):
+        self.printed = (GOLDEN / f"{output}.txt").read_text()
+        self.client = client or JobStatus("complete", 0)
+        self.executor = FakeExecutor(program=self.program)
+        self.deployment = FakeDeployment(plan, self.executor, password=PASSWORD)
+        self.phases: list[str] = []
+        self.facts = {
+            side: testing.side_facts(spec.version, dataset_checksum=self.checksum(side))
+            for side, spec in plan.sides.items()
+        }
+
+    def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        """Servers run until they are stopped; the client does what it was told to."""
+        return (
+            (self.client, self.printed) if job.startswith("client") else (JobStatus("running"), "")
+        )
+
+    def checksum(self, side: Side) -> str:
+        """What the side's own checksum will be."""
+        content = self.deployment.engine(side).content
+        return " ".join(f"{t}:1:{content}" for t in trial.table_names(testing.spec().dataset))
+
+    def measure(
+        self, planned: PlannedTrial = BASELINE, attempt: int = 1, **options: Any
+    ) -> Collected:
+        """Measure one trial; every option has its usual value."""
+        fields = {"warmup_seconds": 1, **options}
+        setting = Setting(
+            deployment=self.deployment,
+            workload=sysbench,
+            dataset=testing.spec().dataset,
+            warmup_seconds=fields.pop("warmup_seconds"),
+            directory=Path("/fake"),
+            password=PASSWORD,
+            gates=GATES,
+            facts=self.facts,
+        )
+        arguments: dict[str, Any] = {"check_dataset": False, "force_restore": False, **fields}
+        return trial.measure(setting, planned, attempt, on_phase=self.phases.append, **arguments)
+
+
+def failed(collected: Collected) -> set[str]:
+    """The gates that failed."""
+    return {gate.gate for gate in collected.result.gates if gate.status == "fail"}
+
+
+# ---------------------------------------------------------------- order
+
+
+def test_a_trial_restores_starts_warms_up_and_runs_in_this_order() -> None:
+    """The snapshot lies before the server starts, the balancer is up before the client runs."""
+    bench = Bench()
+    bench.measure()
+    assert bench.executor.log == [
+        "restore baseline",
+        "start server-baseline",
+        "balance baseline",
+        "run sysbench",
+        f"start client-{BASELINE.id}-a1",
+    ]
+    assert bench.phases == ["stop", "restore", "start", "ready", "warm-up", "run", "collect"]
+
+
+def test_the_other_side_is_stopped_first() -> None:
+    """One server runs at a time, so that they do not measure each other."""
+    bench = Bench()
+    bench.measure(BASELINE)
+    bench.executor.log.clear()
+    bench.measure(CANDIDATE)
+    assert bench.executor.log[0] == "stop server-baseline"
+    assert not bench.deployment.engine("baseline").running()
+
+
+def test_a_server_is_stopped_before_its_data_is_laid_back() -> None:
+    """A restore never happens under a running server."""
+    bench = Bench()
+    bench.measure()
+    bench.executor.log.clear()
+    bench.measure(attempt=2)
+    assert bench.executor.log[:3] == [
+        *("stop server-baseline", "restore baseline", "start server-baseline")
+    ]
+
+
+def test_without_a_restore_the_running_server_is_kept() -> None:
+    """A read-only trial goes on with a warm server, when the plan says so."""
+    bench = Bench()
+    bench.measure()
+    bench.executor.log.clear()
+    bench.measure(dataclasses.replace(BASELINE, restore=False), attempt=2)
+    assert not [line for line in bench.executor.log if "server-baseline" in line]
+    assert "restore" not in bench.phases[-6:]
+
+
+def test_a_repeated_try_restores_whatever_the_plan_says() -> None:
+    """What the interrupted try had written is not measured upon."""
+    bench = Bench()
+    bench.measure(dataclasses.replace(BASELINE, restore=False), force_restore=True)
+    assert "restore baseline" in bench.executor.log
+
+
+def test_no_warm_up_where_none_is_asked_for() -> None:
+    """Zero seconds are no run at all."""
+    bench = Bench()
+    bench.measure(warmup_seconds=0)
+    assert "run sysbench" not in bench.executor.log
+    assert "warm-up" not in bench.phases
+
+
+def test_the_client_goes_through_the_load_balancer_with_what_was_planned() -> None:
+    """Threads, seconds and the entry port are those of the plan; so is the engine's error list."""
+    bench = Bench()
+    bench.measure()
+    command = bench.executor.commands[-1]
+    for part in (
+        *("oltp_read_write", "--threads=4", "--time=5", "--mysql-port=13390"),
+        *("--mysql-ignore-errors=1213", "--tables=4", "--table-size=10000"),
+    ):
+        assert part in command
+    assert "--time=1" in bench.executor.commands[-2]  # the warm-up
+
+
+def test_the_password_is_on_no_command_line() -> None:
+    """Every user of a host can read those."""
+    bench = Bench()
+    bench.measure(check_dataset=True)
+    assert not [line for line in bench.executor.commands if PASSWORD in " ".join(line)]
+    assert PASSWORD not in repr(bench.deployment.engine("baseline").instance)
+
+
+# ---------------------------------------------------------------- a good trial
+
+
+def test_a_good_trial_is_valid_with_all_its_figures() -> None:
+    """Figures, series, gates and phases of what the client printed, and its very output."""
+    bench = Bench()
+    collected = bench.measure(check_dataset=True)
+    result = collected.result
+    assert failed(collected) == set()
+    assert result.valid
+    assert result.reasons == ()
+    assert (result.trial, result.attempt, result.adopted) == (BASELINE, 1, False)
+    assert result.value("tps") == 514.33
+    assert result.value("qps") == pytest.approx(20 * 514.33, rel=0.001)
+    assert set(result.phases) == {*bench.phases}
+    assert result.started_at <= result.ended_at
+    assert collected.raw == bench.printed
+    rows = list(csv.DictReader(io.StringIO(collected.series_csv)))
+    assert [row["t"] for row in rows] == ["1.0", "2.0", "3.0", "4.0", "5.0"]
+    assert all(float(row["tps"]) > 0 for row in rows)
+
+
+def test_what_a_local_trial_can_tell_is_evaluated() -> None:
+    """The gates that this issue is about are not silently left out."""
+    results = Bench().measure(check_dataset=True).result.gates
+    status = {gate.gate: gate.status for gate in results}
+    for gate in (
+        *("summary", "duration", "effective_threads", "printed_rate", "latency_order"),
+        *("version", "parameters", "dataset", "server_alive", "load_balancer"),
+    ):
+        assert status[gate] == "pass"
+
+
+# ---------------------------------------------------------------- adoption
+
+
+@pytest.mark.parametrize("state", ["running", "complete"])
+def test_a_client_that_is_there_is_adopted(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash no second client is started and no server touched; its figures count."""
+    bench = Bench()
+    bench.deployment.engine("baseline").start()
+    job = trial.client_job(BASELINE, 1)
+    bench.executor.start_job(job, ["sysbench"])
+    if state == "running":
+        bench.executor.jobs[job] = (JobStatus("running"), bench.printed)
+        monkeypatch.setattr(trial.time, "sleep", lambda _: bench.executor.end_job(job, 0))
+    bench.executor.log.clear()
+    collected = bench.measure(force_restore=True)
+    assert bench.executor.log == []
+    assert collected.result.adopted
+    assert collected.result.valid
+    assert collected.result.value("tps") == 514.33
+
+
+def test_a_client_that_is_lost_is_measured_anew() -> None:
+    """Nobody knows how it ended, so its figures are not taken."""
+    bench = Bench()
+    job = trial.client_job(BASELINE, 1)
+    bench.executor.jobs[job] = (JobStatus("lost"), bench.printed)
+    collected = bench.measure()
+    assert f"start {job}" in bench.executor.log
+    assert not collected.result.adopted
+
+
+def test_another_attempts_client_is_not_adopted() -> None:
+    """A pair that is measured again gets clients of its own."""
+    bench = Bench()
+    bench.measure(attempt=1)
+    assert not bench.measure(attempt=2).result.adopted
+
+
+# ---------------------------------------------------------------- invalid trials
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        *("sysbench_killed_midrun", "sysbench_sigterm", "sysbench_err_access_denied"),
+        *("sysbench_forced_shutdown", "sysbench_killed_ignore_list"),
+    ],
+)
+def test_a_broken_client_is_an_invalid_trial_and_no_crash(output: str) -> None:
+    """It is stored with its reasons and its output, and its pair is measured again."""
+    collected = Bench(output, JobStatus("complete", 1)).measure()
+    assert not collected.result.valid
+    assert "summary" in failed(collected)
+    assert any(reason.startswith("client: ") for reason in collected.result.reasons)
+    assert "client ended: exit code 1" in collected.result.reasons
+    assert collected.raw
+
+
+def test_a_client_that_failed_after_a_good_summary_is_invalid() -> None:
+    """A summary followed by a crash is not a whole run."""
+    collected = Bench(client=JobStatus("complete", 139)).measure()
+    assert not collected.result.valid
+    assert any("139" in reason for reason in collected.result.reasons)
+
+
+def test_a_client_that_outstays_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds up nothing but its own trial."""
+    monkeypatch.setattr(trial, "CLIENT_SLACK_S", -100.0)
+    bench = Bench("sysbench_sigterm", JobStatus("running"))
+    collected = bench.measure()
+    assert f"stop {trial.client_job(BASELINE, 1)}" in bench.executor.log
+    assert not collected.result.valid
+
+
+def broken(bench: Bench, how: str) -> None:
+    """Break one thing about the baseline."""
+    engine = bench.deployment.engine("baseline")
+    if how == "server_alive":
+        start = bench.executor.program
+
+        def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+            if job.startswith("client"):
+                bench.executor.end_job(engine.job, 137)
+            return start(job, command)
+
+        bench.executor.program = program
+    elif how == "load_balancer":
+        bench.deployment.balancers["baseline"].up = False
+    elif how == "version":
+        engine.reported = "10.2.1-MariaDB"
+    elif how == "parameters":
+        engine.settings["innodb_buffer_pool_size"] = "1"
+    elif how == "dataset":
+        engine.content = "2"
+
+
+@pytest.mark.parametrize(
+    "gate", ["server_alive", "load_balancer", "version", "parameters", "dataset"]
+)
+def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -> None:
+    """A killed server, a backend that is down, another version, setting or dataset."""
+    side = {"version": "10.2.11", "parameters": {"innodb_buffer_pool_size": 268435456}}
+    engines = {"mariadb": {"baseline": side, "candidate": {"version": "10.11.5"}}}
+    plan = testing.plan(
+        workloads=["oltp_read_write"], threads=[4], seconds=5, rounds=1, engines=engines
+    )
+    good, bad = Bench(plan=plan), Bench(plan=plan)
+    assert good.measure(check_dataset=True).result.valid
+    broken(bad, gate)
+    collected = bad.measure(check_dataset=True)
+    assert failed(collected) == {gate}
+    assert not collected.result.valid
+    assert any(f"gate {gate}: " in reason for reason in collected.result.reasons)
+
+
+def test_a_dataset_is_only_judged_where_it_was_looked_at() -> None:
+    """Not checked is `not evaluated`, for later trials and where no checksum is known."""
+
+    def status(bench: Bench, check: bool) -> str:
+        gates = bench.measure(check_dataset=check).result.gates
+        return next(gate.status for gate in gates if gate.gate == "dataset")
+
+    assert status(Bench(), check=True) == "pass"
+    assert status(Bench(), check=False) == "not evaluated"
+    unknown = Bench()
+    unknown.facts = {}
+    assert status(unknown, check=True) == "not evaluated"
+
+
+def test_a_server_that_does_not_start_is_an_error_and_no_trial() -> None:
+    """Nothing was measured, so nothing is stored as if it had been."""
+    bench = Bench()
+    bench.executor.program = lambda job, command: (JobStatus("complete", 1), "cannot lock ibdata1")
+    with pytest.raises(EngineError, match=r"(?s)ended while starting.*cannot lock ibdata1"):
+        bench.measure()
+    assert not [line for line in bench.executor.log if "client" in line]

@@ -1,0 +1,183 @@
+"""Real servers in a home of their own: downloads are shared, everything else is thrown away.
+
+The fixtures :func:`servers` and :func:`machine` are for the layers that start real servers; a
+layer's conftest.py imports them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab import catalog, home
+from benchlab.executor import TAG, end_tagged, tagged
+from benchlab.home import Home
+from benchlab.lock import MachineLock
+from benchlab.progress import ProgressLog, Step
+from benchlab.results import Campaign, TrialResult
+from benchlab.store import Store
+
+PROJECT = Path(__file__).parents[1]
+VERSIONS = ("10.2.11", "10.11.5")
+LIMIT_S = 240.0
+# The smallest campaign that still has everything: two sides, one workload, one thread count.
+SMALL = {
+    "engine": "mariadb",
+    "workloads": "oltp_update_index",
+    "threads": "2",
+    "rounds": "1",
+    "seconds": "1",
+    "warmup_seconds": "0",
+    "dataset.tables": "1",
+    "dataset.table_size": "1000",
+}
+
+
+@pytest.fixture(scope="session")
+def servers() -> Path:
+    """Both MariaDB releases, fetched once; `make setup` has done it already."""
+    here = home.find()
+    for version in VERSIONS:
+        catalog.install("mariadb", version, here)
+    return here.servers
+
+
+@dataclass
+class Machine:
+    """A home of its own on this machine, with free ports and its own machine lock."""
+
+    here: Home
+    environment: dict[str, str]
+    ports: dict[str, int]
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def settings(self, **changed: object) -> list[str]:
+        """`--set` arguments of the small campaign, with changes (`__` for a dot)."""
+        values: dict[str, object] = {**SMALL, **{f"ports.{k}": v for k, v in self.ports.items()}}
+        values |= {key.replace("__", "."): value for key, value in changed.items()}
+        return [part for key, value in values.items() for part in ("--set", f"{key}={value}")]
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """A process of this home, in a process group of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """What a process prints that ends with ``code``."""
+        process = self.start(*command)
+        output, _ = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == code, output
+        return output
+
+    def store(self) -> Store:
+        """The home's results store."""
+        return Store(f"sqlite:///{self.here.root}/results.db", self.here.objects)
+
+    def outcome(self, campaign: str) -> tuple[Campaign, list[TrialResult]]:
+        """A campaign and its trials."""
+        with self.store() as store:
+            return store.campaign(campaign), store.trials(campaign)
+
+    def comparison(self, campaign: str) -> dict[str, Any]:
+        """`benchlab compare --json`."""
+        found: dict[str, Any] = json.loads(self.run("benchlab.cli", "compare", campaign, "--json"))
+        return found
+
+    def wait_for(self, campaign: str, phase: str, *, after: int = 0) -> Step:
+        """The first step of this phase once ``after`` trials are behind; fails if none comes."""
+        log = ProgressLog(self.here.campaign(campaign) / "progress.jsonl")
+        deadline = time.monotonic() + LIMIT_S
+        while time.monotonic() < deadline:
+            for step in log.read()[0]:
+                if step.phase == phase and (step.done or 0) >= after:
+                    return step
+            time.sleep(0.02)
+        raise AssertionError(f"{campaign} never came to {phase}: {log.read()[0][-3:]}")
+
+    def pid_of(self, campaign: str, job: str) -> int:
+        """The process of a job."""
+        deadline = time.monotonic() + 10
+        path = self.here.campaign(campaign) / "jobs" / job / "pid"
+        while not path.exists():
+            assert time.monotonic() < deadline, f"{job} was never started"
+            time.sleep(0.02)
+        return int(path.read_text())
+
+    def left_running(self, campaign: str) -> list[int]:
+        """Processes with the campaign's tag."""
+        return list(tagged(f"{TAG}={campaign}"))
+
+    def holder(self) -> object:
+        """Who holds the machine."""
+        return MachineLock(Path(self.environment["BENCHLAB_LOCK"])).holder()
+
+    def clean_up(self) -> None:
+        """End whatever a failed test left."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        campaigns = self.here.root / "campaigns"
+        for directory in campaigns.iterdir() if campaigns.is_dir() else ():
+            end_tagged(f"{TAG}={directory.name}", grace_s=2)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, servers: Path) -> Iterator[Machine]:
+    """A home in which a campaign can run, and from which nothing stays."""
+    with machine_in(tmp_path, servers) as found:
+        yield found
+
+
+@contextmanager
+def machine_in(folder: Path, servers: Path) -> Iterator[Machine]:
+    """The same in a folder of the caller's, for as long as the caller needs it."""
+    root = folder / "home"
+    root.mkdir()
+    (root / "servers").symlink_to(servers)
+    named = {
+        "BENCHLAB_HOME": str(root),
+        "BENCHLAB_PROJECT": str(PROJECT),
+        "BENCHLAB_LOCK": str(folder / "machine.lock"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for key, value in named.items():
+            patch.setenv(key, value)
+        for key in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS", "BENCHLAB_DRIVER"):
+            patch.delenv(key, raising=False)
+        found = Machine(Home(PROJECT, root), dict(os.environ), free_ports())
+        try:
+            yield found
+        finally:
+            found.clean_up()
+
+
+def free_ports() -> dict[str, int]:
+    """A free port for each of a local target's."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(5)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        numbers = [one.getsockname()[1] for one in sockets]
+    names = ("entry", "stats", "baseline", "candidate", "status")
+    return dict(zip(names, numbers, strict=True))
