@@ -18,7 +18,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -272,17 +272,21 @@ def tagged(tag: str) -> Iterator[int]:
 
 
 def end_tagged(tag: str, *, grace_s: float = 10) -> int:
-    """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds."""
-    first = list(tagged(tag))
-    _signal_all(first, signal.SIGTERM)
+    """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds.
+
+    Returns:
+        How many processes there were, those included that were started meanwhile.
+    """
+    asked: set[int] = set()
     deadline = time.monotonic() + grace_s
-    while (left := list(tagged(tag))) and time.monotonic() < deadline:
+    while left := set(tagged(tag)):
+        if time.monotonic() < deadline:
+            _signal_all(left - asked, signal.SIGTERM)
+        else:
+            _signal_all(left, signal.SIGKILL)
+        asked |= left
         time.sleep(POLL_S)
-    while left:
-        _signal_all(left, signal.SIGKILL)
-        time.sleep(POLL_S)
-        left = list(tagged(tag))
-    return len(first)
+    return len(asked)
 
 
 def end_process(pid: int, *, grace_s: float = 20) -> int:
@@ -298,7 +302,7 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
     return 0
 
 
-def _signal_all(pids: Sequence[int], number: signal.Signals) -> None:
+def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)

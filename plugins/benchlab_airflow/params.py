@@ -143,7 +143,7 @@ def form(spec: ReportSpec) -> dict[str, Param]:
                 "same": "same: the baseline against itself (A/A)",
             },
             title="Sides",
-            description="An A/A campaign shows the noise: what it finds is none of the versions'.",
+            description="An A/A campaign shows how large the noise is.",
             section=_METHOD,
         ),
         "campaign": Param(

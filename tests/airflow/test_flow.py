@@ -186,6 +186,18 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
 
 
+def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
+    """The form's text areas give strings, with an empty one for the last line's end."""
+    filled = {
+        "threads": ["1", "16", ""],
+        "overrides": ["ports.entry=23390", "repeat_limit=1", ""],
+    }
+    code = OVERRIDES.replace("FILLED", repr(filled))
+    spec = json.loads(run_python(code, airflow_env).splitlines()[-1])
+    assert spec["threads"] == [1, 16]
+    assert (spec["ports"]["entry"], spec["repeat_limit"]) == (23390, 1)
+
+
 STORE_URL = """
 from airflow.sdk import Connection
 from benchlab_airflow.connections import database_url

@@ -192,7 +192,7 @@ def test_a_server_that_stays_down_is_named(
     executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A trial is not started against a server that the load balancer does not find."""
-    monkeypatch.setattr(haproxy, "READY_LIMIT_S", 0.5)
+    monkeypatch.setattr(haproxy, "READY_LIMIT_S", 2.0)
     made = balancer(executor, tmp_path)
     made.configure()
     with pytest.raises(TargetError, match="baseline1 DOWN L4CON"):
