@@ -169,6 +169,13 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
                 faults.append(
                     f"engines.{name}.{side}.version: {version!r} is not a version of {name}"
                 )
+    faults += [
+        f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be chosen"
+        for name, entry in spec.engines.items()
+        if name in engines()
+        for key in (*entry.parameters, *entry.baseline.parameters, *entry.candidate.parameters)
+        if key.replace("-", "_") in engines()[name].reserved
+    ]
     if found := [fault for fault in faults if fault]:
         raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
     return spec

@@ -72,6 +72,8 @@ class BaseEngine(ABC):
     name: ClassVar[str]
     #: What a reader must know of figures from this engine; None where there is nothing.
     caveat: ClassVar[str | None] = None
+    #: Parameters that Benchlab sets itself, so that a report type may not.
+    reserved: ClassVar[frozenset[str]] = frozenset()
     #: Errors that a client may meet under load without being broken (deadlocks, conflicts).
     retryable_errors: ClassVar[tuple[int, ...]]
 

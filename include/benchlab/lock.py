@@ -167,11 +167,10 @@ class MachineLock:
             ) from error
 
     def _write(self, file: TextIO, holder: Holder | None) -> None:
+        # Written over and then cut: a process that dies in between frees no held machine.
         file.seek(0)
+        file.write(json.dumps(asdict(holder)) if holder is not None else "")
         file.truncate()
-        if holder is not None:
-            file.write(json.dumps(asdict(holder)))
-        file.flush()
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[TextIO]:

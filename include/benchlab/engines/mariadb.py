@@ -24,6 +24,12 @@ class Engine(BaseEngine):
     """A MariaDB server."""
 
     name = "mariadb"
+    reserved = frozenset(
+        {
+            *("basedir", "datadir", "port", "bind_address", "socket", "pid_file"),
+            *("max_connections", "skip_name_resolve", "ssl", "skip_ssl", "user"),
+        }
+    )
     retryable_errors = (1213, 1020, 1205)
 
     @classmethod

@@ -30,6 +30,12 @@ class Engine(BaseEngine):
     """A TiDB server with embedded storage."""
 
     name = "tidb"
+    reserved = frozenset(
+        {
+            *("host", "port", "path", "store", "socket", "temp_dir", "tmp_storage_path"),
+            *("status.status_host", "status.status_port", "status.report_status"),
+        }
+    )
     caveat = (
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
         "compare the SQL layers of the two versions, not TiKV."
