@@ -47,6 +47,7 @@ class CampaignRun:
 
     def __init__(self, home: Home, store: Store, campaign: Campaign) -> None:
         self.home, self.store, self.campaign = home, store, campaign
+        self.is_new = False  # set by `create`, where the store had none of this id
         self.spec = ReportSpec.model_validate(campaign.spec)
         self.plan = campaign.plan
         self.directory = home.campaign(campaign.id)
@@ -86,8 +87,9 @@ class CampaignRun:
             environment={},
             facts={},
         )
-        store.add_campaign(record)
+        is_new = store.add_campaign(record)
         run = cls.open(home, store, campaign)
+        run.is_new = is_new
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         return run
 
@@ -114,6 +116,9 @@ class CampaignRun:
         if dead is not None:
             self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
         self.target.executor.release()  # what an interrupted try of this campaign left
+        self.sequence.start_anew()
+        for mark in self.directory.glob("*.begun"):
+            mark.unlink()
         try:
             self.target.preflight()
         except Exception:
@@ -127,7 +132,7 @@ class CampaignRun:
         for side in SIDES:
             version = self.plan.sides[side].version
             self.note("provision", "install", note=f"{self.plan.engine} {version}")
-            self._engine(side).install(self.target.executor, version, self.home.servers)
+            catalog.install(self.plan.engine, version, self.home, self.target.executor)
         text = self._client_config_text()
         self.target.executor.put(self.directory / "sysbench.cnf", text, private=True)
         self.store.set_environment(self.campaign.id, self.target.environment())
@@ -136,11 +141,13 @@ class CampaignRun:
         """A running, empty server of the side's version, with its parameters in effect.
 
         Raises:
-            EngineError: it is another version, or ignores a parameter.
+            EngineError: the server does not start.
+            TargetError: it is another version.
+            SpecError: a parameter has no effect in it.
         """
-        self.note("prepare", f"deploy {side}")
-        self.keep()
+        self._begin("deploy", side)
         self.sequence.abandon_cut_pairs()
+        self.sequence.deployed(side)
         self._stop_all()
         engine = self._engine(side)
         engine.deploy()
@@ -163,8 +170,7 @@ class CampaignRun:
             CommandError: the client failed.
             TargetError: a table does not hold the rows it should.
         """
-        self.note("prepare", f"load {side}")
-        self.keep()
+        self._begin("load", side)
         engine = self._engine(side)
         engine.start()
         engine.sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
@@ -179,8 +185,7 @@ class CampaignRun:
 
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; note the facts and the dataset's checksum."""
-        self.note("prepare", f"analyze {side}")
-        self.keep()
+        self._begin("analyze", side)
         engine = self._engine(side)
         engine.start()
         engine.analyze(self._tables())
@@ -192,10 +197,15 @@ class CampaignRun:
         self.store.set_facts(self.campaign.id, side, facts)
 
     def back_up(self, side: Side) -> None:
-        """Stop the server and take the snapshot."""
-        self.note("prepare", f"back up {side}")
-        self.keep()
-        self._engine(side).backup()
+        """Stop the server and take the snapshot.
+
+        Raises:
+            EngineError: the server did not stop cleanly.
+        """
+        self._begin("back up", side)
+        engine = self._engine(side)
+        engine.start()
+        engine.backup()
 
     def compare(self) -> compare.Comparison:
         """The verdicts from what the store has now."""
@@ -241,6 +251,15 @@ class CampaignRun:
         ended = self.target.release()
         self.note("release", "done", note=f"{ended} processes ended")
         return int(ended)
+
+    def _begin(self, stage: str, side: Side) -> None:
+        """A stage of a side begins; what a try of it that died left running is ended first."""
+        self.note("prepare", f"{stage} {side}")
+        self.keep()
+        mark = self.directory / f"{stage.replace(' ', '-')}-{side}.begun"
+        if mark.exists():
+            self.target.executor.release()
+        mark.touch()
 
     def keep(self) -> Holder | None:
         """Take the machine, or renew the lease; a dead campaign whose place was taken."""
@@ -304,7 +323,8 @@ def run(work: CampaignRun) -> list[Path]:
     try:
         work.register()
     except BaseException:
-        work.store.finish(work.campaign.id, "failed")
+        if work.is_new:
+            work.store.finish(work.campaign.id, "failed")
         raise
     try:
         work.provision()

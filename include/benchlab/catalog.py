@@ -22,9 +22,12 @@ import benchlab.workloads
 from benchlab import spec as spec_module
 from benchlab.engine import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
-from benchlab.executor import LocalExecutor
+from benchlab.executor import Executor, LocalExecutor
 from benchlab.home import Home
+from benchlab.lock import fence
 from benchlab.spec import SIDES, ReportSpec
+
+INSTALL_LIMIT_S = 3600.0
 
 
 @cache
@@ -55,14 +58,16 @@ def parser(tool: str) -> Callable[[str], Any]:
     return parse
 
 
-def install(engine: str, version: str, home: Home) -> None:
-    """Fetch one version of an engine, if it is not here.
+def install(engine: str, version: str, home: Home, executor: Executor | None = None) -> None:
+    """Fetch one version of an engine, if it is not here; one process at a time does.
 
     Raises:
         UnavailableError: it cannot be had.
     """
-    executor = LocalExecutor(home.root, "install")
-    engines()[engine].install(executor, version, home.servers)
+    with fence(home.servers / f"{engine}.fence", INSTALL_LIMIT_S):
+        engines()[engine].install(
+            executor or LocalExecutor(home.root, "install"), version, home.servers
+        )
 
 
 def read_only_workloads() -> frozenset[str]:

@@ -82,6 +82,8 @@ def show_plan(report: Report, overrides: Set = [], as_json: Json = False) -> Non
     print(
         f"about {planned.minutes:g} minutes and {planned.disk_gib:g} GiB of disk; nothing is rented"
     )
+    if spec.seed is None:
+        print("the order of the blocks is an example: each campaign's id decides its own")
     for trial in planned.trials:
         restore = "restore, " if trial.restore else ""
         print(f"{trial.index + 1:5d}  {trial.title} · {restore}{trial.seconds} s")
@@ -100,7 +102,8 @@ def run(
     spec = _spec(home, report, overrides)
     # This process drives the campaign: when it is gone, the machine is free again.
     os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     with _store(home) as store:
         work = campaigns.CampaignRun.create(
             home, store, spec, campaign or campaigns.new_id(spec.report), "benchlab run"

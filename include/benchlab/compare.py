@@ -100,9 +100,10 @@ class Comparison:
     """A campaign's outcome.
 
     Attributes:
-        repeated_pairs: pairs of blocks measured again because a trial was invalid.
+        repeated_pairs: how many pairs of blocks were measured more than once.
         missing: planned trials without a valid result, by id.
-        not_evaluated: gates that could not be evaluated here, by name.
+        gates: of all executed trials, used or not: a trial whose gate failed is never used.
+        not_evaluated: gates that could be evaluated in none of them, by name.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -148,8 +149,9 @@ def invalid_pairs(plan: Plan, results: Iterable[TrialResult]) -> list[tuple[int,
     for result in results:
         if result.valid:
             attempts.setdefault((result.trial.pair, result.attempt), set()).add(result.trial.id)
-    done = {pair for (pair, _), ids in attempts.items() if ids == _ids_by_pair(plan)[pair]}
-    return [pair for pair in _ids_by_pair(plan) if pair not in done]
+    planned = _ids_by_pair(plan)
+    done = {pair for (pair, _), ids in attempts.items() if ids == planned[pair]}
+    return [pair for pair in planned if pair not in done]
 
 
 def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) -> Comparison:
@@ -168,6 +170,8 @@ def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) ->
     adjusted = holm({name: p for name, p in p_values.items() if p is not None})
     measured = {result.trial.id for result in used}
     missing = [trial for trial in plan.trials if trial.id not in measured]
+    in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
+    gates = tuple(gate for result in in_order for gate in result.gates)
     return Comparison(
         workloads=tuple(
             _workload(
@@ -181,10 +185,10 @@ def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) ->
             for name in workloads
         ),
         excluded=tuple(excluded),
-        repeated_pairs=len({(r.trial.pair, r.attempt) for r in results if r.attempt > 1}),
+        repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in missing),
-        gates=tuple(gate for result in used for gate in result.gates),
-        not_evaluated=_never_evaluated(used),
+        gates=gates,
+        not_evaluated=_never_evaluated(gates),
     )
 
 
@@ -375,8 +379,8 @@ def _ids_by_pair(plan: Plan) -> dict[tuple[int, str], set[str]]:
     return pairs
 
 
-def _never_evaluated(used: Sequence[TrialResult]) -> tuple[str, ...]:
+def _never_evaluated(gates: Iterable[GateResult]) -> tuple[str, ...]:
     evaluated: dict[str, bool] = {}
-    for gate in (gate for result in used for gate in result.gates):
+    for gate in gates:
         evaluated[gate.gate] = evaluated.get(gate.gate, False) or gate.status != "not evaluated"
     return tuple(gate for gate, seen in evaluated.items() if not seen)

@@ -70,6 +70,10 @@ class BaseEngine(ABC):
     """
 
     name: ClassVar[str]
+    #: Its name for people.
+    title: ClassVar[str]
+    #: Whether its server listens on the status port, too.
+    has_status_port: ClassVar[bool] = False
     #: What a reader must know of figures from this engine; None where there is nothing.
     caveat: ClassVar[str | None] = None
     #: Parameters that Benchlab sets itself, so that a report type may not.
@@ -291,18 +295,24 @@ class BaseEngine(ABC):
         }
 
     def backup(self) -> None:
-        """Stop the server and take the snapshot of its data."""
-        self.stop()
+        """Stop the running server and take the snapshot of its data.
+
+        Raises:
+            EngineError: it did not stop cleanly: every restore would have to recover.
+        """
+        self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
+        if (status := self.executor.job_status(self.job)).exit_code != 0:
+            raise EngineError(
+                f"{self._name()}: the server did not stop cleanly before the snapshot (exit code "
+                f"{status.exit_code}); its last output:\n{self.log_tail()}"
+            )
+        self.executor.forget_job(self.job)
         snapshot.copy(self.executor, self.data, self.snapshot)
 
     def restore(self) -> None:
         """Stop the server and lay the snapshot back."""
         self.stop()
         snapshot.copy(self.executor, self.snapshot, self.data)
-
-    def remove_data(self) -> None:
-        """Remove data and snapshot; configuration and logs stay for whoever asks why."""
-        self.executor.run(["rm", "-rf", str(self.data), str(self.snapshot)], timeout_s=600)
 
     def log_tail(self) -> str:
         """The last lines the server printed."""

@@ -11,6 +11,7 @@ A message names the field, host or command, says what was found and what to do.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
+    ├── TryFailedError       one try of a trial failed; the next one may succeed
     └── NotMeasuredError     a campaign ended with something not measured
 """
 
@@ -82,6 +83,10 @@ class EngineError(BenchlabError):
 
 class StoreError(BenchlabError):
     """The results store cannot be read or written, or lacks what was asked for."""
+
+
+class TryFailedError(BenchlabError):
+    """One try of a trial could not be executed; it has been counted, and the next may succeed."""
 
 
 class NotMeasuredError(BenchlabError):

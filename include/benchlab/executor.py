@@ -292,7 +292,12 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
 def end_process(pid: int, *, grace_s: float = 20) -> int:
     """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. Returns 1, or 0: no such."""
     with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGTERM)
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except PermissionError as error:
+            raise TargetError(
+                f"process {pid} belongs to another user; ask that user, or do it as root"
+            ) from error
         deadline = time.monotonic() + grace_s
         while any(_environ(pid)):  # of a zombie there is an empty one
             if time.monotonic() > deadline:

@@ -149,10 +149,11 @@ class MachineLock:
             return True
 
     def _refuse_a_second_driver(self, found: Holder, driver: int | None) -> None:
-        if found.driver not in (None, driver) and found.left_behind() is None:
+        if found.driver != driver and found.left_behind() is None:
+            who = "a scheduler" if found.driver is None else f"process {found.driver}"
             raise LockHeldError(
-                f"this machine is held by {found}: process {found.driver} is at work on this very "
-                f"campaign. Wait for it, or end it: `benchlab release {found.campaign}`"
+                f"this machine is held by {found}: {who} is at work on this very campaign. Wait "
+                f"for it, or end it: `benchlab release {found.campaign}`"
             )
 
     def _parse(self, text: str) -> Holder | None:

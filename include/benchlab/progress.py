@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -50,7 +49,7 @@ class Step:
 
 
 class ProgressLog:
-    """Writes and follows the steps of one campaign."""
+    """Writes and reads the steps of one campaign."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -107,15 +106,6 @@ class TimeLeft:
             pace = (at - self._first[0]) / (done - self._first[1])
             return max(0.0, pace * (total - done) - (now - at))
         return max(0.0, self._planned_s - (now - self._begin))
-
-
-def follow(log: ProgressLog, pause_s: float = 0.2) -> Iterator[list[Step]]:
-    """New steps as they come, an empty list while there are none; never ends by itself."""
-    offset = 0
-    while True:
-        steps, offset = log.read(offset)
-        yield steps
-        time.sleep(pause_s)
 
 
 def _read(line: bytes) -> Step | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import threading
 import time
@@ -47,17 +48,19 @@ class ProgressView:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        self._take()
-        if self._stream.isatty() and self._last is not None:
-            self._show_live()
-            self._stream.write("\n")
-            self._stream.flush()
+        with contextlib.suppress(OSError):  # the terminal is gone; the campaign matters more
+            self._take()
+            if self._stream.isatty() and self._last is not None:
+                self._show_live()
+                self._stream.write("\n")
+                self._stream.flush()
 
     def _follow(self) -> None:
-        while not self._stop.wait(PAUSE_S):
-            self._take()
-            if self._stream.isatty():
-                self._show_live()
+        with contextlib.suppress(OSError):
+            while not self._stop.wait(PAUSE_S):
+                self._take()
+                if self._stream.isatty():
+                    self._show_live()
 
     def _take(self) -> None:
         steps, self._offset = self._log.read(self._offset)

@@ -20,6 +20,8 @@ from pydantic import BaseModel, ConfigDict
 from benchlab.errors import SpecError
 from benchlab.results import GateResult
 
+START_ALLOWANCE_S = 0.25
+
 Columns = Mapping[str, float | None]
 
 
@@ -126,10 +128,15 @@ def _minus(duration: float | None, seconds: float) -> float | None:
 def _effective_threads(
     latency_sum_ms: float | None, duration_s: float | None, threads: int
 ) -> float | None:
-    """Little's law from the printed sum: sum of latencies / elapsed = threads at work."""
+    """Little's law from the printed sum: sum of latencies / elapsed = threads at work.
+
+    What the threads take to come to work is let off: much of a one-second trial on a busy
+    machine, nothing of a five-minute one.
+    """
     if latency_sum_ms is None or not duration_s:
         return None
-    return latency_sum_ms / 1000 / duration_s / threads
+    at_work_s = max(duration_s - START_ALLOWANCE_S, duration_s / 2)
+    return latency_sum_ms / 1000 / at_work_s / threads
 
 
 def _rate_error(rate: float | None, duration_s: float | None, count: int | None) -> float | None:

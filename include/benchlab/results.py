@@ -113,7 +113,9 @@ class Campaign:
         spec: the report type as it was run, overrides applied (JSON form).
         engine_reason: why this engine was taken.
         origin: how it was started: ``benchlab run`` or the Airflow run.
-        environment: facts of the machine: cores, memory, kernel, tool versions.
+        environment: facts of the machine: cores, memory, kernel, tool versions. And, where the
+            target tells, of the engine: ``engine_title``, ``engine_caveat`` (a sentence) and
+            ``ignored_errors`` (numbers, comma-separated).
     """
 
     id: str

@@ -6,18 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchlab import catalog, compare, quality, trial
-from benchlab.errors import BenchlabError, NotMeasuredError
+from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
 from benchlab.lock import fence
 from benchlab.plan import PlannedTrial
 from benchlab.progress import ProgressLog, Step
 from benchlab.results import Campaign, TrialResult
-from benchlab.spec import ReportSpec
+from benchlab.spec import ReportSpec, Side
 from benchlab.store import Store
 
 # A repeated task waits this long beyond a trial's own time for the process it repeats.
@@ -68,7 +69,8 @@ class TrialSequence:
 
         Raises:
             NotMeasuredError: trial after trial cannot be executed; nothing more is tried.
-            BenchlabError: this try failed; call again.
+            TryFailedError: this try failed and was counted; call again.
+            LockHeldError, StoreError: nothing was tried; calling again would not help.
         """
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
         with fence(self.directory / "trial.fence", limit_s):
@@ -78,14 +80,16 @@ class TrialSequence:
             if planned is None:
                 return None
             self.keep()
+            setting = self._setting(planned)
             tries = self._begin(planned, attempt)
             try:
-                return self._keep(self._execute(planned, attempt, repeated=tries > 1))
+                collected = self._execute(setting, planned, attempt, results, tries > 1)
             except BenchlabError as error:
                 self._note_failure(planned, tries, error)
                 if tries < TRIES:
-                    raise
+                    raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
                 return self._give_up(planned, attempt, error)
+            return self._keep(collected)
 
     def measure_all(self) -> None:
         """All trials, then the invalid pairs again, up to the report type's limit."""
@@ -94,13 +98,13 @@ class TrialSequence:
                 try:
                     if self.measure_next(attempt) is None:
                         break
-                except NotMeasuredError:
-                    raise
-                except BenchlabError:
-                    continue  # noted; the next call tries it again, a bounded number of times
+                except TryFailedError:
+                    continue  # counted; the next call tries it again, TRIES times at most
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
         """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order."""
+        if attempt > self.spec.repeat_limit + 1:
+            return []
         earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
         pairs = set(compare.invalid_pairs(self.plan, earlier))
         return [planned for planned in self.plan.trials if planned.pair in pairs]
@@ -110,17 +114,24 @@ class TrialSequence:
 
         Their two blocks would otherwise come from two deployments.
         """
-        results = [r for r in self.store.trials(self.campaign.id) if r.valid]
-        whole = {
-            (pair, attempt)
-            for pair, attempt in {(r.trial.pair, r.attempt) for r in results}
-            if sum(r.trial.pair == pair and r.attempt == attempt for r in results)
-            == sum(planned.pair == pair for planned in self.plan.trials)
-        }
-        for result in results:
-            if (result.trial.pair, result.attempt) not in whole:
+        size = Counter(planned.pair for planned in self.plan.trials)
+        measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
+        for result in self.store.trials(self.campaign.id):
+            measured.setdefault((result.trial.pair, result.attempt), []).append(result)
+        for (pair, attempt), members in measured.items():
+            if len(members) == size[pair] or not all(member.valid for member in members):
+                continue  # whole, or measured again anyway
+            for member in members:
                 reason = "its pair of blocks was cut by an interruption"
-                self.store.invalidate(self.campaign.id, result.trial.id, result.attempt, reason)
+                self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
+
+    def start_anew(self) -> None:
+        """The machine has been taken: failures of the time before count no more."""
+        self._mark("registered").touch()
+
+    def deployed(self, side: Side) -> None:
+        """A side has been deployed: its dataset is compared with the snapshot's once more."""
+        self._mark(f"checked-{side}").unlink(missing_ok=True)
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
@@ -129,22 +140,41 @@ class TrialSequence:
 
     def _begin(self, planned: PlannedTrial, attempt: int) -> int:
         """Note that a try begins; how many there have been, this one included."""
-        path = self.directory / "begun" / f"{planned.id}-a{attempt}"
-        path.parent.mkdir(exist_ok=True)
-        with path.open("a+", encoding="utf-8") as file:
+        with self._mark(f"{planned.id}-a{attempt}").open("a+", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()}\n")
             file.seek(0)
             return len(file.readlines())
 
-    def _execute(self, planned: PlannedTrial, attempt: int, *, repeated: bool) -> trial.Collected:
-        return trial.measure(
-            self._setting(planned),
+    def _execute(
+        self,
+        setting: trial.Setting,
+        planned: PlannedTrial,
+        attempt: int,
+        results: Sequence[TrialResult],
+        repeated: bool,
+    ) -> trial.Collected:
+        of_side = [r for r in results if r.trial.side == planned.side]
+        # The plan's restores assume its own order and that every trial before was executed.
+        out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
+        restore = planned.restore or repeated or (out_of_plan and self.spec.restore != "never")
+        checked = self._mark(f"checked-{planned.side}")
+        collected = trial.measure(
+            setting,
             planned,
             attempt,
-            check_dataset=self._is_first_of_side(planned),
-            force_restore=repeated,
+            restore=restore,
+            check_dataset=not checked.exists() and (restore or not of_side),
+            repeated=repeated,
             on_phase=lambda phase: self._note_trial(planned, attempt, phase),
         )
+        if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
+            checked.touch()
+        return collected
+
+    def _mark(self, name: str) -> Path:
+        directory = self.directory / "begun"
+        directory.mkdir(exist_ok=True)
+        return directory / name
 
     def _give_up(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
         now = datetime.now(UTC)
@@ -162,11 +192,16 @@ class TrialSequence:
         return result
 
     def _refuse_to_go_on_in_vain(self, results: Sequence[TrialResult]) -> None:
-        latest = sorted(results, key=lambda result: result.ended_at)[-TRIES:]
+        begin = self._mark("registered")
+        since = begin.stat().st_mtime if begin.exists() else 0.0
+        latest = sorted(
+            (result for result in results if result.ended_at.timestamp() > since),
+            key=lambda result: result.ended_at,
+        )[-TRIES:]
         if len(latest) == TRIES and not any(result.executed for result in latest):
             raise NotMeasuredError(
-                f"the last {TRIES} trials could not be executed, so no more are tried; the last "
-                f"error: {'; '.join(latest[-1].reasons)}"
+                f"the last {TRIES} trials could not be executed, so no more are tried: mend what "
+                f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 
     def _setting(self, planned: PlannedTrial) -> trial.Setting:
@@ -191,10 +226,6 @@ class TrialSequence:
         )
         self.store.add_trial(self.campaign.id, result)
         return result
-
-    def _is_first_of_side(self, planned: PlannedTrial) -> bool:
-        first = next(t for t in self.plan.trials if t.side == planned.side)
-        return planned == first
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
         total = len(self.plan.trials)

@@ -31,6 +31,7 @@ Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 
 MAX_TRIALS = 100_000
+MAX_REPEATS = 2
 
 
 class _Frozen(BaseModel):
@@ -122,7 +123,7 @@ class ReportSpec(_Frozen):
     restore: RestorePolicy
     placement: Literal["interleaved"] = "interleaved"
     threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
-    repeat_limit: Annotated[int, Field(ge=0, le=2)] = 2
+    repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     seed: Annotated[int, Field(ge=0)] | None = None
     ports: Ports = Ports()
     schedule: None = None

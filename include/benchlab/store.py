@@ -103,8 +103,11 @@ class Store:
 
     # Campaigns
 
-    def add_campaign(self, campaign: Campaign) -> None:
+    def add_campaign(self, campaign: Campaign) -> bool:
         """Write a new campaign; nothing happens where it is there with the same plan.
+
+        Returns:
+            Whether it is new.
 
         Raises:
             StoreError: another plan is there under this id.
@@ -112,10 +115,11 @@ class Store:
         with contextlib.suppress(sa.exc.IntegrityError), self._transaction() as connection:
             # Where it is there, maybe by another process just now, this fails and that one stays.
             connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
-            return
+            return True
         found = self.campaign(campaign.id)
         if found.plan.to_json() != json.loads(as_json(campaign.plan.to_json())):
             raise StoreError(f"campaign {campaign.id} is there already, with another plan")
+        return False
 
     def campaign(self, campaign: str) -> Campaign:
         """One campaign.

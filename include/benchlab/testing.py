@@ -80,7 +80,14 @@ def campaign(
         state="complete",
         started_at=START,
         ended_at=START + timedelta(minutes=9, seconds=30),
-        environment={"cores": "2", "memory": "8 GiB", "kernel": "6.1.0", "sysbench": "1.0.20"}
+        environment={
+            "cores": "2",
+            "memory": "8 GiB",
+            "kernel": "6.1.0",
+            "sysbench": "1.0.20",
+            "engine_title": {"mariadb": "MariaDB", "tidb": "TiDB"}.get(made.engine, made.engine),
+            "ignored_errors": "1213,1020,1205",
+        }
         if environment is None
         else environment,
         facts={side: side_facts(each.version) for side, each in made.sides.items()}
@@ -293,6 +300,7 @@ class FakeEngine(BaseEngine):
     """
 
     name = "fake"
+    title = "Fake"
     retryable_errors = (1213,)
 
     def __init__(self, executor: FakeExecutor, instance: Instance) -> None:

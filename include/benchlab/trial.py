@@ -61,7 +61,7 @@ class Setting:
     dataset: Dataset
     warmup_seconds: int
     directory: Path
-    password: str
+    password: str = field(repr=False)
     gates: Sequence[Gate]
     facts: dict[Side, SideFacts]
 
@@ -97,8 +97,9 @@ def measure(
     trial: PlannedTrial,
     attempt: int,
     *,
+    restore: bool,
     check_dataset: bool,
-    force_restore: bool,
+    repeated: bool,
     on_phase: Phase,
 ) -> Collected:
     """Execute one trial.
@@ -106,7 +107,9 @@ def measure(
     Args:
         attempt: number of the measurement of its pair of blocks.
         check_dataset: compare the dataset with the snapshot's before the run.
-        force_restore: restore whatever the plan says; set when a try is repeated.
+        restore: lay the snapshot back first.
+        repeated: an earlier try died; what it left running is ended, unless it is the client,
+            which is adopted.
         on_phase: told the name of each phase as it begins.
 
     Raises:
@@ -120,8 +123,10 @@ def measure(
     columns: dict[str, float | None] = {}
     adopted = executor.job_status(job).state in ("running", "complete")
     if not adopted:
+        if repeated:
+            executor.release()  # also a copy that is still under way
         executor.forget_job(job)
-        _make_ready(setting, trial, clock, restore=trial.restore or force_restore)
+        _make_ready(setting, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = _dataset_differs(setting, trial.side)
@@ -247,8 +252,11 @@ def _server_columns(setting: Setting, side: Side) -> dict[str, float | None]:
 
 
 def _client_reasons(output: Any, status: JobStatus) -> tuple[str, ...]:
-    ended = "exit code unknown" if status.exit_code is None else f"exit code {status.exit_code}"
-    return (*(f"client: {reason}" for reason in output.reasons), f"client ended: {ended}")
+    said = tuple(f"client: {reason}" for reason in output.reasons)
+    if status.exit_code == 0:
+        return said
+    ended = "unknown" if status.exit_code is None else status.exit_code
+    return (*said, f"client: exit code {ended}")
 
 
 def _samples(output: Any) -> tuple[Sample, ...]:

@@ -31,7 +31,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchlab import home as benchlab_home
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, SpecError
+from benchlab.spec import ReportSpec
 
 USER = "admin"
 LOOPBACK = "127.0.0.1"
@@ -96,6 +97,19 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 class AirflowHomeError(BenchlabError):
     """The Airflow home could not be made ready; the message says what to do."""
+
+
+def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
+    """Refuse a plan that is longer than Airflow maps a task.
+
+    Raises:
+        SpecError: says how long it is and what to change.
+    """
+    if spec.trial_count > limit:
+        raise SpecError(
+            f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} "
+            "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
+        )
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ own; this process shows how far it has come, and ends everything when it is inte
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -31,7 +32,13 @@ from benchlab.progress_view import ProgressView
 from benchlab.report import model, terminal
 from benchlab.spec import ReportSpec
 from benchlab.store import Store
-from benchlab_airflow.airflow_home import AirflowHome, AirflowHomeError
+from benchlab.targets.local import end_campaign
+from benchlab_airflow.airflow_home import (
+    SETTINGS,
+    AirflowHome,
+    AirflowHomeError,
+    refuse_unmappable,
+)
 from benchlab_airflow.connections import CONNECTION_ID
 
 POLL_S = 0.1
@@ -95,6 +102,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
         )
     overrides = catalog.parse_assignments(assignments)
     spec = catalog.override(catalog.load(path), overrides)
+    refuse_unmappable(spec, int(SETTINGS["core"]["max_map_length"]))
     holder = MachineLock().holder()
     if holder is not None:
         if (gone := holder.left_behind()) is None:
@@ -148,10 +156,13 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
     try:
         yield process
     except BaseException:
-        print("\ninterrupted: ending what runs ...", file=sys.stderr)
+        # From here on nothing may interrupt, and the terminal may be gone.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _say("\ninterrupted: ending what runs ...")
         _end(process)
         _release(demo)
-        print("everything has ended; the next run starts clean", file=sys.stderr)
+        _say("everything has ended; the next run starts clean")
         raise
 
 
@@ -169,16 +180,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _release(demo: Demo) -> None:
+    end_campaign(demo.here, demo.campaign, ask_driver=False)
     with Store(demo.here.store_url, demo.here.objects) as store:
         if demo.campaign in store.campaign_ids():
-            CampaignRun.open(demo.here, store, demo.campaign).release()
             store.finish(demo.campaign, "failed")
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
 
 
 def _report(demo: Demo, exit_code: int) -> int:
     with Store(demo.here.store_url, demo.here.objects) as store:
         if demo.campaign not in store.campaign_ids():
-            print(f"error: Airflow failed before the campaign was planned; see {demo.log}")
+            print(
+                f"error: Airflow failed before the campaign was planned: {_reason(demo.log)}; "
+                f"its log: {demo.log}",
+                file=sys.stderr,
+            )
             return 1
         work = CampaignRun.open(demo.here, store, demo.campaign)
         results = store.trials(demo.campaign)
@@ -196,6 +216,13 @@ def _report(demo: Demo, exit_code: int) -> int:
         print(f"error: the campaign failed; Airflow's log: {demo.log}", file=sys.stderr)
         return 1
     return 0
+
+
+def _reason(log: Path) -> str:
+    """The last error in Airflow's log."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [line for line in lines if "Exception: " in line or "Error: " in line]
+    return errors[-1].strip() if errors else "no reason in its log"
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:

@@ -53,18 +53,14 @@ def plan(report_file: str) -> list[str]:
     from benchlab import catalog, home
     from benchlab.campaign import CampaignRun
     from benchlab_airflow import params as form
+    from benchlab_airflow.airflow_home import refuse_unmappable
     from benchlab_airflow.connections import open_store
 
     context = get_current_context()
     with _final_errors(*_UNFIT):
         spec = catalog.load(Path(report_file))
         spec = catalog.override(spec, form.overrides(spec, context["params"]))
-        limit = conf.getint("core", "max_map_length")
-        if spec.trial_count > limit:
-            raise SpecError(
-                f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} "
-                "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
-            )
+        refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
             work = CampaignRun.create(
@@ -172,11 +168,20 @@ def verdict() -> None:
 
 
 def release() -> int:
-    """End every process of the campaign and give the machine back, whatever happened."""
+    """End every process of the campaign and give the machine back, whatever happened.
+
+    First of all, and without the results store: that may be what failed.
+    """
+    from benchlab import home
+    from benchlab.targets.local import end_campaign
+
+    campaign = campaign_id(get_current_context())
+    ended = end_campaign(home.find(), campaign, ask_driver=False)
     with _campaign() as work:
+        work.note("release", "done", note=f"{ended} processes ended")
         if work.campaign.state == "running":
             work.finish()
-        return work.release()
+    return ended
 
 
 @contextlib.contextmanager

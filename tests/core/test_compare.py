@@ -411,6 +411,23 @@ def test_a_repeated_pair_replaces_itself_and_is_counted() -> None:
     }
 
 
+def test_a_pair_measured_three_times_is_one_repeated_pair() -> None:
+    """Pairs are counted, not how often they were measured."""
+    plan = testing.plan(workloads=[POINT], threads=[4], rounds=3)
+    results = [
+        *(
+            testing.trial_result(t, attempt=n, reasons=["the server ended"] if n < 3 else ())
+            for t in plan.trials
+            for n in (1, 2, 3)
+            if t.round == 1
+        ),
+        *(testing.trial_result(t) for t in plan.trials if t.round > 1),
+    ]
+    outcome = compare(plan, results, THRESHOLD)
+    assert outcome.repeated_pairs == 1
+    assert outcome.missing == ()
+
+
 def test_trials_missing_on_one_side_only_are_unstable() -> None:
     """A side that cannot be measured is not compared by the rounds in which it could."""
     plan = testing.plan(workloads=[POINT], threads=[4], rounds=4)
@@ -454,3 +471,19 @@ def test_a_gate_that_no_trial_could_evaluate_is_listed() -> None:
         testing.trial_result(plan.trials[1], gates=(seeing, steal)),
     ]
     assert compare(plan, results, THRESHOLD).not_evaluated == ("steal",)
+
+
+def test_the_gates_are_those_of_all_trials_in_plan_order() -> None:
+    """A failed gate excludes its trial, and is still there to be told."""
+    plan = testing.plan(workloads=[POINT], threads=[4], rounds=1)
+    good, bad = testing.gate("summary"), testing.gate("summary", "fail")
+    first, second = plan.trials
+    results = [
+        testing.trial_result(first, attempt=2, gates=[good]),
+        testing.trial_result(second, gates=[good]),
+        testing.trial_result(first, reasons=["no summary"], gates=[bad]),
+        testing.trial_result(second, attempt=2, gates=[good]),
+    ]
+    outcome = compare(plan, results, THRESHOLD)
+    assert outcome.gates == (bad, good, good, good)
+    assert {(e.trial, e.attempt) for e in outcome.excluded} == {(first.id, 1), (second.id, 1)}

@@ -19,11 +19,33 @@ from typing import Any
 import pytest
 import yaml
 
+from benchlab.targets.local import TOOLS
 from tests import layers
 
 ROOT = Path(__file__).parents[2]
 LOCKED = ("requirements", "requirements-dev")
 COMPOSE_FILE = ROOT / "docker-compose.yaml"
+
+# Where docker-compose may differ from `make up`; every other option is the same in both.
+ONLY_IN_CONTAINERS = {
+    # Paths in the image, and the API server's name on the containers' network.
+    "AIRFLOW__CORE__DAGS_FOLDER",
+    "AIRFLOW__CORE__PLUGINS_FOLDER",
+    "AIRFLOW__CORE__EXECUTION_API_SERVER_URL",
+    # Secrets are mounted files; `make up` has them, and its database, in airflow.cfg.
+    "AIRFLOW__CORE__FERNET_KEY_CMD",
+    "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE",
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_CMD",
+    "AIRFLOW__API_AUTH__JWT_SECRET_CMD",
+    "AIRFLOW__API__SECRET_KEY_CMD",
+    # Every address of its container, of which docker publishes one port on loopback.
+    "AIRFLOW__API__HOST",
+}
+NOT_IN_CONTAINERS = {
+    "AIRFLOW__API__HOST",
+    # An argument of the API server's command.
+    "AIRFLOW__API__WORKERS",
+}
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +99,15 @@ def test_shared_requirements_have_one_version() -> None:
             {p.split(";")[0].strip() for p in side if p.split("==")[0] == name} for side in pins
         ]
         assert versions[1] <= versions[0]
+
+
+def test_the_debian_packages_have_what_a_campaign_needs() -> None:
+    """What `register` would miss, `make setup` and the image install."""
+    essential = {"util-linux"}  # on every Debian and Ubuntu
+    lines = (ROOT / "requirements-debian.txt").read_text().splitlines()
+    entries = [entry for line in lines if (entry := line.partition("#")[0].strip())]
+    installed = {name for one in entries if one[0] != "?" for name in one.split("|")}
+    assert set(TOOLS.values()) - essential <= installed
 
 
 # ---------------------------------------------------------------- commands
@@ -310,7 +341,7 @@ def test_the_entry_point_hands_secrets_over(tmp_path: Path) -> None:
 
 
 def test_compose_configures_airflow_as_make_up_does(compose: dict[str, Any]) -> None:
-    """Where docker-compose and `make up` set the same option, they agree."""
+    """The same options with the same values, but for what containers need otherwise."""
     from benchlab_airflow.airflow_home import SETTINGS
 
     ours = {
@@ -318,10 +349,18 @@ def test_compose_configures_airflow_as_make_up_does(compose: dict[str, Any]) -> 
         for section, options in SETTINGS.items()
         for option, value in options.items()
     }
-    theirs = compose["services"]["scheduler"]["environment"]
-    shared = set(ours) & set(theirs)
-    assert len(shared) > 8
-    assert {key: ours[key] for key in shared} == {key: str(theirs[key]) for key in shared}
+    server = compose["services"]["api-server"]
+    assert server["command"][-2:] == ["--workers", SETTINGS["api"]["workers"]]
+    expected = {key: value for key, value in ours.items() if key not in NOT_IN_CONTAINERS}
+    for name in ("api-server", "scheduler", "dag-processor", "triggerer", "airflow-init"):
+        theirs = {
+            key: str(value)
+            for key, value in compose["services"][name]["environment"].items()
+            if key.startswith("AIRFLOW__") and key not in ONLY_IN_CONTAINERS
+        }
+        assert theirs == expected, name
+    assert set(server["environment"]) >= ONLY_IN_CONTAINERS
+    assert set(ours) >= NOT_IN_CONTAINERS
 
 
 def test_compose_names_options_that_airflow_has(compose: dict[str, Any], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.progress import ProgressLog, Step, TimeLeft, follow
+from benchlab.progress import ProgressLog, Step, TimeLeft
 from benchlab.progress_view import ProgressView
 
 TRIAL = "round 2 · candidate · point_select · 300 threads"
@@ -86,15 +86,6 @@ def test_writers_do_not_mix(log: ProgressLog) -> None:
     steps, _ = log.read()
     assert len(steps) == 200
     assert all(s.note == s.stage * 30_000 for s in steps)
-
-
-def test_a_log_can_be_followed(log: ProgressLog) -> None:
-    """Steps come as they are written; in between there is nothing."""
-    following = follow(log, pause_s=0)
-    assert next(following) == []
-    log.write(step("deploy"))
-    assert next(following) == [step("deploy")]
-    assert next(following) == []
 
 
 # ---------------------------------------------------------------- time left

@@ -25,6 +25,7 @@ from benchlab.errors import StoreError
 from benchlab.plan import PlannedTrial
 from benchlab.publishers import files
 from benchlab.report import bundle, markdown, model, numbers, wording
+from benchlab.report import tables as tables_of_csv
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import SIDES
 
@@ -91,7 +92,12 @@ def golden_case() -> Case:
         if r.trial.pair == killed.pair
     ]
     failed = testing.trial_result(
-        killed, reasons=["the client ended with exit code 1"], tps=None, qps=None, p95_ms=None
+        killed,
+        reasons=["the client ended with exit code 1"],
+        gates=(dataclasses.replace(gates[0], status="fail", observed=0.0), gates[1]),
+        tps=None,
+        qps=None,
+        p95_ms=None,
     )
     results = [failed if r.trial == killed else r for r in results] + repeated
     return made, compare(made.plan, results, 2.0), results
@@ -388,6 +394,32 @@ def test_the_trials_csv_has_every_executed_trial_and_says_which_are_used() -> No
     failed = next(row for row in rows if row["valid"] == "false")
     assert failed["tps"] == ""
     assert failed["reasons"] == "the client ended with exit code 1"
+
+
+def test_the_trials_csv_says_what_was_restored_and_not_what_was_planned() -> None:
+    """An adopted trial's phases died with the task that ran them: whether it was is unknown."""
+    made = testing.campaign(rounds=2, workloads=["oltp_insert"], threads=[4])
+    assert all(trial.restore for trial in made.plan.trials)
+    first, second, third, fourth = testing.results_of(made.plan)
+    results = [
+        first,
+        dataclasses.replace(second, phases={"run": 4.0}),
+        dataclasses.replace(third, phases={"run": 4.0}, adopted=True),
+        dataclasses.replace(fourth, phases={}),
+    ]
+    text = tables_of_csv.trials_csv(results, compare(made.plan, results, 2.0))
+    rows = csv.DictReader(io.StringIO(text))
+    assert [row["restored"] for row in rows] == ["true", "false", "", ""]
+
+
+def test_a_failed_gate_is_told_though_its_trial_is_not_used() -> None:
+    """A trial whose gate failed never counts; the tally says so nevertheless, in every format."""
+    report = model.build(*golden_case())
+    summary = next(gate for gate in report.quality.gates if gate.gate == "summary")
+    assert (summary.passed, summary.failed) == (report.quality.executed - 1, 1)
+    assert wording.gates(report) == "0 passed, 1 failed in a trial, 1 never evaluated"
+    for name in ("report.md", "report.html"):
+        assert "ver all executed trials:" in golden_bundle()[name].decode()
 
 
 def test_every_headline_says_the_same_in_every_format() -> None:

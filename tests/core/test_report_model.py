@@ -13,7 +13,6 @@ from benchlab import testing
 from benchlab.compare import compare
 from benchlab.plan import PlannedTrial
 from benchlab.report import method, model, numbers, terminal, variables, wording
-from benchlab.report.commands import Command
 from benchlab.report.model import Report
 from benchlab.results import Campaign
 
@@ -303,23 +302,35 @@ def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
     assert "password" not in load + run
 
 
-def test_a_password_in_a_given_command_is_replaced() -> None:
-    """Commands from elsewhere are printed, their passwords never."""
-    made = testing.campaign()
-    results = testing.results_of(made.plan)
-    given = [Command("run", "sysbench --mysql-password=hunter2 --x-password hunter2 run")]
-    report = model.build(made, compare(made.plan, results, 2.0), results, given)
-    assert "hunter2" not in repr(report)
-    assert "--mysql-password=$password" in report.commands[0].text
+TIDB: dict[str, Any] = {
+    "engine": "tidb",
+    "engines": {"tidb": {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}},
+}
 
 
-def test_tidb_on_one_machine_says_that_its_store_is_for_tests() -> None:
-    """Nobody takes unistore's figures for TiKV's."""
-    sides = {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}
-    report = report_of({}, engine="tidb", engines={"tidb": sides})
-    assert "not TiKV" in " ".join(method.notes(report))
-    assert not any("TiKV" in note for note in method.notes(report_of({})))
+def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
+    """Title, caveat and ignored errors are the engine's own, and no part of machine or software."""
+    told = {
+        "cores": "2",
+        "sysbench": "1.0.20",
+        "engine_title": "TiDB",
+        "engine_caveat": "The figures compare the SQL layer, not TiKV.",
+        "ignored_errors": "1213,9007",
+    }
+    report = report_of({}, environment=told, **TIDB)
+    assert "The figures compare the SQL layer, not TiKV." in method.notes(report)
     assert wording.title(report).startswith("TiDB Sysbench Performance Test Report -- v6.5.0 vs.")
+    assert "--mysql-ignore-errors=1213,9007 " in report.commands[-1].text
+    assert report.machine == {"cores": "2"}
+    assert report.software == {"sysbench": "1.0.20"}
+
+
+def test_an_engine_of_which_nothing_is_recorded_goes_by_its_name() -> None:
+    """A campaign that ended before its target could tell anything has a report all the same."""
+    report = report_of({}, environment={}, **TIDB)
+    assert wording.title(report).startswith("tidb Sysbench Performance Test Report")
+    assert len(method.notes(report)) == len(method.notes(report_of({})))
+    assert "--mysql-ignore-errors=1213,1020,1205 " in report.commands[-1].text
 
 
 def test_errors_reconnects_and_repeats_are_told_by_trial() -> None:

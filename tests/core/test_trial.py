@@ -72,7 +72,8 @@ class Bench:
             gates=GATES,
             facts=self.facts,
         )
-        arguments: dict[str, Any] = {"check_dataset": False, "force_restore": False, **fields}
+        usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
+        arguments: dict[str, Any] = {**usual, **fields}
         return trial.measure(setting, planned, attempt, on_phase=self.phases.append, **arguments)
 
 
@@ -132,7 +133,7 @@ def test_without_a_restore_the_running_server_is_kept() -> None:
 def test_a_repeated_try_restores_whatever_the_plan_says() -> None:
     """What the interrupted try had written is not measured upon."""
     bench = Bench()
-    bench.measure(dataclasses.replace(BASELINE, restore=False), force_restore=True)
+    bench.measure(dataclasses.replace(BASELINE, restore=False), restore=True, repeated=True)
     assert "restore baseline" in bench.executor.log
 
 
@@ -212,7 +213,7 @@ def test_a_client_that_is_there_is_adopted(state: str, monkeypatch: pytest.Monke
         bench.executor.jobs[job] = (JobStatus("running"), bench.printed)
         monkeypatch.setattr(trial.time, "sleep", lambda _: bench.executor.end_job(job, 0))
     bench.executor.log.clear()
-    collected = bench.measure(force_restore=True)
+    collected = bench.measure(restore=True, repeated=True)
     assert bench.executor.log == []
     assert collected.result.adopted
     assert collected.result.valid
@@ -252,7 +253,7 @@ def test_a_broken_client_is_an_invalid_trial_and_no_crash(output: str) -> None:
     assert not collected.result.valid
     assert "summary" in failed(collected)
     assert any(reason.startswith("client: ") for reason in collected.result.reasons)
-    assert "client ended: exit code 1" in collected.result.reasons
+    assert "client: exit code 1" in collected.result.reasons
     assert collected.raw
 
 

@@ -24,6 +24,7 @@ class Engine(BaseEngine):
     """A MariaDB server."""
 
     name = "mariadb"
+    title = "MariaDB"
     reserved = frozenset(
         {
             *("basedir", "datadir", "port", "bind_address", "socket", "pid_file"),

@@ -18,7 +18,6 @@ from benchlab import versions
 from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
 from benchlab.errors import CommandError, UnavailableError
 from benchlab.executor import Executor
-from benchlab.lock import fence
 from benchlab.spec import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
@@ -30,6 +29,8 @@ class Engine(BaseEngine):
     """A TiDB server with embedded storage."""
 
     name = "tidb"
+    title = "TiDB"
+    has_status_port = True
     reserved = frozenset(
         {
             *("host", "port", "path", "store", "socket", "temp_dir", "tmp_storage_path"),
@@ -64,28 +65,27 @@ class Engine(BaseEngine):
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
         """Let TiUP fetch the component, unless a binary that runs and is this version is here."""
-        with fence(servers / "tidb.fence", DOWNLOAD_LIMIT_S):
-            if (fault := _fault(executor, version)) is None:
-                return
-            if (tiup := _tiup()) is None:
-                raise UnavailableError(f"TiDB {version}: {fault}, and no `tiup` to fetch it")
-            try:
-                # --force: TiUP takes any directory with something in it for an installed
-                # version, also what an interrupted installation left.
-                done = executor.run(
-                    [tiup, "install", "--force", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S
-                )
-            except CommandError as error:
-                raise UnavailableError(
-                    f"TiDB {version}: TiUP cannot install it: either there is no such version "
-                    "(`tiup list tidb` shows those there are) or its mirror is out of reach.\n"
-                    f"{error}"
-                ) from error
-            if (fault := _fault(executor, version)) is not None:
-                raise UnavailableError(
-                    f"TiDB {version}: TiUP reports success, but {fault}; TiUP said: "
-                    f"{(done.stdout + done.stderr).strip()}"
-                )
+        if (fault := _fault(executor, version)) is None:
+            return
+        if (tiup := _tiup()) is None:
+            raise UnavailableError(f"TiDB {version}: {fault}, and no `tiup` to fetch it")
+        try:
+            # --force: TiUP takes any directory with something in it for an installed
+            # version, also what an interrupted installation left.
+            done = executor.run(
+                [tiup, "install", "--force", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S
+            )
+        except CommandError as error:
+            raise UnavailableError(
+                f"TiDB {version}: TiUP cannot install it: either there is no such version "
+                "(`tiup list tidb` shows those there are) or its mirror is out of reach.\n"
+                f"{error}"
+            ) from error
+        if (fault := _fault(executor, version)) is not None:
+            raise UnavailableError(
+                f"TiDB {version}: TiUP reports success, but {fault}; TiUP said: "
+                f"{(done.stdout + done.stderr).strip()}"
+            )
 
     def initialise(self) -> None:
         """Write the configuration; the server makes its own data directory."""

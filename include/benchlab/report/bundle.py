@@ -7,22 +7,18 @@ from collections.abc import Sequence
 
 from benchlab.compare import Comparison
 from benchlab.report import charts, markdown, model, tables
-from benchlab.report.commands import Command
 from benchlab.report.html import render as render_html
 from benchlab.results import Campaign, TrialResult
 
 
 def make(
-    campaign: Campaign,
-    comparison: Comparison,
-    results: Sequence[TrialResult],
-    commands: Sequence[Command] = (),
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
 ) -> dict[str, bytes]:
     """Render a campaign in every format.
 
     Arguments are those of :func:`benchlab.report.model.build`. The same ones give the same bytes.
     """
-    report = model.build(campaign, comparison, results, commands)
+    report = model.build(campaign, comparison, results)
     pictures = charts.draw(report)
     machine = model.to_json(campaign, comparison)
     texts = {

@@ -29,11 +29,8 @@ def notes(report: Report) -> tuple[str, ...]:
             f"Client, load balancer and server share {shared}: the figures compare the two "
             "sides with each other, and with nothing measured elsewhere."
         )
-    if report.engine == "tidb" and report.target == "local":
-        found.append(
-            "TiDB ran on its embedded unistore, which is a store for tests: the figures compare "
-            "the SQL layer, not TiKV."
-        )
+    if report.engine_caveat:
+        found.append(report.engine_caveat)
     found.append(f"Engine {report.engine}: {report.engine_reason or MISSING}.".replace("..", "."))
     return tuple(found)
 

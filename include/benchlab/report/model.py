@@ -20,8 +20,9 @@ from benchlab.spec import SIDES, Side
 
 Value = str | int | float | bool
 
-_ENGINES = {"tidb": "TiDB", "mariadb": "MariaDB"}
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
+# What the environment tells that is said elsewhere than among machine and software.
+_ELSEWHERE = ("benchlab", "engine_title", "engine_caveat", "ignored_errors")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Report:
     aa: bool
     engine: str
     engine_title: str
+    engine_caveat: str | None
     engine_reason: str
     target: str
     client: str | None
@@ -92,20 +94,13 @@ class Report:
     raw_outputs: int
 
 
-def build(
-    campaign: Campaign,
-    comparison: Comparison,
-    results: Sequence[TrialResult],
-    commands: Sequence[Command] = (),
-) -> Report:
+def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]) -> Report:
     """Decide what the report says.
 
     Args:
         campaign: what was measured.
         comparison: its outcome.
         results: all executed trials, the invalid ones too.
-        commands: the commands that were run, with placeholders; those of the workloads where
-            none are given. A password in one is replaced.
     """
     plan, spec = campaign.plan, campaign.spec
     dataset: Mapping[str, Any] = spec.get("dataset") or {}
@@ -119,7 +114,8 @@ def build(
         state=campaign.state,
         aa=campaign.is_aa,
         engine=plain(plan.engine),
-        engine_title=_ENGINES.get(plan.engine, plain(plan.engine)),
+        engine_title=environment.get("engine_title") or plain(plan.engine),
+        engine_caveat=environment.get("engine_caveat") or None,
         engine_reason=plain(campaign.engine_reason),
         target=plain(plan.target),
         client=_client(names),
@@ -127,7 +123,9 @@ def build(
         common_parameters=_common(campaign),
         machine={k: v for k, v in environment.items() if k.startswith(_MACHINE)},
         software={
-            k: v for k, v in environment.items() if not k.startswith(_MACHINE) and k != "benchlab"
+            k: v
+            for k, v in environment.items()
+            if not k.startswith(_MACHINE) and k not in _ELSEWHERE
         },
         variables=variables.differences(campaign),
         tables=dataset.get("tables"),
@@ -140,9 +138,7 @@ def build(
         repeat_limit=spec.get("repeat_limit"),
         threshold_pct=float(spec["threshold_pct"]),
         seed=plan.seed,
-        commands=tuple(
-            command.without_password() for command in (commands or of_campaign(campaign))
-        ),
+        commands=of_campaign(campaign),
         sections=tuple(_section(workload) for workload in comparison.workloads),
         quality=result_quality.of(campaign, comparison, results),
         started_at=campaign.started_at,

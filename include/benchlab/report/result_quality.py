@@ -12,7 +12,7 @@ from benchlab.results import Campaign, GateResult, TrialResult
 
 @dataclass(frozen=True)
 class GateTally:
-    """One gate over the trials whose figures are used."""
+    """One gate over all executed trials, used or not."""
 
     gate: str
     sentence: str

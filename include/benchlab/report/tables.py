@@ -17,8 +17,9 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
     """One row per executed trial, the invalid and excluded ones too.
 
     ``used`` says whether its figures are in the comparison: the trials behind one cell's
-    figures are the rows of its workload, threads and side with ``used``. ``raw`` and ``series``
-    are relative to the root of the object store.
+    figures are the rows of its workload, threads and side with ``used``. ``restored`` says
+    whether its data were laid back from the snapshot just before it. ``raw`` and ``series`` are
+    relative to the root of the object store.
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
@@ -38,7 +39,7 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
                 *(trial.threads, result.valid, key not in reasons),
                 "; ".join(reasons.get(key, ())),
                 *(result.value(metric) for metric in UNITS),
-                *(trial.restore, result.adopted),
+                *(_restored(result), result.adopted),
                 *(result.started_at.isoformat(), result.ended_at.isoformat()),
                 *(result.phases.get(phase) for phase in phases),
                 *(result.raw, result.series),
@@ -66,6 +67,13 @@ def comparison_csv(comparison: Comparison) -> str:
                 ]
             )
     return _csv(header, rows)
+
+
+def _restored(result: TrialResult) -> bool | None:
+    """Whether its data were restored; unknown where the phases died with the task that ran them."""
+    if result.adopted or not result.phases:
+        return None
+    return "restore" in result.phases
 
 
 def _csv(header: Iterable[str], rows: Iterable[Iterable[Field]]) -> str:

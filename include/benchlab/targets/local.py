@@ -96,10 +96,7 @@ class Target:
         Returns:
             How many processes were ended.
         """
-        ended = self.executor.release()
-        remove_data(self.home, self.campaign)
-        self.lock.release(self.campaign)
-        return ended
+        return end_campaign(self.home, self.campaign, ask_driver=False)
 
     def engine(self, side: Side) -> BaseEngine:
         """The server of one side."""
@@ -132,7 +129,11 @@ class Target:
     def environment(self) -> dict[str, str]:
         """Facts of the machine, for the report."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+        engine = catalog.engines()[self.plan.engine]
         facts = {
+            "engine_title": engine.title,
+            "ignored_errors": ",".join(map(str, engine.retryable_errors)),
+            **({"engine_caveat": engine.caveat} if engine.caveat else {}),
             "cpu": _cpu_model(),
             "cores": str(os.cpu_count()),
             "memory": f"{memory:.1f} GiB",
@@ -150,7 +151,10 @@ class Target:
         return max(trial.threads for trial in self.plan.trials)
 
     def _check_ports(self) -> None:
-        for field, port in self.ports.model_dump().items():
+        ports = self.ports.model_dump()
+        if not catalog.engines()[self.plan.engine].has_status_port:
+            del ports["status"]
+        for field, port in ports.items():
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 try:
@@ -198,10 +202,12 @@ def remove_data(home: Home, campaign: str) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
-def end_campaign(home: Home, campaign: str) -> int:
-    """End a campaign of this machine from outside, at work or left behind; repeatable.
+def end_campaign(home: Home, campaign: str, *, ask_driver: bool = True) -> int:
+    """End a campaign of this machine, at work or left behind; repeatable, and needs no store.
 
-    A process that drives it is asked first, so that it does not start anew what is ended here.
+    Args:
+        ask_driver: end the process that drives it first, so that it does not start anew what
+            is ended here. Not from inside that process.
 
     Returns:
         How many processes were ended.
@@ -211,7 +217,7 @@ def end_campaign(home: Home, campaign: str) -> int:
     ended = 0
     if holder is not None and holder.campaign == campaign:
         home = Home(home.project, Path(holder.home))
-        if holder.driver is not None and holder.left_behind() is None:
+        if ask_driver and holder.driver is not None and holder.left_behind() is None:
             ended += end_process(holder.driver)
     ended += end_tagged(f"{CAMPAIGN_TAG}={campaign}")
     remove_data(home, campaign)
