@@ -207,17 +207,19 @@ class LocalExecutor:
 
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         """See :class:`Executor`."""
-        pid = self._pid_of(job)
-        if pid is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
-            deadline = time.monotonic() + timeout_s
-            while self.job_status(job).state == "running":
-                if time.monotonic() > deadline:
-                    os.kill(pid, signal.SIGKILL)
-                    deadline = time.monotonic() + timeout_s
-                time.sleep(0.01)
+        asked = False
+        deadline = time.monotonic() + timeout_s
+        # By its status and not by its pid: while it turns into its program (execve) a process
+        # has for a moment no environment to be known by.
+        while self.job_status(job).state == "running":
+            pid = self._pid_of(job)
+            if time.monotonic() > deadline:
+                # The program alone, so that its wrapper can still note how it ended.
+                _signal_all([pid] if pid else self._tagged_with_job(job), signal.SIGKILL)
+            elif pid is not None and not asked:
+                _signal_all([pid], signal.SIGTERM)
+                asked = True
+            time.sleep(0.01)
 
     def forget_job(self, job: str) -> None:
         """See :class:`Executor`."""
@@ -252,8 +254,8 @@ class LocalExecutor:
             return None
         return pid if self._carries(pid, job) else None
 
-    def _tagged_with_job(self, job: str) -> bool:
-        return any(self._carries(pid, job) for pid in tagged(f"{TAG}={self._campaign}"))
+    def _tagged_with_job(self, job: str) -> list[int]:
+        return [pid for pid in tagged(f"{TAG}={self._campaign}") if self._carries(pid, job)]
 
     def _carries(self, pid: int, job: str) -> bool:
         tags = _environ(pid)
