@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import threading
 import time
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, TextIO
 
@@ -67,7 +68,9 @@ class ProgressView:
         for step in steps:
             self._left.see(step)
             if not self._stream.isatty() and self._is_news(step):
-                print(step.line(self._left.seconds()), file=self._stream, flush=True)
+                # Of a trial one line only: its first phase says nothing that the others do not.
+                shown = replace(step, phase="") if step.phase in _QUIET_PHASES else step
+                print(shown.line(self._left.seconds()), file=self._stream, flush=True)
             self._last = step
 
     def _is_news(self, step: Step) -> bool:
