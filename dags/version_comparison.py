@@ -1,19 +1,27 @@
 """Version comparison: is version B faster or slower than version A, by how much?
 
 One Airflow DAG per report type, that is per file in `configs/reports/`. A run is a campaign and
-yields one report. Trigger it as it is, or with other versions, workloads, threads or rounds.
+yields one report. Trigger it as it is, or with other versions, workloads, threads or rounds; where
+there are published plans, choose one to measure a document again as it was.
 
-1. **plan** reads the report type and the trigger form and orders the trials.
-2. **register** takes the machine; another campaign on it is waited for.
-3. **provision** fetches the servers; **prepare** deploys, loads, analyzes and backs up each side.
-4. **trials** measures, one at a time: restore, start, wait until ready, warm up, run, collect.
-5. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped.
-6. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
+1. **plan** reads the report type and the trigger form and orders the trials. A plan that costs more
+   than `budget.limit` is refused.
+2. **approve** is there where hosts are rented. Above `budget.approve_above` dollars it waits, up to
+   three days, for a person who sees the estimate: *Required Actions* in the UI. Nothing is rented
+   before. Rejected or unanswered, the run fails and no other task runs.
+3. **register** takes the machine; another campaign on it is waited for.
+4. **provision** rents hosts where they are rented, and fetches what they need; **prepare** deploys,
+   loads, analyzes and backs up each side.
+5. **trials** measures, one at a time: restore, start, wait until ready, warm up, run, collect. On a
+   fleet the task is deferred while the client runs, and holds no worker.
+6. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped.
+7. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
    with the verdicts, the log of **publish** the paths of the files.
-7. **release** gives the machine back whatever happened, and ends every process of the campaign.
+8. **release** gives everything back whatever happened: it ends every process of the campaign, and
+   terminates what was rented. To end a campaign, mark its run as failed; **release** still runs.
 
-A red run could not measure something: **verdict** says what. A regression is a finding, not a
-failure: its run is green.
+A red run could not measure something, or could not give something back: **verdict** and **release**
+say what. A regression is a finding, not a failure: its run is green.
 
 A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error.
 """
@@ -22,5 +30,34 @@ from airflow.sdk import DAG  # noqa: F401 - Airflow reads only files that name i
 
 from benchlab_airflow import report_dags
 
-for _dag in report_dags.build_all(__doc__):
+ON_EC2 = """
+### Five steps to your AWS account
+
+1. Make a user or role with `docs/iam-policy.json` and, in Airflow, the Connection `benchlab_aws`
+   (type *Amazon Web Services*) with its keys. Without it the machine's own are taken: environment,
+   profile, instance role.
+2. Write your own `configs/topologies/<name>.yaml` after `ec2_published.yaml`: region and subnets,
+   `ssh_from` (the addresses of the machine that runs Airflow), image and user, and `tiup`: the
+   address of TiUP's install script, or `image` where your image has it.
+3. In `configs/reports/sysbench_ec2.yaml` name the topology, the versions, and your `budget`.
+   `benchlab plan sysbench_ec2` needs no account and shows hours, dollars and vCPUs. The published
+   fleet has 144 vCPUs: the quota *Running On-Demand Standard instances* has to allow them, which
+   **register** checks before anything is rented.
+4. Unpause `reap_expired_fleets`, then trigger `sysbench_ec2`.
+5. Approve it. When the run has ended, the log of **release** says what was given back, and
+   `benchlab reap --dry-run` finds nothing that is past its time.
+
+**What it costs**: hours times list prices (`configs/prices.csv`, each with its day), without
+traffic and S3.
+
+**What can be left over**: nothing for longer than twice the planned time and two hours after the
+start. By then each host has shut itself down, which terminates it, even if Airflow is gone; and
+`reap_expired_fleets` has ended whatever carries the tags of an expired campaign.
+
+**What is deleted, and when**: in **release** the instances with their disks, and so the loaded data
+and the snapshots on them, the key pair and the security group. Results, raw outputs and reports are
+not on the fleet and stay; so do dataset snapshots on S3.
+"""
+
+for _dag in report_dags.build_all(__doc__, {"ec2": ON_EC2}):
     globals()[_dag.dag_id] = _dag

@@ -150,22 +150,30 @@ def machine(tmp_path: Path, servers: Path) -> Iterator[Machine]:
 
 
 @contextmanager
-def machine_in(folder: Path, servers: Path) -> Iterator[Machine]:
-    """The same in a folder of the caller's, for as long as the caller needs it."""
+def machine_in(
+    folder: Path, servers: Path, project: Path = PROJECT, **environment: str
+) -> Iterator[Machine]:
+    """The same in a folder of the caller's, for as long as the caller needs it.
+
+    Args:
+        project: whose configurations and DAGs.
+        environment: more of it.
+    """
     root = folder / "home"
     root.mkdir()
     (root / "servers").symlink_to(servers)
     named = {
         "BENCHLAB_HOME": str(root),
-        "BENCHLAB_PROJECT": str(PROJECT),
+        "BENCHLAB_PROJECT": str(project),
         "BENCHLAB_LOCK": str(folder / "machine.lock"),
+        **environment,
     }
     with pytest.MonkeyPatch.context() as patch:
         for key, value in named.items():
             patch.setenv(key, value)
         for key in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS", "BENCHLAB_DRIVER"):
             patch.delenv(key, raising=False)
-        found = Machine(Home(PROJECT, root), dict(os.environ), free_ports())
+        found = Machine(Home(project, root), dict(os.environ), free_ports())
         try:
             yield found
         finally:

@@ -12,10 +12,14 @@ import re
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from benchlab import catalog, compare, plan, trial
-from benchlab.engine import DATABASE, USER, BaseEngine
-from benchlab.errors import NotMeasuredError, SpecError, TargetError
+from benchlab import catalog, compare
+from benchlab.access import Access
+from benchlab.database import USER, Database
+from benchlab.deployment import client_config
+from benchlab.errors import BenchlabError, LockHeldError, NotMeasuredError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.lock import Holder
 from benchlab.progress import ProgressLog, Step
@@ -23,9 +27,10 @@ from benchlab.publishers import files
 from benchlab.report import bundle
 from benchlab.results import Campaign
 from benchlab.sequence import TrialSequence
-from benchlab.spec import SIDES, ReportSpec, Side
+from benchlab.spec import ReportSpec, Side
 from benchlab.store import Store
 
+EVERYDAY = Access()
 LOAD_LIMIT_S = 24 * 3600.0
 MAX_LOAD_THREADS = 16
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
@@ -43,9 +48,12 @@ class CampaignRun:
         home: the installation.
         store: the results store.
         campaign: its record, as read from the store.
+        access: to AWS and to the hosts, where the target needs them.
     """
 
-    def __init__(self, home: Home, store: Store, campaign: Campaign) -> None:
+    def __init__(
+        self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
+    ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
         self.is_new = False  # set by `create`, where the store had none of this id
         self.spec = ReportSpec.model_validate(campaign.spec)
@@ -53,13 +61,19 @@ class CampaignRun:
         self.directory = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self.target = catalog.targets()[self.spec.target](
-            home, campaign.id, self.plan, self.spec.ports
+            home, campaign.id, self.plan, self.spec, access
         )
         self.sequence = TrialSequence(home, store, campaign, self.target, self.keep, self.progress)
 
     @classmethod
     def create(
-        cls, home: Home, store: Store, spec: ReportSpec, campaign: str, origin: str
+        cls,
+        home: Home,
+        store: Store,
+        spec: ReportSpec,
+        campaign: str,
+        origin: str,
+        access: Access = EVERYDAY,
     ) -> CampaignRun:
         """Plan a campaign, check that the machine is fit for it, and write it to the store.
 
@@ -74,7 +88,8 @@ class CampaignRun:
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = catalog.choose_engine(spec, home)
-        planned = plan.make(spec, engine, campaign, catalog.read_only_workloads())
+        planned = catalog.plan(home, spec, engine, campaign)
+        catalog.refuse_undecided(home, spec)
         record = Campaign(
             id=campaign,
             plan=planned,
@@ -88,19 +103,23 @@ class CampaignRun:
             facts={},
         )
         is_new = store.add_campaign(record)
-        run = cls.open(home, store, campaign)
+        run = cls.open(home, store, campaign, access)
         run.is_new = is_new
+        run.directory.mkdir(parents=True, exist_ok=True)
+        (run.directory / "target").write_text(spec.target, encoding="utf-8")
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         return run
 
     @classmethod
-    def open(cls, home: Home, store: Store, campaign: str) -> CampaignRun:
+    def open(
+        cls, home: Home, store: Store, campaign: str, access: Access = EVERYDAY
+    ) -> CampaignRun:
         """A campaign that is in the store.
 
         Raises:
             StoreError: it is not there.
         """
-        return cls(home, store, store.campaign(campaign))
+        return cls(home, store, store.campaign(campaign), access)
 
     # Stages, in order
 
@@ -112,29 +131,32 @@ class CampaignRun:
             TargetError, UnavailableError: the machine is not fit; nothing has been started.
         """
         self.note("register", "check the machine")
-        dead = self.keep()
-        if dead is not None:
-            self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
-        self.target.executor.release()  # what an interrupted try of this campaign left
-        self.sequence.start_anew()
-        for mark in self.directory.glob("*.begun"):
-            mark.unlink()
         try:
+            dead = self.keep()
+            if dead is not None:
+                self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
+            self.target.interrupt()  # what an interrupted try of this campaign left
+            self.sequence.start_anew()
+            for mark in self.directory.glob("*.begun"):
+                mark.unlink()
             self.target.preflight()
-        except Exception:
-            self.target.release()
+        except LockHeldError:
+            raise  # nothing was taken
+        except Exception as error:
             self.store.finish(self.campaign.id, "failed")
+            try:
+                self.target.release()
+            except BenchlabError as another:  # what is unfit comes first
+                error.add_note(str(another))
             raise
         self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
-        """Fetch the servers, write the client's option file, note the machine's facts."""
-        for side in SIDES:
-            version = self.plan.sides[side].version
-            self.note("provision", "install", note=f"{self.plan.engine} {version}")
-            catalog.install(self.plan.engine, version, self.home, self.target.executor)
+        """Get hosts and servers ready, write the client's option file, note the hosts' facts."""
+        self.note("provision", self.spec.target)
+        self.target.provision(lambda text: self.note("provision", "install", note=text))
         text = self._client_config_text()
-        self.target.executor.put(self.directory / "sysbench.cnf", text, private=True)
+        self.target.executor.put(client_config(self.target), text, private=True)
         self.store.set_environment(self.campaign.id, self.target.environment())
 
     def deploy(self, side: Side) -> None:
@@ -164,7 +186,7 @@ class CampaignRun:
         self.target.balancer(side).configure()
 
     def load(self, side: Side) -> None:
-        """Fill the dataset's tables through the side's own port.
+        """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
 
         Raises:
             CommandError: the client failed.
@@ -173,14 +195,21 @@ class CampaignRun:
         self._begin("load", side)
         engine = self._engine(side)
         engine.start()
-        engine.sql(f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE}")
-        self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
-        for table in self._tables():
+        database = self._workload.DATABASE
+        engine.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
+        if self.target.dataset_source() == "snapshot":
+            self.note("prepare", f"restore the dataset of {side}")
+            self.target.load_dataset(side)
+        else:
+            balancer = self.target.balancer(side)
+            balancer.start()
+            self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
+            balancer.stop()
+        for table, wanted in self._workload.tables(self.spec.dataset).items():
             rows = engine.row_count(table)
-            if rows != self.spec.dataset.table_size:
+            if wanted is not None and rows != wanted:
                 raise TargetError(
-                    f"{side}: {table} holds {rows} rows after the load, "
-                    f"{self.spec.dataset.table_size} were asked for"
+                    f"{side}: {table} holds {rows} rows after the load, {wanted} were asked for"
                 )
 
     def analyze(self, side: Side) -> None:
@@ -195,6 +224,8 @@ class CampaignRun:
             rows={table: engine.row_count(table) for table in self._tables()},
         )
         self.store.set_facts(self.campaign.id, side, facts)
+        if kept := self.target.keep_dataset(side, facts.dataset_checksum):
+            self.note("prepare", f"analyze {side}", note=kept)
 
     def back_up(self, side: Side) -> None:
         """Stop the server and take the snapshot.
@@ -219,7 +250,13 @@ class CampaignRun:
         self.finish()
         record = self.store.campaign(self.campaign.id)
         contents = bundle.make(record, self.compare(), self.store.trials(self.campaign.id))
-        return files.publish(contents, self.home.reports / self.campaign.id)
+        paths = files.publish(contents, self.home.reports / self.campaign.id)
+        self._published.touch()
+        return paths
+
+    @property
+    def _published(self) -> Path:
+        return self.directory / "published"
 
     def finish(self) -> None:
         """Set the final state: complete, or failed where a planned trial has no valid result."""
@@ -230,9 +267,15 @@ class CampaignRun:
         """Fail where something could not be measured; a finding is not a failure.
 
         Raises:
-            NotMeasuredError: names the trials without a valid result and why.
+            NotMeasuredError: names the trials without a valid result and why; or nothing is
+                missing, and there is no report nevertheless.
         """
         outcome = self.compare()
+        if not outcome.missing and not self._published.exists():
+            raise NotMeasuredError(
+                f"{self.campaign.id}: everything has been measured, but the report was not "
+                f"published; `benchlab render {self.campaign.id}` prints it"
+            )
         if not outcome.missing:
             self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
             return
@@ -246,11 +289,11 @@ class CampaignRun:
             f"{', '.join(outcome.missing)}\n" + "\n".join(why)
         )
 
-    def release(self) -> int:
-        """End every process, remove data and snapshots, give the machine back; repeatable."""
-        ended = self.target.release()
-        self.note("release", "done", note=f"{ended} processes ended")
-        return int(ended)
+    def release(self) -> str:
+        """End every process, remove data and snapshots, give the hosts back; repeatable."""
+        released: str = self.target.release()
+        self.note("release", "done", note=released)
+        return released
 
     def _begin(self, stage: str, side: Side) -> None:
         """A stage of a side begins; what a try of it that died left running is ended first."""
@@ -258,7 +301,7 @@ class CampaignRun:
         self.keep()
         mark = self.directory / f"{stage.replace(' ', '-')}-{side}.begun"
         if mark.exists():
-            self.target.executor.release()
+            self.target.interrupt()
         mark.touch()
 
     def keep(self) -> Holder | None:
@@ -270,44 +313,44 @@ class CampaignRun:
 
     def prepare_command(self, side: Side) -> list[str]:
         """The command that loads the dataset."""
-        workload = catalog.workloads()[self.spec.workloads[0]]
-        engine = self._engine(side)
-        command: list[str] = workload.prepare_command(
-            workload.Endpoint(
-                engine.instance.host, engine.instance.port, USER, engine.instance.password, DATABASE
-            ),
-            str(self.directory / "sysbench.cnf"),
-            tables=self.spec.dataset.tables,
-            table_size=self.spec.dataset.table_size,
-            threads=min(self.spec.dataset.tables, MAX_LOAD_THREADS),
+        command: list[str] = self._workload.prepare_command(
+            self._endpoint(side),
+            str(client_config(self.target)),
+            self.spec.dataset,
+            threads=MAX_LOAD_THREADS,
         )
         return command
 
-    def _engine(self, side: Side) -> BaseEngine:
-        engine: BaseEngine = self.target.engine(side)
+    @property
+    def _workload(self) -> ModuleType:
+        """The module of the workloads: those of one report type are of one module."""
+        return catalog.workloads()[self.spec.workloads[0]]
+
+    def _endpoint(self, side: Side) -> Any:
+        balancer = self.target.balancer(side)
+        return self._workload.Endpoint(
+            balancer.host,
+            balancer.entry_port,
+            USER,
+            self.home.password(self.campaign.id) if self._workload.TAKES_PASSWORD else "",
+            self._workload.DATABASE,
+        )
+
+    def _engine(self, side: Side) -> Database:
+        engine: Database = self.target.engine(side)
         return engine
 
     def _stop_all(self) -> None:
-        for side in SIDES:
+        for side in self.target.sides:
             self.target.balancer(side).stop()
             self._engine(side).stop()
 
     def _client_config_text(self) -> str:
-        workload = catalog.workloads()[self.spec.workloads[0]]
-        balancer = self.target.balancer("baseline")
-        text: str = workload.config_file_text(
-            workload.Endpoint(
-                balancer.host,
-                balancer.entry_port,
-                USER,
-                self.home.password(self.campaign.id),
-                DATABASE,
-            )
-        )
+        text: str = self._workload.config_file_text(self._endpoint(self.target.sides[0]))
         return text
 
     def _tables(self) -> list[str]:
-        return trial.table_names(self.spec.dataset)
+        return list(self._workload.tables(self.spec.dataset))
 
     def note(self, stage: str, phase: str, note: str = "") -> None:
         """Write a step to the campaign's progress."""
@@ -328,15 +371,19 @@ def run(work: CampaignRun) -> list[Path]:
         raise
     try:
         work.provision()
-        for side in SIDES:
+        for side in work.target.sides:
             work.deploy(side)
             work.load(side)
             work.analyze(side)
             work.back_up(side)
         work.sequence.measure_all()
-        return work.publish()
-    except BaseException:
+        paths = work.publish()
+    except BaseException as error:
         work.store.finish(work.campaign.id, "failed")
+        try:
+            work.release()
+        except BenchlabError as another:  # what failed first comes first
+            error.add_note(str(another))
         raise
-    finally:
-        work.release()
+    work.release()
+    return paths

@@ -6,6 +6,7 @@ Engines, workloads and targets are found by presence: a module in ``engines/``, 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
@@ -19,15 +20,28 @@ import yaml
 import benchlab.engines
 import benchlab.targets
 import benchlab.workloads
+from benchlab import fit, pricing
+from benchlab import plan as planning
 from benchlab import spec as spec_module
+from benchlab import topology as topologies
+from benchlab.access import Access
 from benchlab.engine import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.executor import Executor, LocalExecutor
 from benchlab.home import Home
 from benchlab.lock import fence
+from benchlab.plan import Plan
 from benchlab.spec import SIDES, ReportSpec
+from benchlab.topology import Topology
 
 INSTALL_LIMIT_S = 3600.0
+# Targets of which report types can be validated and planned, and why they cannot be run.
+PLANNED_TARGETS = {
+    "tidb_cloud": (
+        "TiDB Cloud cannot be run on yet: its clusters are made and charged through an API that "
+        "Benchlab does not call; `benchlab plan --commands` shows what to run there by hand"
+    )
+}
 
 
 @cache
@@ -70,6 +84,85 @@ def install(engine: str, version: str, home: Home, executor: Executor | None = N
         )
 
 
+def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
+    """Plan a campaign on the hosts of its topology, at the prices of ``configs/prices.csv``.
+
+    Raises:
+        SpecError: the topology does not validate, or a price is missing.
+    """
+    topology = load_topology(home, spec)
+    return planning.make(
+        spec,
+        engine,
+        campaign,
+        read_only_workloads(),
+        topology=topology,
+        prices=pricing.load(home.configs / "prices.csv") if topology else None,
+    )
+
+
+def refuse_undecided(home: Home, spec: ReportSpec) -> None:
+    """Refuse to run on a topology that leaves something open, before a person is asked to approve.
+
+    Raises:
+        SpecError: names all that is to be decided.
+    """
+    topology = load_topology(home, spec)
+    if topology is None:
+        return
+    if undecided := targets()[spec.target].undecided(spec, topology):
+        raise SpecError("\n".join(f"topology {spec.topology}: {what}" for what in undecided))
+
+
+def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
+    """The hosts that a report type names, from ``configs/topologies/``; None where it needs none.
+
+    Raises:
+        SpecError: there is no such topology, or it is not of the kind that the target needs.
+    """
+    planned_only = spec.target in PLANNED_TARGETS
+    kind = spec.target if planned_only else targets()[spec.target].topology
+    if spec.topology is None or kind is None:
+        if spec.topology is None and kind is None:
+            return None
+        wants = f"needs a topology of kind {kind}" if kind else "has no topology: leave it out"
+        raise SpecError(f"topology: {spec.topology or 'missing'}; the target {spec.target} {wants}")
+    path = home.configs / "topologies" / f"{spec.topology}.yaml"
+    if not path.is_file():
+        known = ", ".join(file.stem for file in sorted(path.parent.glob("*.yaml"))) or "none"
+        raise SpecError(f"topology: {spec.topology}: there is no {path}; topologies: {known}")
+    found = topologies.load(path)
+    if found.kind != kind:
+        raise SpecError(
+            f"topology: {spec.topology} is of kind {found.kind}, the target {spec.target} needs "
+            f"one of kind {kind}"
+        )
+    return found
+
+
+def end(
+    home: Home,
+    campaign: str,
+    access: Access,
+    *,
+    target: str | None = None,
+    ask_driver: bool = False,
+) -> str:
+    """End a campaign wherever it runs, at work or left behind; repeatable, needs no store.
+
+    Args:
+        target: where it runs; None: as its directory says, or this machine.
+        ask_driver: end the process of ``benchlab run`` that drives it, first.
+
+    Returns:
+        What was released, for people.
+    """
+    mark = home.campaign(campaign) / "target"
+    name = target or (mark.read_text(encoding="utf-8") if mark.exists() else "local")
+    released: str = targets()[name].end(home, campaign, access, ask_driver=ask_driver)
+    return released
+
+
 def read_only_workloads() -> frozenset[str]:
     """Workloads that leave the data as they found it."""
     return frozenset(name for name, module in workloads().items() if name in module.READ_ONLY)
@@ -80,17 +173,52 @@ def report_files(home: Home) -> list[Path]:
     return sorted((home.configs / "reports").glob("*.yaml"))
 
 
+def published_files(home: Home) -> list[Path]:
+    """The YAML files of all published plans, good or bad."""
+    return sorted((home.configs / "published").glob("*.yaml"))
+
+
+def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
+    """The published plans of one report type, by file; files that do not validate are passed over.
+
+    They are choices of that report type's form, which one bad file must not take away;
+    `benchlab validate` names it.
+    """
+    found = {}
+    for path in published_files(home):
+        with contextlib.suppress(SpecError):
+            plan = load(path)
+            if plan.report == report:
+                found[path] = plan
+    return found
+
+
+def topology_names(home: Home, kind: str) -> list[str]:
+    """The topologies of one kind, by name; files that do not validate are passed over."""
+    found = []
+    for path in sorted((home.configs / "topologies").glob("*.yaml")):
+        with contextlib.suppress(SpecError):
+            if topologies.load(path).kind == kind:
+                found.append(path.stem)
+    return found
+
+
 def find_report(home: Home, name: str) -> Path:
-    """The file of a report type, by its name or by the path of any YAML file.
+    """The file of a report type or a published plan, by its name or by the path of any YAML file.
 
     Raises:
         SpecError: there is none; names those that are.
     """
-    for path in (Path(name), home.configs / "reports" / f"{name}.yaml"):
+    folders = (home.configs / "reports", home.configs / "published")
+    for path in (Path(name), *(folder / f"{name}.yaml" for folder in folders)):
         if path.is_file():
             return path
     known = ", ".join(path.stem for path in report_files(home)) or "none"
-    raise SpecError(f"{name}: no such file and no such report type; report types: {known}")
+    published = ", ".join(path.stem for path in published_files(home)) or "none"
+    raise SpecError(
+        f"{name}: no such file and no such report type; report types: {known}; published plans: "
+        f"{published}"
+    )
 
 
 def load(path: Path) -> ReportSpec:
@@ -156,42 +284,35 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
 
 
 def check(spec: ReportSpec, where: str) -> ReportSpec:
-    """Check the names in a report type against what is there.
+    """Check a report type against what is there; see :mod:`benchlab.fit`.
 
     Raises:
-        SpecError: one is unknown; names those that are there.
+        SpecError: it names what is unknown, or what does not go together; all faults at once.
     """
-    faults = [
-        _unknown("target", [spec.target], targets()),
-        _unknown("engine", [spec.engine], [*engines(), "auto"]),
-        _unknown("engines", spec.engines, engines()),
-        _unknown("workloads", spec.workloads, workloads()),
-    ]
-    for name, entry in spec.engines.items():
-        for side in SIDES:
-            version = getattr(entry, side).version
-            if name in engines() and not engines()[name].owns(version):
-                faults.append(
-                    f"engines.{name}.{side}.version: {version!r} is not a version of {name}"
-                )
-    faults += [
-        f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be chosen"
-        for name, entry in spec.engines.items()
-        if name in engines()
-        for key in (*entry.parameters, *entry.baseline.parameters, *entry.candidate.parameters)
-        if key.replace("-", "_") in engines()[name].reserved
-    ]
-    if found := [fault for fault in faults if fault]:
+    offer = fit.Offer(engines(), targets(), workloads(), PLANNED_TARGETS)
+    if found := fit.faults(spec, offer):
         raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
     return spec
 
 
-def choose_engine(spec: ReportSpec, home: Home) -> tuple[str, str]:
+def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:
     """The engine to deploy, and the sentence that says why.
 
+    A fleet gets its servers from elsewhere, so nothing has to be on this machine for it.
+
+    Args:
+        to_run: False where the campaign is only planned.
+
     Raises:
+        SpecError: it is to be run on a target that can only be planned for.
         UnavailableError: a version of it cannot be had here; says how to get it.
     """
+    if to_run and spec.target in PLANNED_TARGETS:
+        raise SpecError(f"target: {spec.target}: {PLANNED_TARGETS[spec.target]}")
+    if spec.topology is not None and spec.engine != "auto":
+        if to_run:
+            _refuse_undeployable(spec)
+        return spec.engine, "the report type names it"
     candidates = [spec.engine] if spec.engine != "auto" else list(spec.engines)
     reasons: list[str] = []
     for name in candidates:
@@ -204,8 +325,15 @@ def choose_engine(spec: ReportSpec, home: Home) -> tuple[str, str]:
     raise UnavailableError(f"engine: {spec.engine}: " + "; ".join(reasons))
 
 
+def _refuse_undeployable(spec: ReportSpec) -> None:
+    cluster = engines()[spec.engine].cluster
+    for side in spec.measured_sides:
+        if fault := cluster.not_deployable(spec.side(spec.engine, side).version):
+            raise SpecError(f"engines.{spec.engine}.{side}.version: {fault}")
+
+
 def _missing(spec: ReportSpec, engine: str, home: Home) -> str | None:
-    for side in SIDES:
+    for side in spec.measured_sides:
         version = spec.side(engine, side).version
         availability = engines()[engine].availability(version, home.servers)
         if not availability.available:
@@ -221,13 +349,6 @@ def _owner(spec: ReportSpec, side: str, version: str) -> str:
         f"{side}: {version!r} is not a version of any engine of this report type "
         f"({', '.join(spec.engines)}); TiDB's are written v6.5.0, MariaDB's 10.11.5"
     )
-
-
-def _unknown(field: str, names: Any, known: Any) -> str | None:
-    unknown = [name for name in names if name not in known]
-    if not unknown:
-        return None
-    return f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(known)}"
 
 
 def _modules(package: ModuleType) -> dict[str, ModuleType]:

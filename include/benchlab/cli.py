@@ -14,14 +14,15 @@ from typing import Annotated, Any, Literal, NoReturn
 import typer
 
 from benchlab import campaign as campaigns
-from benchlab import catalog, doctor, plan
-from benchlab.errors import BenchlabError
+from benchlab import catalog, doctor, plan, plan_commands, plan_view, topology
+from benchlab.access import Access
+from benchlab.ec2 import reaper
+from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
 from benchlab.progress_view import ProgressView
 from benchlab.report import bundle, model, terminal
 from benchlab.spec import SIDES, ReportSpec
 from benchlab.store import Store
-from benchlab.targets.local import end_campaign
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,7 +45,8 @@ def main() -> NoReturn:
     try:
         app(standalone_mode=True)
     except BenchlabError as error:
-        print(f"error: {error}", file=sys.stderr)
+        for text in (str(error), *getattr(error, "__notes__", ())):
+            print(f"error: {text}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,26 +69,26 @@ def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) 
 
 
 @app.command("plan")
-def show_plan(report: Report, overrides: Set = [], as_json: Json = False) -> None:  # noqa: B006
-    """Show what a campaign would do: trials in order, minutes, disk."""
+def show_plan(
+    report: Report,
+    overrides: Set = [],  # noqa: B006
+    as_json: Json = False,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="print every command that a campaign would run")
+    ] = False,
+) -> None:
+    """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing."""
     home = find()
     spec = _spec(home, report, overrides)
-    engine, reason = catalog.choose_engine(spec, home)
-    planned = plan.make(spec, engine, spec.report, catalog.read_only_workloads())
+    engine, reason = catalog.choose_engine(spec, home, to_run=False)
+    planned = catalog.plan(home, spec, engine, spec.report)
     if as_json:
         print(json.dumps(planned.to_json(), indent=2))
-        return
-    versions = ", ".join(f"{side} {side_spec.version}" for side, side_spec in planned.sides.items())
-    print(f"{planned.report} on {planned.target} with {engine} ({reason})")
-    print(f"{versions}; {planned.rounds} rounds, {len(planned.trials)} trials, seed {planned.seed}")
-    print(
-        f"about {planned.minutes:g} minutes and {planned.disk_gib:g} GiB of disk; nothing is rented"
-    )
-    if spec.seed is None:
-        print("the order of the blocks is an example: each campaign's id decides its own")
-    for trial in planned.trials:
-        restore = "restore, " if trial.restore else ""
-        print(f"{trial.index + 1:5d}  {trial.title} · {restore}{trial.seconds} s")
+    elif commands:
+        print(plan_commands.render(plan_commands.of(home, spec, planned)), end="")
+    else:
+        not_runnable = catalog.PLANNED_TARGETS.get(spec.target)
+        print(plan_view.render(spec, planned, reason, not_runnable=not_runnable))
 
 
 @app.command()
@@ -96,10 +98,15 @@ def run(
     campaign: Annotated[
         str, typer.Option(help="id of the new campaign, or of one to go on with")
     ] = "",
+    approve: Annotated[
+        bool, typer.Option("--approve", help="rent also what costs more than budget.approve_above")
+    ] = False,
 ) -> None:
-    """Run a campaign on this machine and print the comparison."""
+    """Run a campaign, here or on the hosts of its topology, and print the comparison."""
     home = find()
     spec = _spec(home, report, overrides)
+    if not approve:
+        _refuse_unapproved(home, spec)
     # This process drives the campaign: when it is gone, the machine is free again.
     os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -127,7 +134,8 @@ def compare(campaign: CampaignId, as_json: Json = False) -> None:
         work = campaigns.CampaignRun.open(home, store, campaign)
         outcome = work.compare()
         if as_json:
-            print(json.dumps(model.to_json(work.campaign, outcome), indent=2, ensure_ascii=False))
+            machine = model.to_json(work.campaign, outcome, store.trials(campaign))
+            print(json.dumps(machine, indent=2, ensure_ascii=False))
         else:
             built = model.build(work.campaign, outcome, store.trials(campaign))
             print(terminal.render(built, _width(), sys.stdout.isatty()))
@@ -164,7 +172,9 @@ def list_campaigns() -> None:
 
 @app.command()
 def parse(
-    tool: Annotated[Literal["sysbench"], typer.Argument(help="the client that printed the file")],
+    tool: Annotated[
+        Literal["sysbench", "tpcc"], typer.Argument(help="the client that printed the file")
+    ],
     file: Annotated[Path, typer.Argument(help="its output")],
     as_json: Json = False,
 ) -> None:
@@ -211,20 +221,47 @@ def examine() -> None:
 
 @app.command()
 def release(campaign: CampaignId) -> None:
-    """End a campaign's processes on this machine, remove its data, give the machine back."""
+    """End a campaign wherever it runs: its processes, data and hosts; give the machine back."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
         raise BenchlabError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
     home = find()
-    ended = end_campaign(home, campaign)
+    released = catalog.end(home, campaign, Access(), ask_driver=True)
     with _store(home) as store:
         if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
             store.finish(campaign, "failed")
-    print(f"{campaign}: {ended} processes ended; it does not hold the machine")
+    print(f"{campaign}: {released}; it does not hold the machine")
+
+
+@app.command()
+def reap(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="only say what would be ended")
+    ] = False,
+) -> None:
+    """End EC2 fleets that are past their expiry, in the regions of all topologies."""
+    regions = topology.regions(find().configs / "topologies")
+    reaped = reaper.reap(Access(), regions, dry_run=dry_run)
+    for found in reaped:
+        print(found)
+    if not reaped:
+        print(f"nothing to end in {', '.join(regions)}")
 
 
 def _spec(home: Home, report: str, overrides: list[str]) -> ReportSpec:
     spec = catalog.load(catalog.find_report(home, report))
     return catalog.override(spec, catalog.parse_assignments(overrides)) if overrides else spec
+
+
+def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:
+    engine, _ = catalog.choose_engine(spec, home)
+    planned = catalog.plan(home, spec, engine, spec.report)
+    if plan.needs_approval(planned, spec.budget):
+        limit = spec.budget.approve_above if spec.budget else 0
+        raise SpecError(
+            f"{spec.report}: about {planned.dollars:.2f} dollars in {planned.minutes / 60:.1f} "
+            f"hours, more than may be rented unasked ({limit:g}); see `benchlab plan`, then give "
+            "--approve"
+        )
 
 
 def _store(home: Home) -> Store:

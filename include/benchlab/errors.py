@@ -6,7 +6,9 @@ A message names the field, host or command, says what was found and what to do.
     ├── SpecError            a report type or an override is wrong
     ├── UnavailableError     a version or a tool cannot be had on this machine
     ├── TargetError          the machine is not fit: port, disk, leftover
-    │   └── LockHeldError    another campaign holds the machine
+    │   ├── LockHeldError    another campaign holds the machine
+    │   ├── UnreachableError a host cannot be reached over SSH
+    │   └── AwsError         AWS refused a call (benchlab.ec2.calls)
     ├── CommandError         a command failed on a host
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
@@ -38,6 +40,10 @@ class TargetError(BenchlabError):
 
 class LockHeldError(TargetError):
     """Another campaign holds the machine; the text names it."""
+
+
+class UnreachableError(TargetError):
+    """A host cannot be reached over SSH: no connection, or it was lost; the text names the host."""
 
 
 class CommandError(BenchlabError):

@@ -32,7 +32,7 @@ START_LIMIT_S = 10.0
 PIPE_LIMIT_S = 2.0
 
 # The inner shell becomes the program, so `pid` is the program's own; the outer one waits for it.
-_WRAPPER = (
+JOB_WRAPPER = (
     """sh -c 'echo $$ > pid.part && mv pid.part pid && exec "$@"' job "$@" > output 2>&1 """
     """< /dev/null; echo $? > exit_code.part; mv exit_code.part exit_code"""
 )
@@ -166,7 +166,7 @@ class LocalExecutor:
         (directory / "command").write_text(shlex.join(command) + "\n")
         # setsid --fork: the job belongs to no task's process group and has no parent to reap it.
         subprocess.run(
-            ["setsid", "--fork", "sh", "-c", _WRAPPER, "job", *command],
+            ["setsid", "--fork", "sh", "-c", JOB_WRAPPER, "job", *command],
             cwd=directory,
             env={**self._environment(env), JOB_TAG: job},
             stdin=subprocess.DEVNULL,

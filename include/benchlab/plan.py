@@ -1,79 +1,36 @@
-"""A report type becomes an ordered list of trials, with an estimate of time and disk.
-
-Order (the words are those of docs/GLOSSARY.md): a round holds, for every workload, the block of
-each side, the two adjacent in time so that slow drift of the machine hits both alike. Which of
-the two comes first is balanced over the rounds of a workload and otherwise random, decided by a
-seed that the plan carries.
-"""
+"""A report type becomes a plan: ordered trials, steps with their minutes, hosts, disk, dollars."""
 
 from __future__ import annotations
 
-import hashlib
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchlab.spec import SIDES, ReportSpec, RestorePolicy, Side, SideSpec
+from benchlab import order, steps
+from benchlab.errors import SpecError
+from benchlab.order import PlannedTrial, seed_of
+from benchlab.pricing import PriceList, Rent
+from benchlab.spec import Budget, ReportSpec, Side, SideSpec
+from benchlab.steps import GIB, PlanStep
+from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
 
-# Seconds that a step takes besides what the spec says, seen on 2 cores with MariaDB; they only
-# feed the estimate. Time left while a campaign runs is taken from its own pace.
-PREPARE_S = 9.0
-LOAD_ROWS_PER_S = 60_000
-RESTORE_S = 0.6
-RESTART_S = 1.9
-CAMPAIGN_S = 18.0
-
-# An empty server (system tables, redo and undo logs), and a row with its index entry and the
-# free space of half-filled pages, as measured after `sysbench prepare`.
-EMPTY_SERVER_BYTES = 160 * 2**20
-ROW_BYTES = 260
-GIB = 2**30
-
-
-@dataclass(frozen=True)
-class PlannedTrial:
-    """One measured execution of one cell on one side in one round.
-
-    Attributes:
-        index: place in the plan, from 0.
-        round: from 1.
-        restore: whether the snapshot is laid back before it.
-        seconds: measured length, without warm-up.
-    """
-
-    index: int
-    round: int
-    side: Side
-    workload: str
-    threads: int
-    restore: bool
-    seconds: int
-
-    @property
-    def id(self) -> str:
-        """Its name within the campaign, fit for a file name."""
-        return f"r{self.round}-{self.side}-{self.workload}-t{self.threads}"
-
-    @property
-    def title(self) -> str:
-        """Its name for people, as in the Airflow UI."""
-        name = self.workload.removeprefix("oltp_")
-        return f"round {self.round} · {self.side} · {name} · {self.threads} threads"
-
-    @property
-    def pair(self) -> tuple[int, str]:
-        """The pair of blocks it belongs to: measured again as a whole when one is invalid."""
-        return (self.round, self.workload)
+__all__ = ["GIB", "Host", "Plan", "PlanStep", "PlannedTrial", "make", "needs_approval", "seed_of"]
 
 
 @dataclass(frozen=True)
 class Host:
-    """A machine of the plan; instance_type and vcpu are None where nothing is rented."""
+    """A machine of the plan.
+
+    Attributes:
+        role: of several, joined by ``+``; ``all`` of a single machine.
+        instance_type, vcpu: None where nothing is rented.
+        name: its name in the fleet; empty where it has none.
+    """
 
     role: str
     instance_type: str | None
     vcpu: int | None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,9 +38,17 @@ class Plan:
     """What a campaign will do.
 
     Attributes:
-        minutes: estimated wall time.
-        dollars: None where nothing is rented.
-        disk_gib: estimated space for the data and snapshots of both sides.
+        minutes: estimated wall time; the sum of the steps'.
+        dollars: None where nothing is rented, or the price is not known (TiDB Cloud).
+        disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
+            of a fleet.
+        topology: name of the topology; None on one machine.
+        vcpus: of the rented hosts, which the account's quota has to allow; None where there are
+            none.
+        prices_as_of: day of the oldest price in ``dollars``, as ``2025-01-31``.
+        page_minutes: a published plan's estimate as its page does it, by hand.
+        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
+            it has them already, or its hosts are not rented.
     """
 
     report: str
@@ -97,6 +62,14 @@ class Plan:
     minutes: float
     dollars: float | None
     disk_gib: float
+    placement: str = "interleaved"
+    topology: str | None = None
+    steps: tuple[PlanStep, ...] = ()
+    vcpus: int | None = None
+    prices_as_of: str | None = None
+    page_minutes: float | None = None
+    seeded_minutes: float | None = None
+    seeded_dollars: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The shape that ``benchlab plan --json`` prints."""
@@ -108,26 +81,46 @@ class Plan:
             "rounds": self.rounds,
             "seed": self.seed,
             "trials": [asdict(trial) for trial in self.trials],
-            "hosts": [asdict(host) for host in self.hosts],
+            "hosts": [
+                {key: value for key, value in asdict(host).items() if key != "name" or value}
+                for host in self.hosts
+            ],
             "minutes": self.minutes,
             "dollars": self.dollars,
             "disk_gib": self.disk_gib,
+            "placement": self.placement,
+            "topology": self.topology,
+            "steps": [asdict(step) for step in self.steps],
+            "vcpus": self.vcpus,
+            "prices_as_of": self.prices_as_of,
+            "page_minutes": self.page_minutes,
+            "seeded_minutes": self.seeded_minutes,
+            "seeded_dollars": self.seeded_dollars,
         }
 
     @classmethod
-    def from_json(cls, raw: dict[str, Any]) -> Plan:
-        """The inverse of :meth:`to_json`."""
+    def from_json(cls, raw: Mapping[str, Any]) -> Plan:
+        """The inverse of :meth:`to_json`; what a plan of an earlier release lacks is as it was."""
         return cls(
             **{
                 **raw,
                 "sides": {side: SideSpec(**spec) for side, spec in raw["sides"].items()},
                 "trials": tuple(PlannedTrial(**trial) for trial in raw["trials"]),
                 "hosts": tuple(Host(**host) for host in raw["hosts"]),
+                "steps": tuple(PlanStep(**step) for step in raw.get("steps", ())),
             }
         )
 
 
-def make(spec: ReportSpec, engine: str, campaign: str, read_only: Iterable[str]) -> Plan:
+def make(
+    spec: ReportSpec,
+    engine: str,
+    campaign: str,
+    read_only: Iterable[str],
+    *,
+    topology: Topology | None = None,
+    prices: PriceList | None = None,
+) -> Plan:
     """Plan a campaign.
 
     Args:
@@ -135,79 +128,106 @@ def make(spec: ReportSpec, engine: str, campaign: str, read_only: Iterable[str])
         engine: the engine that is deployed; a key of ``spec.engines``.
         campaign: the campaign's id; its hash is the seed where the spec has none.
         read_only: the workloads that leave the data as they found it.
+        topology: the one that ``spec`` names; None on one machine.
+        prices: needed where hosts are rented.
+
+    Raises:
+        SpecError: a price is missing, a rented fleet has no budget, or the plan is above its
+            limit; says how it adds up.
     """
     seed = spec.seed if spec.seed is not None else seed_of(campaign)
-    trials = tuple(_trials(spec, seed, frozenset(read_only)))
+    trials = tuple(order.trials(spec, seed, read_only))
+    planned = steps.of(spec, trials, topology)
+    minutes = round(sum(step.minutes for step in planned), 1)
+    rent = _rent(topology, prices)
+    dollars = None if rent is None else rent.dollars(minutes)
+    if rent is not None and dollars is not None:
+        _check_budget(spec.budget, rent, minutes, dollars)
+    seeded_minutes = None
+    if rent is not None and spec.snapshots is None:
+        seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
+        seeded_minutes = round(sum(step.minutes for step in steps.of(seeded, trials, topology)), 1)
     return Plan(
         report=spec.report,
         engine=engine,
         target=spec.target,
-        sides={side: spec.side(engine, side) for side in SIDES},
+        sides={side: spec.side(engine, side) for side in spec.measured_sides},
         rounds=spec.rounds,
         seed=seed,
         trials=trials,
-        hosts=(Host("all", None, None),),
-        minutes=round(_seconds(spec, trials) / 60, 1),
-        dollars=None,
-        disk_gib=round(_disk_bytes(spec) / GIB, 2),
+        hosts=_hosts(topology, prices),
+        minutes=minutes,
+        dollars=dollars,
+        disk_gib=round(steps.disk_bytes(spec, topology) / GIB, 2),
+        placement=spec.placement,
+        topology=spec.topology,
+        steps=tuple(
+            PlanStep(step.stage, step.side, step.what, round(step.minutes, 2)) for step in planned
+        ),
+        vcpus=None if rent is None else rent.vcpus,
+        prices_as_of=None if rent is None else rent.as_of.isoformat(),
+        page_minutes=(
+            None
+            if spec.published is None
+            else round(steps.page_minutes(spec, spec.published, topology), 1)
+        ),
+        seeded_minutes=seeded_minutes,
+        seeded_dollars=(
+            None if rent is None or seeded_minutes is None else rent.dollars(seeded_minutes)
+        ),
     )
 
 
-def seed_of(campaign: str) -> int:
-    """A seed from a campaign's id: the same id plans the same order, another one another."""
-    return int.from_bytes(hashlib.sha256(campaign.encode()).digest()[:4])
+def needs_approval(plan: Plan, budget: Budget | None) -> bool:
+    """Whether a person has to approve a plan before anything is rented."""
+    return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
 
 
-def _trials(spec: ReportSpec, seed: int, read_only: frozenset[str]) -> Iterator[PlannedTrial]:
-    first_sides = {
-        workload: _balanced_first_sides(spec.rounds, random.Random(f"{seed}/{workload}"))  # noqa: S311
-        for workload in spec.workloads
-    }
-    dirty = dict.fromkeys(SIDES, True)  # after the load: not yet proven equal to the snapshot
-    index = 0
-    for round_number in range(1, spec.rounds + 1):
-        for workload in spec.workloads:
-            first = first_sides[workload][round_number - 1]
-            for side in (first, *(other for other in SIDES if other != first)):
-                for position, threads in enumerate(spec.threads):
-                    restore = _restores(spec.restore, position == 0, dirty[side])
-                    yield PlannedTrial(
-                        index, round_number, side, workload, threads, restore, spec.seconds
-                    )
-                    dirty[side] = workload not in read_only or (dirty[side] and not restore)
-                    index += 1
+def _rent(topology: Topology | None, prices: PriceList | None) -> Rent | None:
+    if not isinstance(topology, Ec2Topology):
+        return None
+    if prices is None:
+        raise SpecError("prices: a rented fleet cannot be planned without a price list")
+    return prices.rent(topology)
 
 
-def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
-    match policy:
-        case "every_trial":
-            return True
-        case "after_writes":
-            return dirty
-        case "per_workload":
-            return first_of_block
-        case "never":
-            return False
+def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:
+    if budget is None:
+        raise SpecError(
+            "budget: missing; a report type that rents hosts says above which cost a person has "
+            "to approve it (budget.approve_above) and above which it is refused (budget.limit)"
+        )
+    if dollars > budget.limit:
+        raise SpecError(
+            f"budget.limit: the plan costs ${dollars:.2f}, more than the limit of "
+            f"${budget.limit:.2f}: {minutes / 60:.2f} hours at ${rent.usd_per_hour:.4f} an hour ("
+            f"{', '.join(rent.arithmetic)}; prices of {rent.as_of.isoformat()}). Take fewer "
+            "rounds, threads or workloads, shorter trials or smaller hosts, or raise the limit"
+        )
 
 
-def _balanced_first_sides(rounds: int, rng: random.Random) -> list[Side]:
-    """Each side comes first in half of the rounds; with an odd number, chance has one."""
-    sides: list[Side] = [*SIDES * (rounds // 2), *rng.sample(SIDES, k=rounds % 2)]
-    rng.shuffle(sides)
-    return sides
+def _hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
+    match topology:
+        case Ec2Topology() if prices is not None:
+            return tuple(
+                Host(role, kind, prices.vcpu(kind, topology.region), name)
+                for name, role, kind in topology.host_types()
+            )
+        case HostsTopology():
+            return tuple(
+                Host("+".join(host.roles), None, None, host.name) for host in topology.hosts
+            )
+        case CloudTopology():
+            return (
+                *_nodes("tidb", topology),
+                *_nodes("tikv", topology),
+                Host("client", topology.client, None, "client-1"),
+            )
+        case _:
+            return (Host("all", None, None),)
 
 
-def _seconds(spec: ReportSpec, trials: tuple[PlannedTrial, ...]) -> float:
-    rows = spec.dataset.tables * spec.dataset.table_size
-    prepare = 2 * (PREPARE_S + rows / LOAD_ROWS_PER_S)
-    measure = sum(
-        RESTART_S + (RESTORE_S if trial.restore else 0) + spec.warmup_seconds + trial.seconds
-        for trial in trials
-    )
-    return CAMPAIGN_S + prepare + measure
-
-
-def _disk_bytes(spec: ReportSpec) -> float:
-    rows = spec.dataset.tables * spec.dataset.table_size
-    one_copy = EMPTY_SERVER_BYTES + rows * ROW_BYTES
-    return 2 * 2 * one_copy  # two sides, each with data and snapshot
+def _nodes(role: str, topology: CloudTopology) -> list[Host]:
+    nodes = topology.tidb if role == "tidb" else topology.tikv
+    vcpu = int(nodes.size.partition("C")[0])
+    return [Host(role, nodes.size, vcpu, f"{role}-{n}") for n in range(1, nodes.count + 1)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from benchlab.host_samples import HostFigures
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.spec import Side
 
@@ -15,6 +16,7 @@ GateStatus = Literal["pass", "fail", "not evaluated"]
 UNITS = {
     "tps": "1/s",
     "qps": "1/s",
+    "tpmc": "1/min",
     "p95_ms": "ms",
     "avg_ms": "ms",
     "min_ms": "ms",
@@ -60,6 +62,9 @@ class TrialResult:
         adopted: its client was started by a task that died, and taken over.
         raw, series: where the client's output and the per-interval values are kept, relative
             to the root of the object store; None where no client ran.
+        hosts: where what the hosts did during the run is kept, second by second; None where it
+            was not sampled.
+        host_figures: the same, summed up; an entry per host.
     """
 
     trial: PlannedTrial
@@ -74,6 +79,8 @@ class TrialResult:
     adopted: bool = False
     raw: str | None = None
     series: str | None = None
+    hosts: str | None = None
+    host_figures: tuple[HostFigures, ...] = ()
 
     @property
     def executed(self) -> bool:
@@ -86,6 +93,26 @@ class TrialResult:
 
 
 @dataclass(frozen=True)
+class InstanceFacts:
+    """One server of a side that has several.
+
+    Attributes:
+        host: name of its host in the fleet.
+        component: what it is: ``pd``, ``tikv`` or ``tidb``.
+        version: as it writes it itself.
+        git_hash: of its source; None where it does not tell.
+        config_digest: of its effective configuration, the same for servers that are configured
+            alike; None where it does not tell.
+    """
+
+    host: str
+    component: str
+    version: str
+    git_hash: str | None = None
+    config_digest: str | None = None
+
+
+@dataclass(frozen=True)
 class SideFacts:
     """What was found on a deployed side, before its first trial.
 
@@ -95,6 +122,7 @@ class SideFacts:
         variables: its effective variables.
         dataset_checksum: of the loaded tables, taken before the snapshot.
         rows: row counts by table.
+        instances: its servers, where it is a cluster.
     """
 
     version: str
@@ -102,6 +130,7 @@ class SideFacts:
     variables: dict[str, str]
     dataset_checksum: str | None = None
     rows: dict[str, int] = field(default_factory=dict)
+    instances: tuple[InstanceFacts, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,9 +142,10 @@ class Campaign:
         spec: the report type as it was run, overrides applied (JSON form).
         engine_reason: why this engine was taken.
         origin: how it was started: ``benchlab run`` or the Airflow run.
-        environment: facts of the machine: cores, memory, kernel, tool versions. And, where the
-            target tells, of the engine: ``engine_title``, ``engine_caveat`` (a sentence) and
-            ``ignored_errors`` (numbers, comma-separated).
+        environment: facts of the machine: cores, memory, kernel, tool versions; of a fleet a
+            line per role instead (``tikv_hosts``), the ``zone`` if known, and where the
+            ``dataset`` came from. And, where the target tells, of the engine: ``engine_title``,
+            ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated).
     """
 
     id: str

@@ -4,14 +4,18 @@ whatever crash.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from benchlab import catalog, compare, quality, trial
+from benchlab.deployment import Deployment, Setting
 from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
 from benchlab.lock import fence
@@ -20,12 +24,15 @@ from benchlab.progress import ProgressLog, Step
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import ReportSpec, Side
 from benchlab.store import Store
+from benchlab.trial import Begun
 
 # A repeated task waits this long beyond a trial's own time for the process it repeats.
 FENCE_SLACK_S = 600.0
 # Of one trial, before it counts as one that cannot be executed; and of trials in a row that
 # cannot, before the campaign is given up.
 TRIES = 3
+
+Outcome = TypeVar("Outcome")
 
 
 class TrialSequence:
@@ -44,7 +51,7 @@ class TrialSequence:
         home: Home,
         store: Store,
         campaign: Campaign,
-        deployment: trial.Deployment,
+        deployment: Deployment,
         keep: Callable[[], object],
         progress: ProgressLog,
     ) -> None:
@@ -72,24 +79,49 @@ class TrialSequence:
             TryFailedError: this try failed and was counted; call again.
             LockHeldError, StoreError: nothing was tried; calling again would not help.
         """
-        limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
-        with fence(self.directory / "trial.fence", limit_s):
-            results = self.store.trials(self.campaign.id)
-            self._refuse_to_go_on_in_vain(results)
-            planned = self._next(results, attempt)
-            if planned is None:
-                return None
+        with self._fenced():
+            return self._try(
+                attempt,
+                lambda planned, results, tries: self._keep(
+                    self._collect(planned, self._begin_trial(planned, attempt, results, tries))
+                ),
+            )
+
+    def begin_next(self, attempt: int = 1) -> Begun | TrialResult | None:
+        """The first half of :meth:`measure_next`: as far as the start of the client.
+
+        The caller need not wait meanwhile; it comes back with :meth:`collect`.
+
+        Returns:
+            What has been begun; a result, where the trial was given up; None: nothing is left.
+        """
+        with self._fenced():
+            return self._try(
+                attempt,
+                lambda planned, results, tries: self._begin_trial(planned, attempt, results, tries),
+            )
+
+    def collect(self, begun: Begun) -> TrialResult:
+        """The second half: wait for the client's end, read what it printed, store it.
+
+        Raises:
+            TryFailedError: the client's host cannot be asked; :meth:`begin_next` adopts the
+                client once it can.
+        """
+        with self._fenced():
+            for result in self.store.trials(self.campaign.id):
+                if (result.trial.id, result.attempt) == (begun.trial, begun.attempt):
+                    return result  # another process has come first
+            planned = next(t for t in self.plan.trials if t.id == begun.trial)
             self.keep()
-            setting = self._setting(planned)
-            tries = self._begin(planned, attempt)
             try:
-                collected = self._execute(setting, planned, attempt, results, tries > 1)
+                return self._keep(self._collect(planned, begun))
             except BenchlabError as error:
+                tries = self._tries(planned, begun.attempt)
                 self._note_failure(planned, tries, error)
                 if tries < TRIES:
                     raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
-                return self._give_up(planned, attempt, error)
-            return self._keep(collected)
+                return self._give_up(planned, begun.attempt, error)
 
     def measure_all(self) -> None:
         """All trials, then the invalid pairs again, up to the report type's limit."""
@@ -131,45 +163,91 @@ class TrialSequence:
 
     def deployed(self, side: Side) -> None:
         """A side has been deployed: its dataset is compared with the snapshot's once more."""
-        self._mark(f"checked-{side}").unlink(missing_ok=True)
+        self._checked(side).unlink(missing_ok=True)
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
         done = {result.trial.id for result in results if result.attempt == attempt}
         return next((planned for planned in wanted if planned.id not in done), None)
 
-    def _begin(self, planned: PlannedTrial, attempt: int) -> int:
-        """Note that a try begins; how many there have been, this one included."""
-        with self._mark(f"{planned.id}-a{attempt}").open("a+", encoding="utf-8") as file:
-            file.write(f"{datetime.now(UTC).isoformat()}\n")
-            file.seek(0)
-            return len(file.readlines())
+    @contextlib.contextmanager
+    def _fenced(self) -> Iterator[None]:
+        limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
+        with fence(self.directory / "trial.fence", limit_s):
+            yield
 
-    def _execute(
+    def _try(
         self,
-        setting: trial.Setting,
+        attempt: int,
+        work: Callable[[PlannedTrial, Sequence[TrialResult], int], Outcome],
+    ) -> Outcome | TrialResult | None:
+        """Do one try of the next trial; give it up after ``TRIES`` of them."""
+        results = self.store.trials(self.campaign.id)
+        self._refuse_to_go_on_in_vain(results)
+        planned = self._next(results, attempt)
+        if planned is None:
+            return None
+        self.keep()
+        tries = self._count_try(planned, attempt)
+        try:
+            return work(planned, results, tries)
+        except BenchlabError as error:
+            self._note_failure(planned, tries, error)
+            if tries < TRIES:
+                raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
+            return self._give_up(planned, attempt, error)
+
+    def _count_try(self, planned: PlannedTrial, attempt: int) -> int:
+        """Note that a try begins; how many there have been, this one included."""
+        with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC).isoformat()}\n")
+        return self._tries(planned, attempt)
+
+    def _tries(self, planned: PlannedTrial, attempt: int) -> int:
+        mark = self._mark(f"{planned.id}-a{attempt}")
+        return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0
+
+    def _begin_trial(
+        self,
         planned: PlannedTrial,
         attempt: int,
         results: Sequence[TrialResult],
-        repeated: bool,
-    ) -> trial.Collected:
+        tries: int,
+    ) -> Begun:
         of_side = [r for r in results if r.trial.side == planned.side]
         # The plan's restores assume its own order and that every trial before was executed.
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
-        restore = planned.restore or repeated or (out_of_plan and self.spec.restore != "never")
-        checked = self._mark(f"checked-{planned.side}")
-        collected = trial.measure(
-            setting,
+        restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
+        notes = self._mark(f"{planned.id}-a{attempt}.json")
+        begun = trial.begin(
+            self._setting(planned),
             planned,
             attempt,
+            earlier=_begun(notes),
             restore=restore,
-            check_dataset=not checked.exists() and (restore or not of_side),
-            repeated=repeated,
+            check_dataset=not self._checked(planned.side).exists() and (restore or not of_side),
+            repeated=tries > 1,
+            on_new=lambda: notes.unlink(missing_ok=True),
             on_phase=lambda phase: self._note_trial(planned, attempt, phase),
         )
+        part = notes.with_suffix(".part")
+        part.write_text(json.dumps(begun.to_json()), encoding="utf-8")
+        part.replace(notes)
+        return begun
+
+    def _collect(self, planned: PlannedTrial, begun: Begun) -> trial.Collected:
+        collected = trial.collect(
+            self._setting(planned),
+            planned,
+            begun,
+            on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
+        )
         if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
-            checked.touch()
+            self._checked(planned.side).touch()
         return collected
+
+    def _checked(self, side: Side) -> Path:
+        return self._mark(f"checked-{side}")
 
     def _mark(self, name: str) -> Path:
         directory = self.directory / "begun"
@@ -204,13 +282,13 @@ class TrialSequence:
                 f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 
-    def _setting(self, planned: PlannedTrial) -> trial.Setting:
-        return trial.Setting(
+    def _setting(self, planned: PlannedTrial) -> Setting:
+        return Setting(
             deployment=self.deployment,
             workload=catalog.workloads()[planned.workload],
             dataset=self.spec.dataset,
+            client=self.spec.client,
             warmup_seconds=self.spec.warmup_seconds,
-            directory=self.directory,
             password=self.home.password(self.campaign.id),
             gates=quality.load(self.home.configs / "quality" / "validity.yaml"),
             facts=self.store.campaign(self.campaign.id).facts,
@@ -223,6 +301,7 @@ class TrialSequence:
             result,
             raw=self.store.write_object(f"{name}.txt", collected.raw),
             series=self.store.write_object(f"{name}.csv", collected.series_csv),
+            hosts=self.store.write_object(f"{name}.hosts.csv", collected.hosts_csv),
         )
         self.store.add_trial(self.campaign.id, result)
         return result
@@ -244,3 +323,10 @@ class TrialSequence:
     def _note_failure(self, planned: PlannedTrial, tries: int, error: BenchlabError) -> None:
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
         self.progress.write(Step(time.time(), "trial", "failed", note=note))
+
+
+def _begun(notes: Path) -> Begun | None:
+    """What an earlier try noted; None where it did not come so far."""
+    with contextlib.suppress(FileNotFoundError):
+        return Begun(**json.loads(notes.read_text(encoding="utf-8")))
+    return None

@@ -16,6 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab import versions
+from benchlab.dataset import KINDS, AnyDataset
 from benchlab.errors import SpecError
 
 Side = Literal["baseline", "candidate"]
@@ -29,6 +30,7 @@ Port = Annotated[int, Field(ge=1024, le=65535)]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
+Components = dict[Name, Parameters]
 
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
@@ -39,10 +41,16 @@ class _Frozen(BaseModel):
 
 
 class SideSpec(_Frozen):
-    """One side: a version plus the parameters that only this side has."""
+    """One side: a version plus the parameters that only this side has.
+
+    Attributes:
+        parameters: of the SQL server: configuration items and global variables.
+        components: configuration items of a cluster's other components, by component.
+    """
 
     version: str
     parameters: Parameters = {}
+    components: Components = {}
 
     @pydantic.field_validator("version")
     @classmethod
@@ -55,25 +63,73 @@ class SideSpec(_Frozen):
 
 
 class EngineSpec(_Frozen):
-    """What is compared where this engine is deployed; ``parameters`` hold for both sides."""
+    """What is compared where this engine is deployed.
+
+    Attributes:
+        candidate: None where only one version is measured (``sides: single``).
+        parameters, components: for both sides; a side's own come on top.
+        by_workload: components' items that hold while one workload is measured.
+    """
 
     baseline: SideSpec
-    candidate: SideSpec
+    candidate: SideSpec | None = None
     parameters: Parameters = {}
+    components: Components = {}
+    by_workload: dict[Name, Components] = {}
 
 
-class Dataset(_Frozen):
-    """What is loaded: sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
+class Client(_Frozen):
+    """How the client is called, beyond workload, threads and time.
 
-    tables: Annotated[int, Field(ge=1, le=1024)]
-    table_size: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    Attributes:
+        report_interval: seconds between the values of a series.
+        auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+    """
+
+    report_interval: Annotated[int, Field(ge=1, le=60)] = 1
+    auto_inc: bool = True
+
+
+class Published(_Frozen):
+    """The published document whose plan this is.
+
+    Attributes:
+        document: its title.
+        client: the client it names, where Benchlab uses another version.
+        differences: sentences that say where this plan differs from the document, and why.
+        describes: of the steps that a plan may do without, those that the document does.
+    """
+
+    document: Annotated[str, Field(min_length=1)]
+    client: str | None = None
+    differences: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
+
+
+class Budget(_Frozen):
+    """Dollars of one campaign.
+
+    Attributes:
+        approve_above: above it a person has to approve the plan before anything is rented.
+        limit: above it the plan is refused.
+    """
+
+    approve_above: Annotated[float, Field(ge=0, strict=False)]
+    limit: Annotated[float, Field(ge=0, strict=False)]
+
+    @pydantic.model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.approve_above > self.limit:
+            raise ValueError("approve_above is more than limit, so that nobody would be asked")
+        return self
 
 
 class Ports(_Frozen):
-    """Where the servers of a ``local`` target listen, on loopback.
+    """Where things listen: the load balancer, and the servers of a ``local`` target.
 
     ``entry`` is the load balancer's, the one address the client is given; ``stats`` its
-    statistics. Each side's server has its own port, and ``status`` is TiDB's HTTP status.
+    statistics. On one machine each side's server has its own port, and ``status`` is TiDB's HTTP
+    status; all listen on loopback.
     """
 
     entry: Port = 13390
@@ -97,8 +153,15 @@ class ReportSpec(_Frozen):
         report: its name; the name of its file and of its DAG.
         engine: the engine to deploy, a key of ``engines``; ``auto`` takes the first of them
             that can be had on the machine.
-        sides: ``different``, or ``same`` for an A/A campaign, in which the candidate is the
-            baseline once more, deployed and loaded on its own.
+        topology: the hosts of a fleet, by the name of a file in ``configs/topologies/``; None
+            where the target has none.
+        sides: ``different``; ``same`` for an A/A campaign, in which the candidate is the baseline
+            once more, deployed and loaded on its own; ``single`` where one version is measured.
+        placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
+            then all of the candidate.
+        snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
+            always loaded.
+        published: the document whose plan this is; None where it is nobody's.
         threads: client threads of the sweep, in the order they are run.
         seconds: measured length of a trial; ``warmup_seconds`` come before and are not counted.
         threshold_pct: the smallest change that is called a regression or an improvement.
@@ -109,10 +172,11 @@ class ReportSpec(_Frozen):
     report: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
     target: Name
+    topology: Name | None = None
     engine: Name
     engines: Annotated[dict[Name, EngineSpec], Field(min_length=1)]
-    sides: Literal["different", "same"] = "different"
-    dataset: Dataset
+    sides: Literal["different", "same", "single"] = "different"
+    dataset: AnyDataset
     workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
     threads: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
@@ -121,7 +185,13 @@ class ReportSpec(_Frozen):
     seconds: Annotated[int, Field(ge=1, le=86_400)]
     warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
     restore: RestorePolicy
-    placement: Literal["interleaved"] = "interleaved"
+    placement: Literal["interleaved", "sequential"] = "interleaved"
+    client: Client = Client()
+    budget: Budget | None = None
+    snapshots: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]+(/[A-Za-z0-9._/-]+)?$")] | None = (
+        None
+    )
+    published: Published | None = None
     threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     seed: Annotated[int, Field(ge=0)] | None = None
@@ -140,6 +210,11 @@ class ReportSpec(_Frozen):
                 f"{', '.join(self.engines)}"
             )
         for name, engine in self.engines.items():
+            if (engine.candidate is None) != (self.sides == "single"):
+                raise ValueError(
+                    f"engines.{name}.candidate: must be set, unless `sides: single` says that one "
+                    "version is measured; then it must not"
+                )
             if self.sides == "different" and engine.baseline == engine.candidate:
                 raise ValueError(
                     f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
@@ -156,13 +231,29 @@ class ReportSpec(_Frozen):
     @property
     def trial_count(self) -> int:
         """Trials of a campaign: every cell on both sides in every round."""
-        return len(self.workloads) * len(self.threads) * self.rounds * len(SIDES)
+        return len(self.workloads) * len(self.threads) * self.rounds * len(self.measured_sides)
+
+    @property
+    def measured_sides(self) -> tuple[Side, ...]:
+        """Both sides, or the baseline where one version is measured."""
+        return SIDES[:1] if self.sides == "single" else SIDES
 
     def side(self, engine: str, side: Side) -> SideSpec:
         """The effective side where ``engine`` is deployed, common parameters merged in."""
         spec = self.engines[engine]
-        chosen = spec.baseline if self.sides == "same" else getattr(spec, side)
-        return SideSpec(version=chosen.version, parameters={**spec.parameters, **chosen.parameters})
+        chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
+        names = [
+            *spec.components,
+            *(name for name in chosen.components if name not in spec.components),
+        ]
+        return SideSpec(
+            version=chosen.version,
+            parameters={**spec.parameters, **chosen.parameters},
+            components={
+                name: {**spec.components.get(name, {}), **chosen.components.get(name, {})}
+                for name in names
+            },
+        )
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:
         """The same report type with some fields changed, checked again as a whole.
@@ -204,7 +295,7 @@ def load(path: Path) -> ReportSpec:
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from error
     spec = loads(text, where=str(path))
-    if spec.report != path.stem:
+    if spec.report != path.stem and spec.published is None:
         raise SpecError(f"{path}: report: {spec.report!r} must be the file's name, {path.stem!r}")
     return spec
 
@@ -241,7 +332,10 @@ def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
             for other in items
         ):
             continue  # the list is only short because its items were refused
-        names = map(str, item["loc"])
+        place = item["loc"]
+        if place[:1] == ("dataset",) and place[1:2] and place[1] in KINDS:
+            place = (place[0], *place[2:])
+        names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)
         message = item["msg"].removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":

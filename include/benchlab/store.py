@@ -31,6 +31,7 @@ from benchlab.store_rows import (
     SCHEMA,
     SCHEMA_VERSION,
     TRIALS,
+    add_missing_columns,
     as_json,
     campaign_of,
     campaign_row,
@@ -86,6 +87,7 @@ class Store:
             try:
                 with self._transaction() as connection:
                     METADATA.create_all(connection)
+                    add_missing_columns(connection)
                 return
             except StoreError:
                 if not tries_left:

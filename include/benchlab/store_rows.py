@@ -8,10 +8,21 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.schema import CreateColumn
 
+from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
+from benchlab.results import (
+    Campaign,
+    GateResult,
+    InstanceFacts,
+    Sample,
+    SideFacts,
+    TrialResult,
+)
 
+# Counts the changes that an older Benchlab could not live with. A nullable column that is new is
+# none: it is added to a store that lacks it, and who does not know it leaves it empty.
 SCHEMA_VERSION = 1
 
 METADATA = sa.MetaData()
@@ -52,6 +63,8 @@ TRIALS = sa.Table(
     sa.Column("ended_at", sa.String(40), nullable=False),
     sa.Column("raw", sa.String(500)),
     sa.Column("series", sa.String(500)),
+    sa.Column("hosts", sa.String(500)),
+    sa.Column("host_figures", _Document),
 )
 
 
@@ -84,6 +97,23 @@ GATES = _of_trial(
     sa.Column("observed", sa.Double),
     sa.Column("sentence", _Document, nullable=False),
 )
+
+
+def add_missing_columns(connection: sa.Connection) -> None:
+    """Give the tables of a store that an older Benchlab made their new columns.
+
+    Only nullable ones can come later: the rows that are there have no value for them.
+    """
+    found = sa.inspect(connection)
+    names = connection.dialect.identifier_preparer
+    for table in METADATA.sorted_tables:
+        there = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(
+                    f"ALTER TABLE {names.format_table(table)} ADD COLUMN {definition}"
+                )
 
 
 def _in_order(rows: list[Any]) -> list[Any]:
@@ -119,8 +149,14 @@ def campaign_of(row: Any) -> Campaign:
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
         environment=json.loads(row.environment),
-        facts={side: SideFacts(**facts) for side, facts in json.loads(row.facts).items()},
+        facts={side: side_facts_of(facts) for side, facts in json.loads(row.facts).items()},
     )
+
+
+def side_facts_of(raw: dict[str, Any]) -> SideFacts:
+    """A side's facts from their JSON form; an older Benchlab wrote none of the servers."""
+    instances = tuple(InstanceFacts(**each) for each in raw.get("instances", ()))
+    return SideFacts(**{**raw, "instances": instances})
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
@@ -135,6 +171,8 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
         "ended_at": result.ended_at.isoformat(),
         "raw": result.raw,
         "series": result.series,
+        "hosts": result.hosts,
+        "host_figures": as_json([asdict(each) for each in result.host_figures]),
     }
 
 
@@ -153,7 +191,15 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         adopted=row.adopted,
         raw=row.raw,
         series=row.series,
+        hosts=row.hosts,
+        host_figures=tuple(host_figures_of(each) for each in json.loads(row.host_figures or "[]")),
     )
+
+
+def host_figures_of(raw: dict[str, Any]) -> HostFigures:
+    """One host's figures from their JSON form."""
+    figures = {metric: Figure(**figure) for metric, figure in raw["figures"].items()}
+    return HostFigures(**{**raw, "figures": figures})
 
 
 def as_json(value: object) -> str:

@@ -6,23 +6,42 @@ fills in the rest.
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from benchlab import plan as planning
-from benchlab.engine import SQL_LIMIT_S, USER, Availability, BaseEngine, Instance, written
+from benchlab.database import SQL_LIMIT_S, USER, written
+from benchlab.engine import Availability, BaseEngine, Instance
 from benchlab.errors import CommandError, TargetError
 from benchlab.executor import Completed, Executor, JobStatus, tagged
 from benchlab.loadbalancer.haproxy import Backend
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.results import Campaign, GateResult, Sample, SideFacts, TrialResult
+from benchlab.pricing import Price, PriceList
+from benchlab.results import (
+    Campaign,
+    GateResult,
+    InstanceFacts,
+    Sample,
+    SideFacts,
+    TrialResult,
+)
 from benchlab.spec import ReportSpec, Side
+from benchlab.topology import Ec2Topology, Topology
 
 START = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
 READ_ONLY = ("oltp_point_select",)
+ON_EC2 = {
+    "pd": ("m5.xlarge", 3, "4 cores, 15.3 GiB, Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz"),
+    "tikv": ("i3.4xlarge", 3, "16 cores, 120.0 GiB, Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz"),
+    "tidb": ("c5.4xlarge", 3, "16 cores, 30.8 GiB, Intel(R) Xeon(R) Platinum 8275CL CPU @ 3.00GHz"),
+    "client": ("c5.9xlarge", 1, "36 cores, 69.1 GiB, Intel(R) Xeon(R) Platinum 8275CL CPU"),
+}
 QUERIES_PER_TRANSACTION = {"oltp_read_write": 20}
 
 
@@ -64,13 +83,14 @@ def campaign(
     report_type: ReportSpec | None = None,
     *,
     id: str = "c1",  # noqa: A002 - the field's name
+    plan_: Plan | None = None,
     facts: dict[Side, SideFacts] | None = None,
     environment: dict[str, str] | None = None,
     **fields: Any,
 ) -> Campaign:
     """A complete campaign of a report type, or of :func:`spec` with ``fields``."""
     report_type = report_type or spec(**fields)
-    made = plan(report_type, id)
+    made = plan_ or plan(report_type, id)
     return Campaign(
         id=id,
         plan=made,
@@ -93,6 +113,142 @@ def campaign(
         facts={side: side_facts(each.version) for side, each in made.sides.items()}
         if facts is None
         else facts,
+    )
+
+
+def fleet_campaign(
+    report_type: ReportSpec | None = None,
+    *,
+    topology: Topology | None = None,
+    id: str = "sysbench_ec2-20240102T030405",  # noqa: A002 - the field's name
+    environment: Mapping[str, str] | None = None,
+    variables: Mapping[Side, Mapping[str, str]] | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A complete campaign of two TiDB clusters on the ten EC2 hosts of the published pages.
+
+    Args:
+        topology: another fleet than that one.
+        environment: replaces or adds to what its hosts tell.
+        variables: the sides' effective variables and configuration items.
+        fields: of :func:`fleet_spec`.
+    """
+    report_type = report_type or fleet_spec(**fields)
+    planned = planning.make(
+        report_type, "tidb", id, READ_ONLY, topology=topology or ec2_topology(), prices=prices()
+    )
+    made = campaign(report_type, plan_=planned, id=id)
+    return dataclasses.replace(
+        made,
+        ended_at=START + timedelta(minutes=planned.minutes),
+        environment={**fleet_environment(planned), **(environment or {})},
+        facts={
+            side: cluster_facts(planned, side, dict((variables or {}).get(side, {})))
+            for side in planned.sides
+        },
+    )
+
+
+def fleet_spec(**fields: Any) -> ReportSpec:
+    """A small valid report type on a rented fleet; ``fields`` replace its own."""
+    return spec(
+        **{
+            "report": "sysbench_ec2",
+            "target": "ec2",
+            "topology": "ec2_published",
+            "engine": "tidb",
+            "engines": {
+                "tidb": {"baseline": {"version": "v5.1.1"}, "candidate": {"version": "v5.2.0"}}
+            },
+            "dataset": {"tables": 16, "table_size": 10_000_000},
+            "threads": [150, 600],
+            "seconds": 300,
+            "restore": "per_workload",
+            "budget": {"approve_above": 20, "limit": 80},
+            **fields,
+        }
+    )
+
+
+def ec2_topology() -> Ec2Topology:
+    """The ten hosts of the published pages."""
+    return Ec2Topology.model_validate(
+        {
+            "kind": "ec2",
+            "region": "us-west-2",
+            "image": {"id": "ami-0123456789abcdef0"},
+            "tiup": "image",
+            "user": "admin",
+            "ssh_from": "172.31.0.0/16",
+            "roles": {
+                role: {"instance_type": kind, "count": count}
+                for role, (kind, count, _) in ON_EC2.items()
+            },
+        }
+    )
+
+
+def prices() -> PriceList:
+    """A list price of every instance type of :func:`ec2_topology`."""
+    dollars = {"m5.xlarge": "0.192", "i3.4xlarge": "1.248", "c5.4xlarge": "0.68",
+               "c5.9xlarge": "1.53", "gp3": "0.0001096"}  # fmt: skip
+    vcpus = {kind: int(line.split()[0]) for kind, _, line in ON_EC2.values()}
+    return PriceList(
+        Path("prices.csv"),
+        {
+            (kind, "us-west-2"): Price(
+                kind, "us-west-2", vcpus.get(kind), Decimal(price), date(2024, 1, 1), "made up"
+            )
+            for kind, price in dollars.items()
+        },
+    )
+
+
+def fleet_environment(plan: Plan) -> dict[str, str]:
+    """What a fleet tells of its hosts, in the form of a fleet's target."""
+    told = {}
+    for role, (kind, _, line) in ON_EC2.items():
+        number = sum(role in host.role.split("+") for host in plan.hosts)
+        kinds = f"{kind}: " if plan.target == "ec2" else ""
+        told[f"{role}_hosts"] = (
+            f"{number} x {kinds}{line}, Debian GNU/Linux 12 (bookworm), kernel "
+            f"6.1.0-18-cloud-amd64, data on {'xfs' if role == 'tikv' else 'ext2/ext3'}"
+        )
+    return {
+        "engine_title": "TiDB",
+        "ignored_errors": "1213,1020,1205,9007,8002,8005,8028,8022",
+        "benchlab": "0.2.0",
+        "dataset": "loaded by the client",
+        **told,
+        "sysbench": "sysbench 1.0.20",
+        "haproxy": "HAProxy version 2.6.12-1+deb12u1 2023/12/16",
+    }
+
+
+def cluster_facts(plan: Plan, side: Side, variables: dict[str, str]) -> SideFacts:
+    """The facts of a side that is a cluster: a server per host and role, peers alike."""
+    version = plan.sides[side].version
+    number = version.removeprefix("v")
+    written_as = {"pd": version, "tikv": number, "tidb": f"5.7.25-TiDB-{version}"}
+    instances = tuple(
+        InstanceFacts(
+            host=host.name,
+            component=component,
+            version=reported,
+            git_hash=hashlib.sha256(f"{component} {version}".encode()).hexdigest()[:40],
+            config_digest=hashlib.sha256(component.encode()).hexdigest()[:16],
+        )
+        for component, reported in written_as.items()
+        for host in plan.hosts
+        if component in host.role.split("+")
+    )
+    return side_facts(
+        written_as["tidb"],
+        git_hash=instances[-1].git_hash,
+        variables=variables,
+        dataset_checksum=f"160000000-{hashlib.sha256(side.encode()).hexdigest()[:12]}",
+        rows={f"sbtest{n}": 10_000_000 for n in range(1, 17)},
+        instances=instances,
     )
 
 
@@ -359,7 +515,7 @@ class FakeEngine(BaseEngine):
 class FakeBalancer:
     """A load balancer that forwards nothing; ``up`` is what it says of its one server."""
 
-    host, entry_port = "127.0.0.1", 13390
+    host, entry_port, threads = "127.0.0.1", 13390, 2
 
     def __init__(self, executor: FakeExecutor, side: Side) -> None:
         self.executor, self.side, self.up = executor, side, True
@@ -384,6 +540,10 @@ class FakeDeployment:
 
     def __init__(self, plan: Plan, executor: FakeExecutor, password: str = "made up") -> None:
         self.executor = executor
+        self.directory = Path("/fake")
+        self.sides = tuple(plan.sides)
+        self.client_host = executor.host
+        self.client_alone = self.dedicated = False
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -402,6 +562,14 @@ class FakeDeployment:
             for number, (side, spec) in enumerate(plan.sides.items())
         }
         self.balancers = {side: FakeBalancer(executor, side) for side in plan.sides}
+
+    def executors(self) -> dict[str, Executor]:
+        """The one host."""
+        return {self.executor.host: self.executor}
+
+    def interrupt(self) -> None:
+        """End everything on it."""
+        self.executor.release()
 
     def engine(self, side: Side) -> FakeEngine:
         """The server of one side."""

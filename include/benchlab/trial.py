@@ -1,8 +1,9 @@
 """One trial: restore, start, wait until ready, warm up, run, collect.
 
-A trial is one unit. Whoever repeats it after a crash restores first, except where the client of
-the first try is still running or has just ended: then that client is adopted, so that no trial is
-measured twice and no two clients run at once.
+A trial is one unit, in two halves that different processes may do: :func:`begin` ends when the
+client has been started, :func:`collect` reads what it printed. Whoever repeats a trial after a
+crash restores first, except where the client of the first try is still running or has just ended:
+then that client is adopted, so that no trial is measured twice and no two clients run at once.
 """
 
 from __future__ import annotations
@@ -11,59 +12,55 @@ import contextlib
 import csv
 import io
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
-from benchlab import quality
-from benchlab.engine import DATABASE, USER, BaseEngine
-from benchlab.errors import CommandError, EngineError
+from benchlab import host_metrics, quality
+from benchlab.database import USER, Database
+from benchlab.deployment import Setting, client_config
+from benchlab.errors import CommandError, EngineError, UnreachableError
 from benchlab.executor import Executor, JobStatus
-from benchlab.loadbalancer.haproxy import HAProxy
+from benchlab.host_metrics import HostMetrics, Watched
+from benchlab.loadbalancer import haproxy
 from benchlab.plan import PlannedTrial
-from benchlab.quality import Gate
-from benchlab.results import Sample, SideFacts, TrialResult
-from benchlab.spec import SIDES, Dataset, Side
+from benchlab.results import Sample, TrialResult
+from benchlab.spec import Side
 
 # Beyond its own time a client may need this long to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
 POLL_S = 0.05
+ASK_AGAIN_S = 1.0
 
 Phase = Callable[[str], None]
 
 
-class Deployment(Protocol):
-    """What a trial needs of its target."""
-
-    executor: Executor
-
-    def engine(self, side: Side) -> BaseEngine: ...
-
-    def balancer(self, side: Side) -> HAProxy: ...
-
-
 @dataclass(frozen=True)
-class Setting:
-    """What is the same for every trial of a campaign.
+class Begun:
+    """A trial whose client has been started.
 
     Attributes:
-        workload: the module that has the trial's workload.
-        password_file: the client's option file with the password.
-        facts: of each deployed side, for the gates; its dataset is checked where
-            ``check_dataset`` is set.
+        job: the client's.
+        until: when it should have ended at the latest; seconds since the epoch.
+        phases: seconds spent so far, by phase.
+        columns: what the gates get from the first half.
+        adopted: the client was started by a task that died, and taken over.
     """
 
-    deployment: Deployment
-    workload: ModuleType
-    dataset: Dataset
-    warmup_seconds: int
-    directory: Path
-    password: str = field(repr=False)
-    gates: Sequence[Gate]
-    facts: dict[Side, SideFacts]
+    trial: str
+    attempt: int
+    job: str
+    started_at: str
+    running_since: float
+    until: float
+    phases: dict[str, float]
+    columns: dict[str, float | None]
+    adopted: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As kept in the campaign's directory."""
+        return asdict(self)
 
 
 @dataclass
@@ -73,6 +70,7 @@ class Collected:
     result: TrialResult
     raw: str
     series_csv: str
+    hosts_csv: str
 
 
 @dataclass
@@ -92,29 +90,33 @@ class _Clock:
             self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - begin
 
 
-def measure(
+def begin(
     setting: Setting,
     trial: PlannedTrial,
     attempt: int,
     *,
+    earlier: Begun | None,
     restore: bool,
     check_dataset: bool,
     repeated: bool,
+    on_new: Callable[[], None],
     on_phase: Phase,
-) -> Collected:
-    """Execute one trial.
+) -> Begun:
+    """The first half of a trial: everything up to the start of its client.
 
     Args:
         attempt: number of the measurement of its pair of blocks.
+        earlier: what an earlier try of this very trial noted when it started its client.
         check_dataset: compare the dataset with the snapshot's before the run.
         restore: lay the snapshot back first.
         repeated: an earlier try died; what it left running is ended, unless it is the client,
             which is adopted.
+        on_new: called before a new client is started: what ``earlier`` says holds no more.
         on_phase: told the name of each phase as it begins.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be brought to run, and so
-            nothing was measured. A run that went wrong is no error: it is an invalid trial.
+            nothing was measured.
     """
     clock = _Clock(on_phase)
     started_at = datetime.now(UTC)
@@ -122,41 +124,70 @@ def measure(
     executor = setting.deployment.executor
     columns: dict[str, float | None] = {}
     adopted = executor.job_status(job).state in ("running", "complete")
+    if adopted and earlier is not None:
+        return Begun(**{**earlier.to_json(), "adopted": True})
     if not adopted:
         if repeated:
-            executor.release()  # also a copy that is still under way
+            setting.deployment.interrupt()  # also a copy that is still under way
         executor.forget_job(job)
+        on_new()
         _make_ready(setting, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = _dataset_differs(setting, trial.side)
         _warm_up(setting, trial, clock)
-        _start_client(setting, trial, job)
-    with clock.phase("run"):
-        status = _wait(executor, job, trial.seconds + CLIENT_SLACK_S)
+        executor.start_job(job, _run_command(setting, trial, trial.seconds))
+        _watch(setting, trial, job)
+    on_phase("run")
+    now = time.time()
+    return Begun(
+        trial=trial.id,
+        attempt=attempt,
+        job=job,
+        started_at=started_at.isoformat(),
+        running_since=now,
+        until=now + trial.seconds + CLIENT_SLACK_S,
+        phases=clock.seconds,
+        columns=columns,
+        adopted=adopted,
+    )
+
+
+def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
+    """The second half of a trial: wait for its client's end and read what it printed.
+
+    A run that went wrong is no error: it is an invalid trial.
+    """
+    executor = setting.deployment.executor
+    clock = _Clock(on_phase, dict(begun.phases))
+    status = _wait(executor, begun.job, begun.until)
+    clock.seconds["run"] = max(time.time() - begun.running_since, 0.0)
     with clock.phase("collect"):
-        raw = executor.job_output(job)
+        raw = executor.job_output(begun.job)
         output = setting.workload.parse(raw)
-        columns |= quality.client_columns(
+        columns = begun.columns | quality.client_columns(
             output.to_json(), {"transactions": output.transactions}, trial.threads, trial.seconds
         )
         columns["client_exit_code"] = status.exit_code
         columns |= _server_columns(setting, trial.side)
+        hosts = _watched_hosts(setting, trial, begun.job)
+        columns |= hosts.columns()
         results = quality.evaluate(setting.gates, columns)
         reasons = [*quality.reasons(setting.gates, results), *_client_reasons(output, status)]
     result = TrialResult(
         trial=trial,
-        attempt=attempt,
+        attempt=begun.attempt,
         valid=all(gate.status != "fail" for gate in results),
         reasons=tuple(reasons) if any(gate.status == "fail" for gate in results) else (),
         samples=_samples(output),
         gates=results,
-        started_at=started_at,
+        started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),
         phases={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
-        adopted=adopted,
+        adopted=begun.adopted,
+        host_figures=hosts.hosts,
     )
-    return Collected(result, raw, _series_csv(output))
+    return Collected(result, raw, _series_csv(output), hosts.to_csv())
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
@@ -170,7 +201,7 @@ def _make_ready(setting: Setting, trial: PlannedTrial, clock: _Clock, *, restore
     fresh = restore or not engine.running()
     with clock.phase("stop"):
         balancer.stop()
-        for side in SIDES:
+        for side in deployment.sides:
             if side != trial.side or fresh:
                 deployment.engine(side).stop()
     if restore:
@@ -192,9 +223,36 @@ def _warm_up(setting: Setting, trial: PlannedTrial, clock: _Clock) -> None:
         )
 
 
-def _start_client(setting: Setting, trial: PlannedTrial, job: str) -> None:
-    command = _run_command(setting, trial, trial.seconds)
-    setting.deployment.executor.start_job(job, command)
+def _watch(setting: Setting, trial: PlannedTrial, job: str) -> None:
+    """Sample all hosts while the client runs; those that cannot be asked tell so in the end."""
+    deployment = setting.deployment
+    host_metrics.start(
+        deployment.executors(),
+        host_metrics.sampler_job(job),
+        trial.seconds,
+        deployment.client_host,
+        _harness(setting, trial, job),
+    )
+
+
+def _watched_hosts(setting: Setting, trial: PlannedTrial, job: str) -> HostMetrics:
+    deployment = setting.deployment
+    return host_metrics.stop_and_collect(
+        deployment.executors(),
+        host_metrics.sampler_job(job),
+        deployment.client_host,
+        _harness(setting, trial, job),
+        client_alone=deployment.client_alone,
+        dedicated=deployment.dedicated,
+    )
+
+
+def _harness(setting: Setting, trial: PlannedTrial, job: str) -> tuple[Watched, ...]:
+    balancer = setting.deployment.balancer(trial.side)
+    return (
+        Watched("client", job, trial.threads),
+        Watched("load balancer", haproxy.JOB, balancer.threads),
+    )
 
 
 def _run_command(setting: Setting, trial: PlannedTrial, seconds: int) -> list[str]:
@@ -203,52 +261,79 @@ def _run_command(setting: Setting, trial: PlannedTrial, seconds: int) -> list[st
         setting.deployment.engine(trial.side),
     )
     endpoint = setting.workload.Endpoint(
-        balancer.host, balancer.entry_port, USER, setting.password, DATABASE
+        balancer.host,
+        balancer.entry_port,
+        USER,
+        setting.password if setting.workload.TAKES_PASSWORD else "",
+        setting.workload.DATABASE,
     )
     command: list[str] = setting.workload.run_command(
         trial.workload,
         endpoint,
-        str(setting.directory / "sysbench.cnf"),
+        str(client_config(setting.deployment)),
+        setting.dataset,
         threads=trial.threads,
         seconds=seconds,
-        tables=setting.dataset.tables,
-        table_size=setting.dataset.table_size,
+        client=setting.client,
         ignore_errors=engine.retryable_errors,
     )
     return command
 
 
-def _wait(executor: Executor, job: str, limit_s: float) -> JobStatus:
-    """Wait for the client; one that outstays its limit is ended and judged by what it printed."""
-    deadline = time.monotonic() + limit_s
-    while (status := executor.job_status(job)).state == "running":
-        if time.monotonic() > deadline:
+def _wait(executor: Executor, job: str, until: float) -> JobStatus:
+    """Wait for the client; one that outstays its limit is ended and judged by what it printed.
+
+    It goes on by itself while its host cannot be reached, which is asked again.
+
+    Raises:
+        UnreachableError: the host could still not be reached when the time was up.
+    """
+    while True:
+        late = time.time() > until
+        try:
+            status = executor.job_status(job)
+        except UnreachableError:
+            if late:
+                raise
+            time.sleep(ASK_AGAIN_S)
+            continue
+        if status.state != "running":
+            return status
+        if late:
             executor.stop_job(job, timeout_s=5)
             return executor.job_status(job)
         time.sleep(POLL_S)
-    return status
 
 
 def _dataset_differs(setting: Setting, side: Side) -> float | None:
     wanted = setting.facts[side].dataset_checksum if side in setting.facts else None
     if wanted is None:
         return None
-    found = setting.deployment.engine(side).checksum(table_names(setting.dataset))
+    tables = list(setting.workload.tables(setting.dataset))
+    found = setting.deployment.engine(side).checksum(tables)
     return 0.0 if found == wanted else 1.0
 
 
 def _server_columns(setting: Setting, side: Side) -> dict[str, float | None]:
     """What the servers tell after the run; a server that is gone tells by that."""
     engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
-    columns: dict[str, float | None] = {"ended_servers": 0.0 if engine.running() else 1.0}
+    columns: dict[str, float | None] = {"ended_servers": 1.0}
     with contextlib.suppress(CommandError):
         columns["backends_down"] = float(sum(not b.up for b in balancer.statistics()))
-    if engine.running():
-        with contextlib.suppress(CommandError, EngineError):
-            as_requested = engine.is_requested_version(engine.version())
-            columns["wrong_version_servers"] = float(not as_requested)
-            columns["ineffective_parameters"] = float(len(engine.ineffective(engine.variables())))
+    # One that is there and cannot say what it is has not run to the end of the trial, either.
+    with contextlib.suppress(EngineError):
+        if engine.running():
+            columns["ended_servers"] = 0.0
+            with contextlib.suppress(CommandError):
+                columns |= _told(engine)
     return columns
+
+
+def _told(engine: Database) -> dict[str, float | None]:
+    try:
+        return dict(engine.columns())
+    except EngineError:
+        return {"ended_servers": 1.0}
 
 
 def _client_reasons(output: Any, status: JobStatus) -> tuple[str, ...]:
@@ -283,8 +368,3 @@ def _series_csv(output: Any) -> str:
         values = (getattr(interval, column) for column in columns)
         writer.writerow(["" if value is None else value for value in values])
     return text.getvalue()
-
-
-def table_names(dataset: Dataset) -> list[str]:
-    """sysbench's tables."""
-    return [f"sbtest{number}" for number in range(1, dataset.tables + 1)]

@@ -1,21 +1,30 @@
-"""Airflow Connections become the results store.
+"""Airflow Connections become the results store, AWS clients and SSH keys.
 
 The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sqlite``) names the
 database; without it the store is where ``BENCHLAB_STORE_URL`` says, or in Benchlab's home. Raw
 outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
+
+AWS is reached through the Connection ``benchlab_aws`` (conn type ``aws``); without it through what
+the machine itself has: environment, profile, instance role. Hosts of one's own are reached with
+the private key of the ``ssh`` Connection that their topology names.
 """
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 from airflow.sdk import BaseHook, Connection, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowNotFoundException
 from sqlalchemy.engine import URL
 
-from benchlab.errors import StoreError
+from benchlab.access import Access
+from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
 from benchlab.store import Store
 
 CONNECTION_ID = "benchlab_results"
+AWS_CONNECTION_ID = "benchlab_aws"
 
 _DRIVERS = {
     "mysql": "mysql+mysqldb",
@@ -58,3 +67,47 @@ def database_url(connection: Connection) -> str:
         database=connection.schema,
     )
     return url.render_as_string(hide_password=False)
+
+
+def access() -> Access:
+    """AWS and SSH as this Airflow installation's Connections give them."""
+    return Access(aws=_aws_client, ssh_key=_ssh_key)
+
+
+def _aws_client(service: str, region: str) -> Any:
+    from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
+    from botocore.config import Config
+
+    try:
+        BaseHook.get_connection(AWS_CONNECTION_ID)
+        connection: str | None = AWS_CONNECTION_ID
+    except AirflowNotFoundException:
+        connection = None
+    retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
+    return AwsBaseHook(
+        aws_conn_id=connection, client_type=service, region_name=region, config=retries
+    ).get_conn()
+
+
+def _ssh_key(name: str) -> str:
+    try:
+        connection = BaseHook.get_connection(name)
+    except AirflowNotFoundException:
+        raise TargetError(
+            f"Connection {name}: there is none; the topology names it: make it, of type ssh, with "
+            "the hosts' private key in its extra field `private_key`"
+        ) from None
+    extra = connection.extra_dejson
+    if key := extra.get("private_key"):
+        return str(key)
+    if file := extra.get("key_file"):
+        try:
+            return Path(str(file)).read_text(encoding="utf-8")
+        except OSError as error:
+            raise TargetError(
+                f"Connection {name}: its key_file {file} cannot be read: {error.strerror}"
+            ) from error
+    raise TargetError(
+        f"Connection {name}: has neither `private_key` nor `key_file` among its extra fields; "
+        "hosts are reached with a key, not with a password"
+    )

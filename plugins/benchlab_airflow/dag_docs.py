@@ -17,6 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,8 @@ HEAD = f"""\
 
 Written by `{COMMAND}` from the files in `dags/`; edits are replaced.
 
-One DAG per report type. Why the tasks are in this order: [ARCHITECTURE.md](ARCHITECTURE.md). What
-the fields mean: [GUIDE.md](GUIDE.md).
+One DAG per report type, and one that ends forgotten fleets. Why the tasks are in this order:
+[ARCHITECTURE.md](ARCHITECTURE.md). What the fields mean: [GUIDE.md](GUIDE.md).
 """
 
 
@@ -94,19 +95,26 @@ def render(dags: Iterable[DAG]) -> str:
 
 
 def _section(dag: DAG) -> str:
-    schedule = dag.schedule or "none, it is triggered"
+    fields = [*_fields(dag)]
+    header = ("field", "title", "section", "default", "allowed", "description")
     parts = [
         f"## {dag.dag_id}",
         f"**{dag.description}**" if dag.description else "",
         (dag.doc_md or "").strip(),
-        f"Schedule: {schedule}; {dag.max_active_runs} run at a time.",
-        "### Form",
-        _table(("field", "title", "section", "default", "allowed", "description"), _fields(dag)),
+        f"Schedule: {_schedule(dag)}; {dag.max_active_runs} run at a time.",
+        "### Form" if fields else "",
+        _table(header, fields) if fields else "",
         "### Tasks",
         _limits(dag),
         _table(("task", "kind", "runs when", "tries", "directly after"), _tasks(dag)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _schedule(dag: DAG) -> str:
+    if isinstance(dag.schedule, timedelta):
+        return f"every {dag.schedule.total_seconds() / 60:g} minutes"
+    return str(dag.schedule or "none, it is triggered")
 
 
 def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
@@ -125,7 +133,7 @@ def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
 def _allowed(schema: dict[str, Any]) -> str:
     """A field's JSON schema, for people."""
     if "enum" in schema:
-        return ", ".join(f"`{value}`" for value in schema["enum"])
+        return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
         items = schema["items"]
         items = items.get("anyOf", [items])[0]
@@ -161,6 +169,10 @@ def _kind(task: Any) -> str:
     if task.is_mapped:
         limit = task.max_active_tis_per_dagrun
         words.append("mapped" if limit is None else f"mapped, {limit} at a time")
+        if task.partial_kwargs.get("deferrable"):
+            words.append("deferred while the client runs")
+    if answer_within := getattr(task, "response_timeout", None):
+        words.append(f"waits for a person, {answer_within.days} days at most")
     return "; ".join(words)
 
 

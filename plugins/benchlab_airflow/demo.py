@@ -22,7 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchlab import catalog, home, plan
+from benchlab import catalog, home
+from benchlab.access import Access
 from benchlab.campaign import CampaignRun, new_id
 from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
@@ -32,7 +33,6 @@ from benchlab.progress_view import ProgressView
 from benchlab.report import model, terminal
 from benchlab.spec import ReportSpec
 from benchlab.store import Store
-from benchlab.targets.local import end_campaign
 from benchlab_airflow.airflow_home import (
     SETTINGS,
     AirflowHome,
@@ -102,6 +102,12 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
         )
     overrides = catalog.parse_assignments(assignments)
     spec = catalog.override(catalog.load(path), overrides)
+    if spec.target != "local":
+        raise SpecError(
+            f"target: {spec.target}: the demo is for this machine; start Airflow's services with "
+            f"`make up` and trigger the DAG {spec.report} there, or run it without Airflow: "
+            f"`benchlab run {report}`"
+        )
     refuse_unmappable(spec, int(SETTINGS["core"]["max_map_length"]))
     holder = MachineLock().holder()
     if holder is not None:
@@ -116,7 +122,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
 
 def _run(demo: Demo) -> int:
     engine, reason = catalog.choose_engine(demo.spec, demo.here)
-    planned = plan.make(demo.spec, engine, demo.campaign, catalog.read_only_workloads())
+    planned = catalog.plan(demo.here, demo.spec, engine, demo.campaign)
     versions = " vs. ".join(side.version for side in planned.sides.values())
     print(f"{demo.spec.report}: {engine} {versions} ({reason})")
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
@@ -180,7 +186,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _release(demo: Demo) -> None:
-    end_campaign(demo.here, demo.campaign, ask_driver=False)
+    catalog.end(demo.here, demo.campaign, Access())
     with Store(demo.here.store_url, demo.here.objects) as store:
         if demo.campaign in store.campaign_ids():
             store.finish(demo.campaign, "failed")

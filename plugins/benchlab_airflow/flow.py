@@ -1,9 +1,10 @@
-"""The campaign as tasks: plan, register, provision, prepare, trials, validate, compare, publish,
-verdict, release.
+"""The campaign as tasks: plan, approve, register, provision, prepare, trials, validate, compare,
+publish, verdict, release.
 
-`register` takes the machine and `release`, its teardown, gives it back: whatever fails in
-between, whoever marks the run failed, `release` ends every process of the campaign. `verdict` is
-a leaf of its own beside it and decides the run's state: a run is red when something could not be
+Only a target that rents its hosts has `approve`; before it nothing costs. `register` takes the
+machine and `release`, its teardown, gives it back: whatever fails in between, whoever marks the
+run failed, `release` ends every process of the campaign and gives back its hosts. `verdict` is a
+leaf of its own beside it and decides the run's state: a run is red when something could not be
 measured, and green with whatever finding.
 """
 
@@ -15,8 +16,11 @@ from typing import Any
 
 from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
+from benchlab import catalog, home
+from benchlab.errors import SpecError
 from benchlab.spec import MAX_REPEATS, SIDES, ReportSpec, Side
 from benchlab_airflow import params, stages
+from benchlab_airflow.approval import CampaignApproval
 from benchlab_airflow.trial_operator import TrialOperator
 
 # Limits for what hangs; the commands inside have tighter ones of their own.
@@ -29,7 +33,17 @@ EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
 
 
 def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
-    """The DAG of one report type."""
+    """The DAG of one report type.
+
+    Raises:
+        SpecError: it cannot be run: its target can only be planned for, or its topology is not
+            there.
+    """
+    if spec.target in catalog.PLANNED_TARGETS:
+        raise SpecError(f"target: {spec.target}: {catalog.PLANNED_TARGETS[spec.target]}")
+    catalog.load_topology(home.find(), spec)
+    target = catalog.targets()[spec.target]
+    on_fleet = target.topology is not None
     with DAG(
         dag_id=spec.report,
         description=spec.title,
@@ -41,23 +55,31 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         tags=["benchlab", spec.target],
         default_args={
             "retries": 1,
-            "retry_delay": timedelta(seconds=5),
+            # A link to a host that is down for half a minute costs a try, not the campaign.
+            "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
         },
         render_template_as_native_obj=True,
     ) as dag:
         planned = task(stages.plan, retries=0)(str(report_file))
+        approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
         registered = _register()
         prepared = [_prepare(side) for side in SIDES]
-        measured = _trials("trials", planned, attempt=1)
+        measured = _trials("trials", planned, attempt=1, deferrable=target.deferrable)
         # As many as any form may ask for; what goes beyond the form's limit finds nothing to do.
-        repeated = [_repeat(number) for number in range(1, MAX_REPEATS + 1)]
-        released = task(stages.release, retries=3)().as_teardown(
+        repeated = [
+            _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
+        ]
+        released = task(stages.release, retries=3)(spec.target).as_teardown(
             setups=registered, on_failure_fail_dagrun=True
         )
+        # A teardown as well, of the plan: of a run that is marked failed everything else is
+        # skipped, also while it waits for an approval, and a skipped leaf makes a green run.
+        judged = task(stages.verdict)().as_teardown(setups=planned, on_failure_fail_dagrun=True)
 
         chain(
             planned,
+            *approval,
             registered,
             task(stages.on_campaign, task_id="provision")("provision"),
             *prepared,
@@ -68,7 +90,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             task(stages.publish)(),
             # Not one after the other: a teardown that can fail the run is a leaf, and what has
             # one behind it is none; then a failed verdict would make a green run.
-            [task(stages.verdict)(), released],
+            [judged, released],
         )
     return dag
 
@@ -94,7 +116,7 @@ def _prepare(side: Side) -> TaskGroup:
     return group
 
 
-def _trials(task_id: str, trials: XComArg, attempt: int) -> Any:
+def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
     """One mapped task over the plan, strictly one at a time.
 
     Airflow decides when a trial may run and the campaign which one, so that the plan's order
@@ -104,18 +126,23 @@ def _trials(task_id: str, trials: XComArg, attempt: int) -> Any:
     return TrialOperator.partial(
         task_id=task_id,
         attempt=attempt,
+        deferrable=deferrable,
         max_active_tis_per_dagrun=1,
-        retries=2,
+        # The campaign itself counts a trial's tries; these are enough not to come before it.
+        retries=4 if deferrable else 2,
+        # On a fleet a link that is down for half a minute costs a try.
+        retry_delay=timedelta(seconds=30 if deferrable else 5),
         execution_timeout=TRIAL_LIMIT,
-        map_index_template="{{ trial_title }}",
+        # While it runs or waits, the trial that is planned in its place.
+        map_index_template="{{ trial_title | default(task.planned) }}",
     ).expand(planned=trials)
 
 
-def _repeat(number: int) -> TaskGroup:
+def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
     """Measure pairs of blocks with an invalid trial again; mostly there are none."""
     with TaskGroup(f"repeat_{number}") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1
         )
-        _trials("trials", invalid, attempt=number + 1)
+        _trials("trials", invalid, attempt=number + 1, deferrable=deferrable)
     return group

@@ -7,13 +7,17 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from benchlab import catalog
+from benchlab import catalog, home
+from benchlab.dataset import AnyDataset, Warehouses
 from benchlab.spec import SIDES, ReportSpec, Side
 
-_NESTED = {"tables": "dataset.tables", "table_size": "dataset.table_size"}
+_NESTED = {name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")}
+
+_OWN_PLAN = "none"
 
 # Sections of the form that are folded until they are opened; fields without one are in sight.
 _DATASET = "Dataset"
+_FLEET = "Fleet"
 _METHOD = "Method"
 _CAMPAIGN = "Campaign and other fields"
 
@@ -39,23 +43,15 @@ def form(spec: ReportSpec) -> dict[str, Param]:
     What most campaigns change comes first; the rest is folded into sections.
     """
     return {
+        **_published(spec),
         "baseline": _version(spec, "baseline"),
         "candidate": _version(spec, "candidate"),
-        "engine": Param(
-            spec.engine,
-            type="string",
-            enum=["auto", *spec.engines],
-            values_display={
-                "auto": f"auto: the first of {', '.join(spec.engines)} that can be had here"
-            },
-            title="Engine",
-            description="What is deployed. With auto, a version above says which engine is meant.",
-        ),
+        **_engine(spec),
         "workloads": Param(
             list(spec.workloads),
             type="array",
-            items={"type": "string", "enum": list(catalog.workloads())},
-            examples=list(catalog.workloads()),
+            items={"type": "string", "enum": _workloads(spec)},
+            examples=_workloads(spec),
             title="Workloads",
             description="Each gets a verdict of its own.",
             minItems=1,
@@ -87,22 +83,8 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             title="Seconds a trial",
             description="What is measured; the warm-up comes before.",
         ),
-        "tables": Param(
-            spec.dataset.tables,
-            type="integer",
-            minimum=1,
-            maximum=1024,
-            title="Tables",
-            section=_DATASET,
-        ),
-        "table_size": Param(
-            spec.dataset.table_size,
-            type="integer",
-            minimum=1,
-            maximum=1_000_000_000,
-            title="Rows a table",
-            section=_DATASET,
-        ),
+        **_dataset(spec.dataset),
+        **_fleet(spec),
         "warmup_seconds": Param(
             spec.warmup_seconds,
             type="integer",
@@ -137,7 +119,7 @@ def form(spec: ReportSpec) -> dict[str, Param]:
         "sides": Param(
             spec.sides,
             type="string",
-            enum=["different", "same"],
+            enum=["single"] if spec.sides == "single" else ["different", "same"],
             values_display={
                 "different": "different: the candidate against the baseline",
                 "same": "same: the baseline against itself (A/A)",
@@ -165,16 +147,142 @@ def form(spec: ReportSpec) -> dict[str, Param]:
     }
 
 
+def _workloads(spec: ReportSpec) -> list[str]:
+    """Those of the report type's client: a campaign has one."""
+    known = catalog.workloads()
+    return [name for name, client in known.items() if client is known[spec.workloads[0]]]
+
+
+def _engine(spec: ReportSpec) -> dict[str, Param]:
+    """Which engine, where there is a choice."""
+    if spec.engine != "auto" and list(spec.engines) == [spec.engine]:
+        return {}
+    return {
+        "engine": Param(
+            spec.engine,
+            type="string",
+            enum=["auto", *spec.engines],
+            values_display={
+                "auto": f"auto: the first of {', '.join(spec.engines)} that can be had here"
+            },
+            title="Engine",
+            description="What is deployed. With auto, a version above says which engine is meant.",
+        )
+    }
+
+
+def _published(spec: ReportSpec) -> dict[str, Param]:
+    """The published plans of this report type; none where it has none."""
+    titles = {
+        path.stem: plan.published.document
+        for path, plan in catalog.published_plans(home.find(), spec.report).items()
+        if plan.published is not None
+    }
+    if not titles:
+        return {}
+    return {
+        "published": Param(
+            _OWN_PLAN,
+            type="string",
+            enum=[_OWN_PLAN, *titles],
+            values_display={_OWN_PLAN: "none: the report type's own plan", **titles},
+            title="Published plan",
+            description="Take a published document's plan as it was; fields that you change below "
+            "are changed in it, those you leave keep the document's value.",
+        )
+    }
+
+
+def _dataset(dataset: AnyDataset) -> dict[str, Param]:
+    if isinstance(dataset, Warehouses):
+        return {
+            "warehouses": Param(
+                dataset.warehouses,
+                type="integer",
+                minimum=1,
+                maximum=100_000,
+                title="Warehouses",
+                section=_DATASET,
+            )
+        }
+    return {
+        "tables": Param(
+            dataset.tables,
+            type="integer",
+            minimum=1,
+            maximum=1024,
+            title="Tables",
+            section=_DATASET,
+        ),
+        "table_size": Param(
+            dataset.table_size,
+            type="integer",
+            minimum=1,
+            maximum=1_000_000_000,
+            title="Rows a table",
+            section=_DATASET,
+        ),
+    }
+
+
+def _fleet(spec: ReportSpec) -> dict[str, Param]:
+    """What only a fleet has a choice of."""
+    kind = catalog.targets()[spec.target].topology
+    if kind is None:
+        return {}
+    return {
+        "topology": Param(
+            spec.topology,
+            type="string",
+            enum=catalog.topology_names(home.find(), kind),
+            title="Topology",
+            description="The hosts: a file in configs/topologies.",
+            section=_FLEET,
+        ),
+        "placement": Param(
+            spec.placement,
+            type="string",
+            enum=["interleaved", "sequential"],
+            values_display={
+                "interleaved": "interleaved: the sides in turn, on the same hosts",
+                "sequential": "sequential: all of the baseline, then all of the candidate",
+            },
+            title="Placement",
+            section=_FLEET,
+        ),
+        "snapshots": Param(
+            spec.snapshots,
+            type=["null", "string"],
+            title="Dataset snapshots",
+            description="s3://bucket/prefix. A dataset that is kept there is restored instead of "
+            "loaded. Empty: always loaded.",
+            section=_FLEET,
+        ),
+    }
+
+
 def _version(spec: ReportSpec, side: Side) -> Param:
-    own = ", ".join(
-        f"{getattr(entry, side).version} ({name})" for name, entry in spec.engines.items()
-    )
+    sides = {name: getattr(entry, side) for name, entry in spec.engines.items()}
+    own = ", ".join(f"{found.version} ({name})" for name, found in sides.items() if found)
     return Param(
         None,
         type=["null", "string"],
         title=f"{side.capitalize()} version",
         description=f"Empty: as in the report type, {own}.",
     )
+
+
+def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
+    """The plan of a filled-in form: the report type's or a published one, with what was changed.
+
+    Raises:
+        SpecError: a bad value, or one that does not go with the others.
+    """
+    plan = report_type
+    name = params.get("published") or _OWN_PLAN
+    if name != _OWN_PLAN:
+        plan = catalog.load(catalog.find_report(home.find(), name))
+    return catalog.override(plan, overrides(report_type, params))
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,7 +292,7 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         value = params.get(key, param.value)
         if key == "threads":
             value = _numbers(value)
-        if key in ("campaign", "overrides") or value == param.value:
+        if key in ("campaign", "overrides", "published") or value == param.value:
             continue
         if key in SIDES:
             if value and value.strip():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from airflow.sdk import DAG, task
@@ -13,11 +13,17 @@ from benchlab.errors import BenchlabError
 from benchlab_airflow import flow
 
 
-def build_all(doc_md: str | None) -> Iterator[DAG]:
-    """The DAGs of all report types; one that is broken does not take the others with it."""
+def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) -> Iterator[DAG]:
+    """The DAGs of all report types; one that is broken does not take the others with it.
+
+    Args:
+        doc_md: their page.
+        on_target: what is added to it for a target, by the target's name.
+    """
     for path in catalog.report_files(home.find()):
         try:
-            yield flow.build(catalog.load(path), path, doc_md or "")
+            spec = catalog.load(path)
+            yield flow.build(spec, path, (doc_md or "") + (on_target or {}).get(spec.target, ""))
         except BenchlabError as error:
             yield _invalid(path, str(error))
 

@@ -22,13 +22,16 @@ from benchlab.errors import (
     SpecError,
     TargetError,
     UnavailableError,
+    UnreachableError,
 )
+from benchlab.results import TrialResult
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from benchlab.campaign import CampaignRun
     from benchlab.spec import Side
+    from benchlab.trial import Begun
 
 log = logging.getLogger(__name__)
 
@@ -54,17 +57,27 @@ def plan(report_file: str) -> list[str]:
     from benchlab.campaign import CampaignRun
     from benchlab_airflow import params as form
     from benchlab_airflow.airflow_home import refuse_unmappable
-    from benchlab_airflow.connections import open_store
+    from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
     with _final_errors(*_UNFIT):
-        spec = catalog.load(Path(report_file))
-        spec = catalog.override(spec, form.overrides(spec, context["params"]))
+        report_type = catalog.load(Path(report_file))
+        spec = form.chosen(report_type, context["params"])
+        if spec.target != report_type.target:
+            raise SpecError(
+                f"target: the DAG of {report_type.report} releases what {report_type.target} has; "
+                f"for {spec.target} take another report type"
+            )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
             work = CampaignRun.create(
-                here, store, spec, campaign_id(context), f"Airflow run {context['run_id']}"
+                here,
+                store,
+                spec,
+                campaign_id(context),
+                f"Airflow run {context['run_id']}",
+                access(),
             )
     log.info(
         "%s: %s trials, about %s minutes",
@@ -73,6 +86,24 @@ def plan(report_file: str) -> list[str]:
         work.plan.minutes,
     )
     return [trial.title for trial in work.plan.trials]
+
+
+def question() -> str | None:
+    """What has to be approved, in Markdown; None where the plan costs too little to be asked."""
+    from benchlab import plan_view
+    from benchlab.plan import needs_approval
+
+    with _campaign() as work:
+        if not needs_approval(work.plan, work.spec.budget):
+            return None
+        return plan_view.question(work.spec, work.plan)
+
+
+def give_up(reason: str) -> None:
+    """The campaign has failed before anything was taken."""
+    with _campaign() as work:
+        work.note("failed", get_current_context()["ti"].task_id, reason)
+        work.store.finish(work.campaign.id, "failed")
 
 
 def register() -> PokeReturnValue:
@@ -89,11 +120,14 @@ def register() -> PokeReturnValue:
 def on_side(stage: str, side: Side) -> None:
     """One of deploy, load, analyze, back_up."""
     with _final_errors(*_UNFIT), _campaign() as work:
+        if side not in work.plan.sides:
+            log.info("nothing to do: this campaign measures one version, without a %s", side)
+            return
         getattr(work, stage)(side)
 
 
 def on_campaign(stage: str) -> Any:
-    """One of provision, release."""
+    """A stage of both sides: provision."""
     with _final_errors(*_UNFIT), _campaign() as work:
         return getattr(work, stage)()
 
@@ -102,7 +136,28 @@ def measure(attempt: int) -> dict[str, Any] | None:
     """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
     # A side that cannot be brought to run is tried again: the campaign counts its tries.
     with _final_errors(NotMeasuredError), _campaign() as work:
-        result = work.sequence.measure_next(attempt)
+        return _told(work.sequence.measure_next(attempt))
+
+
+def begin(attempt: int) -> Begun | dict[str, Any] | None:
+    """As :func:`measure`, as far as the start of the client; then :func:`collect` it."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        begun = work.sequence.begin_next(attempt)
+    return _told(begun) if begun is None or isinstance(begun, TrialResult) else begun
+
+
+def collect(begun: Begun) -> dict[str, Any] | None:
+    """What a client that :func:`begin` started has found; None: another task has told it."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        if any(
+            (result.trial.id, result.attempt) == (begun.trial, begun.attempt)
+            for result in work.store.trials(work.campaign.id)
+        ):
+            return None
+        return _told(work.sequence.collect(begun))
+
+
+def _told(result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
         log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None
@@ -164,36 +219,54 @@ def publish() -> list[str]:
 def verdict() -> None:
     """Fail the run if something could not be measured; a finding is not a failure."""
     with _final_errors(BenchlabError), _campaign() as work:
-        work.verdict()
+        try:
+            work.verdict()
+        except NotMeasuredError:
+            # Nothing was taken, and so nothing is released: it was marked failed before.
+            if work.campaign.state == "running":
+                work.store.finish(work.campaign.id, "failed")
+            raise
 
 
-def release() -> int:
-    """End every process of the campaign and give the machine back, whatever happened.
+def release(target: str) -> str:
+    """End every process of the campaign and give its hosts back, whatever happened.
 
     First of all, and without the results store: that may be what failed.
     """
-    from benchlab import home
-    from benchlab.targets.local import end_campaign
+    from benchlab import catalog, home
+    from benchlab_airflow.connections import access
 
     campaign = campaign_id(get_current_context())
-    ended = end_campaign(home.find(), campaign, ask_driver=False)
+    released = catalog.end(home.find(), campaign, access(), target=target)
+    log.info("released: %s", released)
     with _campaign() as work:
-        work.note("release", "done", note=f"{ended} processes ended")
+        work.note("release", "done", note=released)
         if work.campaign.state == "running":
             work.finish()
-    return ended
+    return released
+
+
+def reap() -> list[str]:
+    """End the fleets that are past their expiry; what was ended, as sentences."""
+    from benchlab import home, topology
+    from benchlab.ec2 import reaper
+    from benchlab_airflow.connections import access
+
+    regions = topology.regions(home.find().configs / "topologies")
+    reaped = reaper.reap(access(), regions, dry_run=False, say=log.warning)
+    return [str(found) for found in reaped]
 
 
 @contextlib.contextmanager
 def _campaign() -> Iterator[CampaignRun]:
     from benchlab import home
     from benchlab.campaign import CampaignRun
-    from benchlab_airflow.connections import open_store
+    from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
     here = home.find()
     with open_store(here) as store:
-        work = CampaignRun.open(here, store, campaign_id(context))
+        work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
             yield work
         except Exception as error:
@@ -203,10 +276,10 @@ def _campaign() -> Iterator[CampaignRun]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Errors that another try would meet again fail the task at once."""
+    """Errors that another try would meet again fail the task at once; a lost link may come back."""
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, kinds):
+        if isinstance(error, kinds) and not isinstance(error, UnreachableError):
             raise AirflowFailException(str(error)) from error
         raise

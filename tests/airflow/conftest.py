@@ -34,3 +34,9 @@ def run_python(code: str, env: dict[str, str], **more: str) -> str:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def told(code: str, env: dict[str, str], **more: str) -> list[str]:
+    """The lines that the code says with `say`; log lines, which are on stdout too, are left out."""
+    text = run_python(f'say = lambda *words: print("SAID", *words)\n{code}', env, **more)
+    return [line.removeprefix("SAID ") for line in text.splitlines() if line.startswith("SAID ")]

@@ -27,10 +27,14 @@ for name, dag in vars(file).items():
                     "fails_run": getattr(task, "on_failure_fail_dagrun", None),
                     "rule": str(task.trigger_rule.value),
                     "timeout": task.execution_timeout is not None,
+                    "answer_within": getattr(task, "response_timeout", None) is not None,
                     "retries": task.retries,
                     "downstream": sorted(task.downstream_task_ids),
                     "upstream": sorted(task.upstream_task_ids),
                     "mapped": task.is_mapped,
+                    "deferrable": (
+                        task.partial_kwargs.get("deferrable") if task.is_mapped else None
+                    ),
                     "one_at_a_time": getattr(task, "max_active_tis_per_dagrun", None),
                 } for task in dag.tasks
             },
@@ -68,8 +72,8 @@ def downstream(dag: dict[str, Any], task: str) -> set[str]:
 def test_the_machine_is_given_back_whatever_fails(dag: dict[str, Any]) -> None:
     """`release` is the teardown of `register` and comes after every task in between."""
     tasks = dag["tasks"]
-    assert [name for name, task in tasks.items() if task["setup"]] == ["register"]
-    assert [name for name, task in tasks.items() if task["teardown"]] == ["release"]
+    assert {name for name, task in tasks.items() if task["setup"]} == {"plan", "register"}
+    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "release"}
     assert "release" in tasks["register"]["downstream"], "a teardown hangs on its setup directly"
     between = set(tasks) - {"plan", "register", "release", "verdict"}
     assert between <= downstream(dag, "register")
@@ -77,13 +81,14 @@ def test_the_machine_is_given_back_whatever_fails(dag: dict[str, Any]) -> None:
 
 
 def test_a_run_is_red_when_something_was_not_measured(dag: dict[str, Any]) -> None:
-    """`verdict` is a leaf: with a teardown behind it that can fail the run it would be none."""
+    """`verdict` is a leaf, and runs whatever came before, also where a run is marked failed."""
     tasks = dag["tasks"]
     assert tasks["release"]["fails_run"] is True, "a leaked process makes the run red too"
     leaves = {name for name, task in tasks.items() if not task["downstream"]}
     assert leaves == {"verdict", "release"}
-    assert tasks["verdict"]["rule"] == "all_success"
-    assert tasks["verdict"]["upstream"] == ["publish"]
+    assert tasks["verdict"]["fails_run"] is True
+    assert tasks["verdict"]["rule"] == "all_done_setup_success", "a run that is marked failed too"
+    assert {"publish", "plan"} == set(tasks["verdict"]["upstream"])
 
 
 def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:
@@ -139,7 +144,8 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
     dags = describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))
-    assert set(dags) == {"sysbench_local", "invalid_spec_broken_one"}
+    good = {path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml")}
+    assert set(dags) == {*good, "invalid_spec_broken_one"}
     assert "rouns: unknown key" in dags["invalid_spec_broken_one"]["doc"]
     assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
 

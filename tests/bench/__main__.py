@@ -19,12 +19,12 @@ from typing import NoReturn
 from benchlab import home as homes
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from tests.bench import campaign, dag_file, parsing, restore
+from tests.bench import campaign, dag_file, fleet, parsing, plans, restore
 from tests.bench.machine import alone
 from tests.bench.row import Row, table
 
 # In the order in which they run: what is quick comes first.
-MEASURES = ("parsing", "dag-file", "restore", "campaign")
+MEASURES = ("plans", "parsing", "dag-file", "restore", "fleet", "campaign")
 
 
 def main() -> int:
@@ -72,10 +72,13 @@ def _arguments() -> argparse.Namespace:
 def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
     if name == "campaign":  # takes the machine itself, one after the other
         return campaign.measure(home, work, quick)
+    if name == "plans":  # only reckoned
+        return plans.measure(home)
     measures: dict[str, Callable[[], list[Row]]] = {
         "parsing": lambda: parsing.measure(quick),
         "dag-file": lambda: dag_file.measure(home, work, quick),
         "restore": lambda: restore.measure(work, quick),
+        "fleet": lambda: fleet.measure(home, work, quick),
     }
     with alone(home):
         return measures[name]()

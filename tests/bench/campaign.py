@@ -16,7 +16,8 @@ from pathlib import Path
 from upath import UPath
 
 from benchlab import catalog
-from benchlab.engine import written
+from benchlab.database import written
+from benchlab.dataset import Dataset
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.plan import Plan
@@ -107,6 +108,7 @@ def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
         "".join(f"{t.id} {t.side} {t.workload} {t.threads} {t.seconds}\n" for t in plan.trials)
     )
     servers = home.servers / plan.engine
+    assert isinstance(spec.dataset, Dataset)
     env = {
         **os.environ,
         "BASELINE": str(servers / plan.sides["baseline"].version),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,7 @@ class Row:
         compared: the two things that were compared, or what was timed, with their figures.
         figure: a ratio where ``unit`` is ``x``.
         target: None where there is none.
+        skipped: why it was not measured; then there is no figure (``nan``).
         bound: whether the figure may be at most or must be at least the target.
         seconds: every single measurement, by what was timed.
     """
@@ -27,10 +29,18 @@ class Row:
     target: float | None = None
     bound: Literal["at most", "at least"] = "at most"
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    skipped: str = ""
+
+    @classmethod
+    def not_measured(cls, name: str, reason: str) -> Row:
+        """A line that says why there is no figure."""
+        return cls(name=name, compared=f"skipped: {reason}", figure=math.nan, skipped=reason)
 
     @property
-    def outcome(self) -> Literal["ok", "over", "under", ""]:
+    def outcome(self) -> Literal["ok", "over", "under", "skipped", ""]:
         """Against the target; empty where there is none."""
+        if self.skipped:
+            return "skipped"
         if self.target is None:
             return ""
         if self.bound == "at most":
@@ -39,12 +49,14 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """The row as it is written to the JSON file."""
-        return {**asdict(self), "outcome": self.outcome or None}
+        figure = None if self.skipped else self.figure
+        return {**asdict(self), "figure": figure, "outcome": self.outcome or None}
 
     def cells(self) -> tuple[str, ...]:
         """The row as it is printed."""
         target = "" if self.target is None else f"{self.bound} {self.target:.2f}"
-        return (self.name, self.compared, f"{self.figure:.2f} {self.unit}", target, self.outcome)
+        figure = "-" if self.skipped else f"{self.figure:.2f} {self.unit}"
+        return (self.name, self.compared, figure, target, self.outcome)
 
 
 def ratio(

@@ -162,9 +162,9 @@ def test_the_plan_as_json_has_the_promised_shape(here: Here) -> None:
     done = here.run("plan", here.report(), "--json", "--set", "rounds=2", "--set", "threads=2,8")
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
-    assert set(plan) - {"seed"} == {
-        *("report", "engine", "target", "sides", "rounds", "trials", "hosts"),
-        *("minutes", "dollars", "disk_gib"),
+    assert set(plan) >= {
+        *("report", "engine", "target", "sides", "rounds", "seed", "trials", "hosts"),
+        *("minutes", "dollars", "disk_gib", "steps"),
     }
     assert (plan["report"], plan["engine"], plan["target"]) == ("good", "mariadb", "local")
     assert plan["sides"]["baseline"]["version"] == "10.2.11"
@@ -197,6 +197,15 @@ def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
     ):
         assert part in done.stdout
     assert len([line for line in done.stdout.splitlines() if " · " in line]) == 48
+
+
+def test_what_costs_more_than_may_be_rented_unasked_needs_a_word(here: Here) -> None:
+    """Nothing is written to the store, and the figures are in the message."""
+    done = here.run("run", "sysbench_ec2")
+    assert done.returncode == 1
+    for part in ("dollars in", "hours", "unasked (20)", "--approve"):
+        assert part in done.stderr
+    assert here.run("campaigns").stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from benchlab import catalog, testing
+from benchlab.access import Access
+from benchlab.dataset import AnyDataset, Dataset, Warehouses
 from benchlab.engine import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
-from benchlab.spec import ReportSpec
+from benchlab.spec import Client, ReportSpec
 
 ENGINES = catalog.engines()
 TARGETS = catalog.targets()
@@ -101,19 +103,57 @@ def test_availability_starts_nothing_and_says_how(
 # ---------------------------------------------------------------- workloads
 
 
+DATASETS: dict[type, AnyDataset] = {
+    Dataset: Dataset(tables=2, table_size=100),
+    Warehouses: Warehouses(warehouses=2),
+}
+
+
 def endpoint(module: Any) -> Any:
-    """Where a client would connect."""
-    return module.Endpoint("127.0.0.1", 13390, "bench", PASSWORD, "sbtest")
+    """Where a client would connect, with a password if it can be given one in private."""
+    password = PASSWORD if module.TAKES_PASSWORD else ""
+    return module.Endpoint("127.0.0.1", 13390, "bench", password, module.DATABASE)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_workload_module_is_whole(name: str) -> None:
     """All that a campaign asks of it is there; what is read-only is one of its workloads."""
     module: Any = MODULES[name]
-    for function in ("config_file_text", "prepare_command", "run_command", "parse"):
+    for function in ("config_file_text", "tables", "prepare_command", "run_command", "parse"):
         assert callable(getattr(module, function))
     assert module.NAMES
     assert set(module.READ_ONLY) <= set(module.NAMES)
+    assert module.DATASET in DATASETS
+    assert module.DATABASE.isidentifier()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_workload_module_knows_the_tables_it_loads(name: str) -> None:
+    """The campaign counts the rows after the load by these names."""
+    module: Any = MODULES[name]
+    found = module.tables(DATASETS[module.DATASET])
+    assert found
+    assert all(table.isidentifier() for table in found)
+    assert any(rows is not None for rows in found.values())
+    assert all(rows is None or rows > 0 for rows in found.values())
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_workload_module_refuses_the_dataset_of_another(name: str) -> None:
+    """Each function that is given one says what to write instead."""
+    module: Any = MODULES[name]
+    needed = next(iter(module.DATASET.model_fields))
+    for dataset in (d for kind, d in DATASETS.items() if kind is not module.DATASET):
+        to, given = endpoint(module), {"threads": 1, "dataset": dataset}
+        for call in (
+            lambda dataset=dataset: module.tables(dataset),
+            lambda to=to, given=given: module.prepare_command(to, "/client.cnf", **given),
+            lambda to=to, given=given: module.run_command(
+                module.NAMES[0], to, "/client.cnf", seconds=1, **given
+            ),
+        ):
+            with pytest.raises(ValueError, match=f"^dataset: {name} loads .*{needed}"):
+                call()
 
 
 def test_a_workload_belongs_to_one_module() -> None:
@@ -132,38 +172,45 @@ def test_a_report_type_can_name_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_no_command_has_the_password_in_it(name: str) -> None:
-    """It travels in the option file, whose path the commands name; nor does a log show it."""
+    """It travels in a private file, or there is none; nor does a log show it."""
     module: Any = WORKLOADS[name]
+    to, dataset = endpoint(module), DATASETS[module.DATASET]
+    config = "/private/client.cnf"
     run = module.run_command(
-        name,
-        endpoint(module),
-        "/private/client.cnf",
-        threads=4,
-        seconds=5,
-        tables=2,
-        table_size=100,
-        ignore_errors=(1213,),
+        name, to, config, dataset, threads=4, seconds=5, client=Client(), ignore_errors=(1213,)
     )
-    prepare = module.prepare_command(
-        endpoint(module), "/private/client.cnf", tables=2, table_size=100, threads=4
-    )
+    prepare = module.prepare_command(to, config, dataset, threads=4)
     for command in (run, prepare):
         assert all(isinstance(part, str) for part in command)
         assert not [part for part in command if PASSWORD in part]
-        assert "/private/client.cnf" in " ".join(command)
-    assert PASSWORD in module.config_file_text(endpoint(module))
-    assert PASSWORD not in repr(endpoint(module))
+        assert (config in " ".join(command)) == module.TAKES_PASSWORD
     assert run != prepare
+    secret = module.Endpoint("127.0.0.1", 13390, "bench", PASSWORD, module.DATABASE)
+    assert PASSWORD not in repr(secret)
+    if module.TAKES_PASSWORD:
+        assert PASSWORD in module.config_file_text(secret)
+    else:
+        assert module.config_file_text(to) == ""
+        for make in (
+            lambda: module.config_file_text(secret),
+            lambda: module.prepare_command(secret, config, dataset, threads=4),
+            lambda: module.run_command(name, secret, config, dataset, threads=4, seconds=5),
+        ):
+            with pytest.raises(ValueError, match=r"^password: ") as caught:
+                make()
+            assert PASSWORD not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
-@pytest.mark.parametrize("wrong", [{"threads": 0}, {"seconds": 0}, {"tables": 0}])
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"seconds": 0}])
 def test_a_command_that_would_run_without_end_is_not_made(name: str, wrong: dict[str, int]) -> None:
     """Zero means `for ever` or `as many as you like` to some clients."""
     module: Any = WORKLOADS[name]
-    fields = {"threads": 4, "seconds": 5, "tables": 2, "table_size": 100, **wrong}
+    fields = {"threads": 4, "seconds": 5, **wrong}
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        module.run_command(name, endpoint(module), "/client.cnf", ignore_errors=(1213,), **fields)
+        module.run_command(
+            name, endpoint(module), "/client.cnf", DATASETS[module.DATASET], **fields
+        )
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -174,8 +221,11 @@ def test_an_output_without_a_run_is_never_complete(name: str, text: str) -> None
     output = parse(text)
     assert output.status != "complete"
     assert output.reasons
+    assert output.transactions is None
     document = output.to_json()
-    assert document["tps"] is None
+    for key in ("threads", "duration_s", "tps", "qps", "errors", "reconnects"):
+        assert document[key] is getattr(output, key) is None
+    assert set(document["latency_ms"]) == {"min", "avg", "p95", "max", "sum"}
     json.dumps(document, allow_nan=False)
 
 
@@ -187,10 +237,18 @@ def test_a_target_is_what_it_is_called(name: str, tmp_path: Path) -> None:
     """A report type finds it by the name of its module; making one starts and writes nothing."""
     assert TARGETS[name].name == name
     home = Home(tmp_path, tmp_path / "state")
-    target = TARGETS[name](home, "c1", testing.plan(target=name), testing.spec().ports)
-    for method in ("preflight", "acquire", "release", "engine", "balancer", "environment"):
+    spec = testing.spec(target=name)
+    target = TARGETS[name](home, "c1", testing.plan(spec), spec, Access())
+    for method in (
+        *("preflight", "acquire", "provision", "interrupt", "release", "end"),
+        *("dataset_source", "load_dataset", "keep_dataset"),
+        *("executors", "engine", "balancer", "environment"),
+    ):
         assert callable(getattr(target, method))
-    assert target.executor.host
+    assert target.sides == ("baseline", "candidate")
+    assert isinstance(target.deferrable, bool)
+    assert isinstance(target.rents, bool)
+    assert target.topology in (None, "ec2", "hosts")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -226,3 +284,26 @@ def test_an_unknown_name_is_refused_with_those_there_are(
     assert f"a.yaml: {message}" in str(caught.value)
     known = {"target": TARGETS, "workloads": WORKLOADS, "engines": ENGINES}[message.split(":")[0]]
     assert all(name in str(caught.value) for name in known)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"workloads": ["oltp_insert", "tpcc"]},
+            "workloads: tpcc and oltp_insert are of different clients",
+        ),
+        ({"workloads": ["tpcc"]}, "dataset: tpcc needs warehouses, found 4 tables x 10,000 rows"),
+        (
+            {"workloads": ["oltp_insert"], "dataset": {"warehouses": 5}},
+            "dataset: oltp_insert needs tables, table_size, found 5 warehouses",
+        ),
+    ],
+)
+def test_a_report_type_has_one_client_and_a_dataset_that_fits(
+    fields: dict[str, Any], message: str
+) -> None:
+    """What could not be loaded or run is refused while validating, with what to write."""
+    with pytest.raises(SpecError) as caught:
+        catalog.check(testing.spec(**fields), where="a.yaml")
+    assert f"a.yaml: {message}" in str(caught.value)

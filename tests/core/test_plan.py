@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from collections import Counter
 from typing import Any
 
@@ -11,16 +12,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchlab import catalog, testing
+from benchlab import catalog, pricing, steps, testing, topology
 from benchlab import plan as planning
+from benchlab import spec as spec_module
+from benchlab.errors import SpecError
+from benchlab.home import find
 from benchlab.plan import Plan
-from benchlab.spec import SIDES
+from benchlab.spec import SIDES, ReportSpec
+from benchlab.topology import Topology
 
 WORKLOADS = (
     *("oltp_point_select", "oltp_read_write", "oltp_update_index"),
     *("oltp_update_non_index", "oltp_insert"),
 )
 READ_ONLY = catalog.read_only_workloads()
+CONFIGS = find().configs
+PRICES = pricing.load(CONFIGS / "prices.csv")
+SNAPSHOTS = {"snapshots": "s3://bucket/prefix"}
+
+
+def weekly(**overrides: Any) -> ReportSpec:
+    """The weekly comparison on EC2, as it comes with Benchlab."""
+    return spec_module.load(CONFIGS / "reports" / "sysbench_ec2.yaml").with_overrides(overrides)
+
+
+def on_fleet(spec: ReportSpec, fleet: Topology | None = None) -> Plan:
+    """A plan on the report type's own topology, or on another one."""
+    assert spec.topology is not None
+    fleet = fleet or topology.load(CONFIGS / "topologies" / f"{spec.topology}.yaml")
+    return planning.make(spec, "tidb", "c1", READ_ONLY, topology=fleet, prices=PRICES)
 
 
 @st.composite
@@ -163,9 +183,11 @@ def test_a_longer_campaign_is_estimated_as_longer() -> None:
 def test_the_json_has_the_promised_shape(sides: str) -> None:
     """The fields that `plan --json` promises are there, by these names, in every trial."""
     document = testing.plan(sides=sides).to_json()
-    promised = ["report", "engine", "target", "sides", "rounds", "trials", "hosts"]
+    promised = ["report", "engine", "target", "sides", "rounds", "seed", "trials", "hosts"]
     promised += ["minutes", "dollars", "disk_gib"]
-    assert [key for key in document if key != "seed"] == promised
+    assert list(document)[: len(promised)] == promised
+    for step in document["steps"]:
+        assert list(step) == ["stage", "side", "what", "minutes"]
     assert list(document["sides"]) == ["baseline", "candidate"]
     for trial in document["trials"]:
         assert list(trial) == [
@@ -173,3 +195,138 @@ def test_the_json_has_the_promised_shape(sides: str) -> None:
         ]
     for host in document["hosts"]:
         assert list(host) == ["role", "instance_type", "vcpu"]
+
+
+def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
+    """What the store has from before there were fleets is a plan, on one machine, interleaved."""
+    made = testing.plan()
+    document = json.loads(json.dumps(made.to_json()))
+    for key in list(document)[11:]:
+        del document[key]
+    for side in document["sides"].values():
+        del side["components"]
+    old = Plan.from_json(document)
+    assert (old.trials, old.sides, old.hosts) == (made.trials, made.sides, made.hosts)
+    assert (old.placement, old.topology, old.steps) == ("interleaved", None, ())
+
+
+@settings(deadline=None)
+@given(plans(placement="sequential"))
+def test_in_sequence_all_of_the_baseline_comes_first(plan: Plan) -> None:
+    """As published: every round of every workload of the baseline, then the same of the other."""
+    half = len(plan.trials) // 2
+    assert {t.side for t in plan.trials[:half]} == {"baseline"}
+    assert {t.side for t in plan.trials[half:]} == {"candidate"}
+    cells = [(t.round, t.workload, t.threads, t.restore) for t in plan.trials]
+    assert cells[:half] == cells[half:]
+    assert [t.index for t in plan.trials] == list(range(len(plan.trials)))
+
+
+def test_one_version_is_measured_without_a_second_side() -> None:
+    """`sides: single` has the baseline's trials only, and half of the preparation."""
+    both = testing.spec()
+    one = testing.spec(
+        sides="single", engines={"mariadb": {"baseline": both.engines["mariadb"].baseline}}
+    )
+    plan = planning.make(one, "mariadb", "c1", READ_ONLY)
+    assert list(plan.sides) == ["baseline"]
+    assert {t.side for t in plan.trials} == {"baseline"}
+    assert len(plan.trials) == one.trial_count
+    assert plan.disk_gib == pytest.approx(testing.plan().disk_gib / 2, abs=0.01)
+
+
+@settings(deadline=None)
+@given(plans())
+def test_the_steps_add_up_to_the_estimate(plan: Plan) -> None:
+    """Nothing is in the total that is in no step; every trial is in one of them."""
+    assert math.isclose(sum(s.minutes for s in plan.steps), plan.minutes, abs_tol=0.2)
+    assert [s.stage for s in plan.steps][:2] == ["prepare", "prepare"]
+    measured = sum(s.minutes for s in plan.steps if s.stage == "measure")
+    assert measured >= sum(t.seconds for t in plan.trials) / 60 - 0.1
+
+
+def test_the_weekly_comparison_is_affordable() -> None:
+    """4 workloads x 3 thread counts x 6 rounds x 60 s from a snapshot: 5 hours and 45 dollars."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert len({t.workload for t in plan.trials}) == 4
+    assert len({t.threads for t in plan.trials}) == 3
+    assert (plan.rounds, {t.seconds for t in plan.trials}) == (6, {60})
+    assert plan.minutes <= 5 * 60
+    assert plan.dollars is not None
+    assert plan.dollars <= 45
+
+
+def test_a_dataset_snapshot_saves_the_load() -> None:
+    """Without one the plan says what it would be with one, and that is what it then is."""
+    loaded, seeded = on_fleet(weekly()), on_fleet(weekly(**SNAPSHOTS))
+    assert seeded.minutes < loaded.minutes
+    assert (loaded.seeded_minutes, loaded.seeded_dollars) == (seeded.minutes, seeded.dollars)
+    assert (seeded.seeded_minutes, seeded.seeded_dollars) == (None, None)
+
+
+def test_a_fleet_is_prepared_before_it_is_measured_and_released_at_the_end() -> None:
+    """The steps stand in the order in which they are done."""
+    stages = [key for key, _ in itertools.groupby(s.stage for s in on_fleet(weekly()).steps)]
+    one_side = ["deploy", "load", "analyze", "back up"]
+    wanted = ["provision", *one_side, *one_side, "measure", "repeats", "publish", "release"]
+    assert stages == wanted
+
+
+def test_dollars_are_hosts_times_hours() -> None:
+    """The published fleet is 144 vCPUs and 7.89 dollars an hour, beside its root volumes."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert plan.vcpus == sum(host.vcpu or 0 for host in plan.hosts) == 144
+    assert len(plan.hosts) == 10
+    hosts = plan.minutes / 60 * 7.89
+    assert plan.dollars is not None
+    assert hosts < plan.dollars < hosts * 1.01
+    assert plan.prices_as_of == min(p.as_of for p in PRICES.prices.values()).isoformat()
+
+
+def test_a_plan_above_the_limit_is_refused_with_its_arithmetic() -> None:
+    """Nobody is asked: the message names limit, hours, hosts, prices and what to do."""
+    budget = {"budget": {"approve_above": 5, "limit": 30}}
+    with pytest.raises(SpecError) as refused:
+        on_fleet(weekly(**SNAPSHOTS, **budget))
+    message = str(refused.value)
+    for part in ("budget.limit", "$30.00", "3 x i3.4xlarge at $1.248", "hours at", "raise the"):
+        assert part in message
+
+
+def test_who_is_asked_before_money_is_spent() -> None:
+    """Above `approve_above` a person, at or below it nobody; nobody for what costs nothing."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert plan.dollars is not None
+    for line, asked in ((plan.dollars - 0.01, True), (plan.dollars, False)):
+        spec = weekly(**SNAPSHOTS, budget={"approve_above": line, "limit": 60})
+        assert planning.needs_approval(on_fleet(spec), spec.budget) == asked
+    assert not planning.needs_approval(testing.plan(), None)
+
+
+def test_a_rented_fleet_needs_a_budget() -> None:
+    """Who rents says how much."""
+    with pytest.raises(SpecError, match="budget: missing"):
+        on_fleet(weekly(budget=None))
+
+
+def test_disk_is_what_each_storage_host_needs() -> None:
+    """With as many replicas as hosts each holds all data; twice the hosts hold half each."""
+    few = topology.load(CONFIGS / "topologies" / "ec2_published.yaml")
+    assert isinstance(few, topology.Ec2Topology)
+    tikv = few.roles["tikv"].model_copy(update={"count": 6})
+    many = few.model_copy(update={"roles": {**few.roles, "tikv": tikv}})
+    spec = weekly(**SNAPSHOTS)
+    assert on_fleet(spec, many).disk_gib == pytest.approx(on_fleet(spec, few).disk_gib / 2, abs=0.1)
+    assert steps.data_bytes(spec, few) > spec.dataset.rows * 100
+
+
+def test_owned_hosts_cost_nothing() -> None:
+    """No dollars, no quota, every machine with all of its roles."""
+    plan = on_fleet(spec_module.load(CONFIGS / "reports" / "sysbench_hosts.yaml"))
+    assert (plan.dollars, plan.vcpus, plan.prices_as_of) == (None, None, None)
+    assert [host.role for host in plan.hosts] == [
+        "client",
+        "tidb+pd+tikv",
+        "tidb+tikv",
+        "tidb+tikv",
+    ]

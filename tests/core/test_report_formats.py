@@ -22,6 +22,7 @@ import yaml
 from benchlab import testing
 from benchlab.compare import Comparison, compare
 from benchlab.errors import StoreError
+from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import PlannedTrial
 from benchlab.publishers import files
 from benchlab.report import bundle, markdown, model, numbers, wording
@@ -39,6 +40,26 @@ WORKLOADS = {
     "oltp_insert": 0.0,  # unstable: a trial of one side is missing
 }
 Case = tuple[Campaign, Comparison, list[TrialResult]]
+
+
+def host_figures(trial: PlannedTrial) -> tuple[HostFigures, ...]:
+    """One host's, other on every trial; a second host cannot be asked in one of them."""
+    load = trial.threads / 20 + 0.01 * trial.round
+    lost = trial.id == "r1-baseline-oltp_point_select-t4"
+    return (
+        HostFigures(
+            "localhost",
+            cores=2,
+            figures={
+                "cpu_busy": Figure(load, min(load + 0.05, 1.0)),
+                "cpu_steal": Figure(0.001, 0.005),
+                "memory_used_bytes": Figure(3.0 * 2**30, 3.5 * 2**30),
+                "disk_write_bytes_per_s": Figure(1_234_567.0, 98_765_432.0),
+            },
+            processes={"client": load / 3, "load balancer": load / 2},
+        ),
+        *([HostFigures("tikv-1", reason="no answer | within 60 s")] if lost else []),
+    )
 
 
 @cache
@@ -81,7 +102,12 @@ def golden_case() -> Case:
         testing.gate("steal", "not evaluated", "at most 1 % of the CPU was stolen"),
     )
     results = [
-        dataclasses.replace(result, gates=gates)
+        dataclasses.replace(
+            result,
+            gates=gates,
+            hosts=f"c1/{result.trial.id}-a1.hosts.csv",
+            host_figures=host_figures(result.trial),
+        )
         for result in testing.results_of(made.plan, tps, p95)
         if result.trial.id != "r3-candidate-oltp_insert-t8"
     ]
@@ -269,7 +295,15 @@ def hostile_case() -> Case:
     excluded = tuple(dataclasses.replace(e, reasons=(HOSTILE,)) for e in outcome.excluded)
     workloads = tuple(dataclasses.replace(w, reasons=(HOSTILE,)) for w in outcome.workloads)
     outcome = dataclasses.replace(outcome, gates=gates, excluded=excluded, workloads=workloads)
-    return made, outcome, [dataclasses.replace(r, gates=gates) for r in results]
+    lost = HostFigures(HOSTILE, reason=HOSTILE)
+    found = HostFigures(
+        f"{HOSTILE} 2", figures={"cpu_busy": Figure(0.5, 0.5)}, processes={HOSTILE: 0.5}
+    )
+    return (
+        made,
+        outcome,
+        [dataclasses.replace(r, gates=gates, host_figures=(lost, found)) for r in results],
+    )
 
 
 class Page(html.parser.HTMLParser):

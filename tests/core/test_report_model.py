@@ -11,10 +11,12 @@ import pytest
 
 from benchlab import testing
 from benchlab.compare import compare
+from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import PlannedTrial
-from benchlab.report import method, model, numbers, terminal, variables, wording
+from benchlab.report import hosts, method, model, numbers, terminal, variables, wording
 from benchlab.report.model import Report
-from benchlab.results import Campaign
+from benchlab.results import Campaign, TrialResult
+from benchlab.spec import SIDES
 
 CHANGE_WORDS = ("improved", "reduced", "faster", "slower")
 
@@ -176,12 +178,20 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     """The keys that other programs read; a missing cell is null."""
     made = testing.campaign(rounds=1, workloads=["oltp_insert"], threads=[4])
     results = testing.results_of(made.plan, tps=lambda t: None if t.side == "candidate" else 10.0)
-    raw = model.to_json(made, compare(made.plan, results, 2.0))
+    raw = model.to_json(made, compare(made.plan, results, 2.0), results)
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
-        *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "engine"),
-        *("engine_reason", "threshold_pct", "workloads", "gates", "excluded"),
-        *("repeated_pairs", "missing"),
+        *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "target"),
+        *(
+            "placement",
+            "engine",
+            "engine_reason",
+            "threshold_pct",
+            "workloads",
+            "gates",
+            "excluded",
+        ),
+        *("repeated_pairs", "missing", "hosts"),
     ]
     assert raw["scope"] == "this deployment"
     assert raw["workloads"][0]["estimate_pct"] is None
@@ -202,6 +212,69 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
             "not_evaluated": 0,
         }
     ]
+
+
+def with_hosts(result: TrialResult, *found: HostFigures) -> TrialResult:
+    """A trial during which the hosts were sampled."""
+    return dataclasses.replace(result, hosts="c1/x.hosts.csv", host_figures=found)
+
+
+def hosts_of(*results: TrialResult) -> hosts.Hosts:
+    """What a report knows of the hosts of these trials, all of which are used."""
+    return hosts.of(compare(testing.plan(rounds=1), [], 2.0), results)
+
+
+def cpu(host: str, mean: float, largest: float, **fields: Any) -> HostFigures:
+    """A host that tells nothing but its CPU."""
+    return HostFigures(host, cores=2, figures={"cpu_busy": Figure(mean, largest)}, **fields)
+
+
+def test_hosts_are_summed_up_by_side_and_role() -> None:
+    """Means are averaged, of maxima the largest is taken, and what is not told is missing."""
+    trials = testing.plan(rounds=1).trials
+    baseline, candidate = (next(t for t in trials if t.side == side) for side in SIDES)
+    found = hosts_of(
+        with_hosts(
+            testing.trial_result(baseline),
+            cpu("tikv-1", 0.2, 0.5),
+            cpu("tikv-2", 0.4, 0.6),
+            cpu("client-1", 0.1, 0.1, processes={"client": 0.25}),
+        ),
+        with_hosts(testing.trial_result(candidate), cpu("tikv-1", 0.9, 1.0)),
+    )
+    rows = {(side, name): cells for side, name, _, *cells in hosts.rows(found.groups)}
+    assert rows["baseline", "tikv (2 hosts)"] == ["30.0% / 60.0%", *["n/a"] * 8]
+    assert rows["candidate", "tikv"][0] == "90.0% / 100.0%"
+    assert rows["baseline", "client"][0] == "10.0% / 10.0%"
+    assert "client 25% on average" in " ".join(hosts.sentences(found))
+    assert len(hosts.header()) == len(hosts.rows(found.groups)[0])
+
+
+def test_trials_that_are_not_used_do_not_count_for_the_hosts() -> None:
+    """An invalid trial's load is in no figure, and so not in the hosts' either."""
+    made = testing.campaign(rounds=1, workloads=["oltp_insert"], threads=[4])
+    results = [
+        with_hosts(
+            testing.trial_result(t, reasons=["failed"] if t.side == "candidate" else ()),
+            cpu("localhost", 0.5, 0.5),
+        )
+        for t in made.plan.trials
+    ]
+    found = hosts.of(compare(made.plan, results, 2.0), results)
+    assert found.sampled == found.used < len(results)
+    assert {group.side for group in found.groups} <= {"baseline"}
+
+
+def test_hosts_that_were_not_sampled_are_said_in_one_sentence() -> None:
+    """A campaign of before has no table of hosts, and says so; a host that failed is named."""
+    (trial, *_) = testing.plan(rounds=1).trials
+    (sentence,) = hosts.sentences(hosts_of(testing.trial_result(trial)))
+    assert sentence == "What the hosts did during the trials was not recorded."
+    lost = HostFigures("tikv-1", reason="on tikv-1: connection refused.")
+    (sentence,) = hosts.sentences(hosts_of(with_hosts(testing.trial_result(trial), lost)))
+    assert "not recorded (tikv-1 in 1 trial, on tikv-1: connection refused)." in sentence
+    some = hosts_of(with_hosts(testing.trial_result(trial), lost, cpu("client-1", 0.1, 0.1)))
+    assert hosts.sentences(some)[-1].startswith("Without figures: tikv-1 in 1 trial")
 
 
 def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab import testing
+from benchlab import testing, trial
 from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
 from benchlab.executor import JobStatus
 from benchlab.home import Home
@@ -19,7 +20,8 @@ from benchlab.sequence import TRIES, TrialSequence
 from benchlab.spec import ReportSpec
 from benchlab.store import Store
 from benchlab.testing import FakeDeployment, FakeExecutor
-from benchlab.trial import table_names
+from benchlab.trial import Begun
+from benchlab.workloads import sysbench
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
@@ -33,7 +35,7 @@ class Bench:
     def __init__(self, directory: Path, store: Store, **fields: Any) -> None:
         usual = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 2}
         self.spec: ReportSpec = testing.spec(**{**usual, **fields})
-        checksum = " ".join(f"{table}:1:1" for table in table_names(self.spec.dataset))
+        checksum = " ".join(f"{table}:1:1" for table in sysbench.tables(self.spec.dataset))
         facts = {
             side: testing.side_facts(version, dataset_checksum=checksum)
             for side, version in (("baseline", "10.2.11"), ("candidate", "10.11.5"))
@@ -216,3 +218,83 @@ def test_only_a_pair_that_was_cut_is_abandoned(make: Callable[..., Bench]) -> No
     cut = [r.trial.round for r in bench.results() if "cut by" in " ".join(r.reasons)]
     assert cut == [3]
     assert sum(not r.valid for r in bench.results()) == 2
+
+
+def test_a_trial_can_be_begun_by_one_process_and_collected_by_another(
+    make: Callable[..., Bench],
+) -> None:
+    """In between nobody waits; what was noted of the first half is in the result."""
+    bench = make()
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    assert bench.results() == []
+    result = bench.sequence.collect(Begun(**begun.to_json()))
+    assert bench.results() == [result]
+    assert result.valid
+    assert {"restore", "start", "ready", "warm-up", "run", "collect"} <= set(result.phases)
+    assert result.trial.id == begun.trial == bench.plan.trials[0].id
+
+
+def test_a_trial_that_was_begun_is_adopted_by_whoever_comes_next(
+    make: Callable[..., Bench],
+) -> None:
+    """The task that began it died: its client is not started again, its phases are not lost."""
+    bench = make()
+    first = bench.sequence.begin_next()
+    second = bench.sequence.begin_next()
+    assert isinstance(first, Begun)
+    assert isinstance(second, Begun)
+    assert (second.job, second.phases, second.adopted) == (first.job, first.phases, True)
+    result = bench.sequence.collect(second)
+    assert result.adopted
+    assert bench.executor.log.count(f"start {first.job}") == 1
+
+
+def test_a_trial_is_stored_once_however_often_it_is_collected(make: Callable[..., Bench]) -> None:
+    """The process that was taken for dead comes back and finds it collected."""
+    bench = make()
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    assert bench.sequence.collect(begun) == bench.sequence.collect(begun)
+    assert len(bench.results()) == 1
+
+
+def test_notes_of_a_lost_client_are_not_those_of_the_next(make: Callable[..., Bench]) -> None:
+    """A client that was started anew is not ended at the time of the one before it."""
+    bench = make()
+    first = bench.sequence.begin_next()
+    assert isinstance(first, Begun)
+    bench.executor.end_job(first.job, None)  # lost, its exit code unknown
+    bench.executor.jobs.pop(first.job)
+    second = bench.sequence.begin_next()
+    assert isinstance(second, Begun)
+    assert not second.adopted
+    assert second.until > first.until
+    notes = bench.directory / "begun" / f"{first.trial}-a1.json"
+    assert Begun(**json.loads(notes.read_text())) == second
+
+
+def test_a_trial_that_cannot_be_collected_is_given_up(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client ended well, but nobody can read it: three tries, then the next trial's turn."""
+    bench = make()
+
+    def refuse(*_: object) -> None:
+        raise EngineError("no answer that can be read")
+
+    monkeypatch.setattr(trial, "_server_columns", refuse)
+    for _ in range(TRIES - 1):
+        begun = bench.sequence.begin_next()
+        assert isinstance(begun, Begun)
+        with pytest.raises(TryFailedError, match="no answer that can be read"):
+            bench.sequence.collect(begun)
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    given_up = bench.sequence.collect(begun)
+    assert not given_up.valid
+    assert "not executed in 3 tries" in given_up.reasons[0]
+    monkeypatch.undo()
+    following = bench.sequence.begin_next()
+    assert isinstance(following, Begun)
+    assert following.trial != begun.trial

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import sqlite3
@@ -16,6 +17,7 @@ from upath import UPath
 
 from benchlab import testing
 from benchlab.errors import StoreError
+from benchlab.host_samples import Figure, HostFigures
 from benchlab.results import Campaign, TrialResult
 from benchlab.store import Store
 
@@ -74,7 +76,22 @@ def results() -> list[TrialResult]:
             gates=[testing.gate("a", "fail"), testing.gate("b", "not evaluated")],
         ),
         dataclasses.replace(
-            testing.trial_result(second), samples=(), gates=(), raw=None, series=None, adopted=True
+            testing.trial_result(second),
+            samples=(),
+            gates=(),
+            raw=None,
+            series=None,
+            adopted=True,
+            hosts="c1/r1-a1.hosts.csv",
+            host_figures=(
+                HostFigures(
+                    "client",
+                    cores=2,
+                    figures={"cpu_busy": Figure(0.123456789, 1.0), "cpu_steal": Figure(0.0, 0.0)},
+                    processes={"load balancer": 0.7},
+                ),
+                HostFigures("tikv-1", reason="“not reachable”"),
+            ),
         ),
     ]
 
@@ -219,6 +236,53 @@ def test_a_reader_does_not_block_the_campaign(store: Store, url: str) -> None:
     store.add_trial("c1", results()[0])
     assert reader.execute("SELECT count(*) FROM trials").fetchone() == (0,)
     reader.close()
+
+
+# ---------------------------------------------------------------- stores of before
+
+
+def made_before(url: str) -> None:
+    """Let a store be as it was before trials had figures of their hosts."""
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        for column in ("hosts", "host_figures"):
+            connection.execute(f"ALTER TABLE trials DROP COLUMN {column}")
+
+
+def test_a_store_of_an_older_benchlab_is_read_and_goes_on(store: Store, url: str) -> None:
+    """Its trials are as they were, without what was not measured then; new ones have all."""
+    old, new = (dataclasses.replace(result, attempt=1) for result in results())
+    store.add_trial("c1", old)
+    store.close()
+    made_before(url)
+    with Store(url, store.objects) as opened:
+        assert opened.trials("c1") == [old]
+        opened.add_trial("c1", new)
+        assert opened.trials("c1") == [old, new]
+
+
+def test_an_older_benchlab_can_write_beside_a_newer_one(store: Store) -> None:
+    """A trial that was written without the new columns has no hosts; it is no error."""
+    store.add_trial("c1", results()[1])
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE trials SET hosts = NULL, host_figures = NULL")
+    (found,) = store.trials("c1")
+    assert (found.hosts, found.host_figures) == (None, ())
+
+
+def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None:
+    """Whoever is second to add what is missing finds it there."""
+    store.close()
+    made_before(url)
+    writers = [start(url, side, "3") for side in ("baseline", "candidate")]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    said = [writer.communicate()[0].strip() for writer in writers]
+    assert sorted(line == "first" for line in said) == [False, True], said
 
 
 # ---------------------------------------------------------------- refusals

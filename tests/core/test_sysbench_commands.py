@@ -12,21 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchlab.dataset import Dataset, Warehouses
+from benchlab.spec import Client
 from benchlab.workloads.sysbench import (
     MYSQL_IGNORED_ERRORS,
     NAMES,
     READ_ONLY,
-    TIDB_IGNORED_ERRORS,
     Endpoint,
     config_file_text,
     prepare_command,
     run_command,
+    tables,
 )
 
 SECRET = "hunter2, it's"
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", SECRET, "sbtest")
-RUN: dict[str, Any] = {"threads": 4, "seconds": 5, "tables": 4, "table_size": 10000}
-PREPARE: dict[str, Any] = {"threads": 4, "tables": 4, "table_size": 10000}
+SIZE = Dataset(tables=4, table_size=10000)
+RUN: dict[str, Any] = {"threads": 4, "seconds": 5}
 
 
 def with_password(password: str) -> Endpoint:
@@ -49,7 +51,7 @@ def read_as_sysbench(text: str) -> str:
 
 def test_a_run_is_spelled_out() -> None:
     """A run names every setting that decides what is measured, whatever sysbench's defaults are."""
-    assert run_command("oltp_read_write", ENDPOINT, "/run/bench.cnf", **RUN) == [
+    assert run_command("oltp_read_write", ENDPOINT, "/run/bench.cnf", SIZE, **RUN) == [
         "sysbench",
         "oltp_read_write",
         "--config-file=/run/bench.cnf",
@@ -73,10 +75,10 @@ def test_a_run_is_spelled_out() -> None:
 
 def test_one_dataset_serves_every_workload() -> None:
     """Preparing needs no workload, and asks for the same tables and distribution as a run."""
-    prepare = prepare_command(ENDPOINT, "c", **PREPARE)
+    prepare = prepare_command(ENDPOINT, "c", SIZE, threads=4)
     assert prepare[-1] == "prepare"
     for workload in NAMES:
-        run = run_command(workload, ENDPOINT, "c", **RUN)
+        run = run_command(workload, ENDPOINT, "c", SIZE, **RUN)
         for option in ("--tables=4", "--table-size=10000", "--rand-type=uniform"):
             assert option in run
             assert option in prepare
@@ -93,8 +95,8 @@ def test_the_password_is_on_no_command_line_and_in_no_repr(password: str) -> Non
     secret = f"s3cr3t{password}"
     endpoint = with_password(secret)
     command = [
-        *prepare_command(endpoint, "c", **PREPARE),
-        *run_command("oltp_insert", endpoint, "c", **RUN),
+        *prepare_command(endpoint, "c", SIZE, threads=4),
+        *run_command("oltp_insert", endpoint, "c", SIZE, **RUN),
     ]
     shown = "\n".join([*command, repr(endpoint), str(endpoint), f"{endpoint}"])
     assert "s3cr3t" not in shown
@@ -133,10 +135,7 @@ def test_no_password_needs_no_line() -> None:
         ("threads", True),
         ("seconds", 0),
         ("seconds", 1.5),
-        ("tables", -1),
-        ("table_size", 0),
-        ("report_interval", -1),
-        ("rand_type", "zipf"),
+        ("dataset", Warehouses(warehouses=4)),
         ("ignore_errors", (1213, 2013)),
         ("ignore_errors", (0,)),
     ],
@@ -144,23 +143,64 @@ def test_no_password_needs_no_line() -> None:
 def test_bad_arguments_are_named(argument: str, value: object) -> None:
     """An impossible run is refused before it starts, naming the argument."""
     with pytest.raises(ValueError, match=rf"^{argument}: "):
-        run_command("oltp_insert", ENDPOINT, "c", **{**RUN, argument: value})
+        run_command(
+            "oltp_insert",
+            ENDPOINT,
+            "c",
+            **{"dataset": SIZE, **RUN, argument: value},
+        )
 
 
 def test_unknown_workloads_and_missing_files_are_refused() -> None:
     """A misspelt workload or an absent password file is an error that says so."""
     with pytest.raises(ValueError, match=r"^workload: 'oltp_read' is not one of oltp_po"):
-        run_command("oltp_read", ENDPOINT, "c", **RUN)
+        run_command("oltp_read", ENDPOINT, "c", SIZE, **RUN)
     with pytest.raises(ValueError, match=r"^config_path: "):
-        run_command("oltp_insert", ENDPOINT, "", **RUN)
+        run_command("oltp_insert", ENDPOINT, "", SIZE, **RUN)
 
 
-def test_write_conflicts_of_tidb_do_not_end_a_run() -> None:
-    """TiDB's list adds its conflicts to sysbench's own, which an explicit list replaces."""
-    assert set(MYSQL_IGNORED_ERRORS) < set(TIDB_IGNORED_ERRORS)
-    command = run_command("oltp_insert", ENDPOINT, "c", **RUN, ignore_errors=TIDB_IGNORED_ERRORS)
-    assert "--mysql-ignore-errors=1213,1020,1205,9007,8002,8005,8028,8022" in command
-    none = run_command("oltp_insert", ENDPOINT, "c", **RUN, ignore_errors=())
+def test_another_dataset_is_refused_with_what_to_write() -> None:
+    """sysbench cannot load warehouses, and says which fields its own dataset has."""
+    warehouses = Warehouses(warehouses=4)
+    message = r"^dataset: sysbench loads `\{tables: \.\.\., table_size: \.\.\.\}`, found 4 wareh"
+    with pytest.raises(ValueError, match=message):
+        prepare_command(ENDPOINT, "c", warehouses, threads=1)
+    with pytest.raises(ValueError, match=message):
+        tables(warehouses)
+
+
+def test_the_load_is_known_table_by_table() -> None:
+    """Every table and its rows can be counted after the load, and no thread is idle in it."""
+    assert tables(Dataset(tables=2, table_size=7)) == {"sbtest1": 7, "sbtest2": 7}
+    command = prepare_command(ENDPOINT, "c", Dataset(tables=2, table_size=7), threads=16)
+    assert "--threads=2" in command
+
+
+def test_rows_can_be_numbered_by_the_client() -> None:
+    """Where the plan says so, and only for the workload that inserts."""
+    client = Client(auto_inc=False, report_interval=10)
+    for workload in NAMES:
+        command = run_command(workload, ENDPOINT, "c", SIZE, **RUN, client=client)
+        assert ("--auto-inc=off" in command) == (workload == "oltp_insert")
+        assert "--report-interval=10" in command
+    assert "--auto-inc=off" not in run_command("oltp_insert", ENDPOINT, "c", SIZE, **RUN)
+
+
+def test_rows_numbered_at_random_may_be_there_already() -> None:
+    """A number that is taken (1062) does not end the run, and is ignored in no other case."""
+    client = Client(auto_inc=False)
+    for workload in NAMES:
+        command = run_command(workload, ENDPOINT, "c", SIZE, **RUN, client=client)
+        (ignored,) = (word for word in command if word.startswith("--mysql-ignore-errors="))
+        assert ("1062" in ignored.partition("=")[2].split(",")) == (workload == "oltp_insert")
+
+
+def test_the_errors_to_survive_are_the_callers() -> None:
+    """An explicit list replaces sysbench's own, which is the default; it may be empty."""
+    numbers = (*MYSQL_IGNORED_ERRORS, 9007)
+    command = run_command("oltp_insert", ENDPOINT, "c", SIZE, **RUN, ignore_errors=numbers)
+    assert "--mysql-ignore-errors=1213,1020,1205,9007" in command
+    none = run_command("oltp_insert", ENDPOINT, "c", SIZE, **RUN, ignore_errors=())
     assert "--mysql-ignore-errors=" in none
 
 
@@ -172,7 +212,7 @@ def test_sysbench_knows_every_option(workload: str, tmp_path: Path) -> None:
     config.write_text(config_file_text(ENDPOINT))
     # Nothing listens on port 1: the options are read, the connection is refused.
     nowhere = dataclasses.replace(ENDPOINT, port=1)
-    command = run_command(workload, nowhere, str(config), **RUN)
+    command = run_command(workload, nowhere, str(config), SIZE, **RUN)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert "Number of threads: 4" in done.stdout
     assert "unable to connect to MySQL server on host '127.0.0.1', port 1" in done.stdout

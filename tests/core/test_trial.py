@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from benchlab import quality, testing, trial
+from benchlab.deployment import Setting
 from benchlab.errors import EngineError
 from benchlab.executor import JobStatus
 from benchlab.plan import PlannedTrial
-from benchlab.spec import Side
+from benchlab.spec import Client, Side
 from benchlab.testing import FakeDeployment, FakeExecutor
-from benchlab.trial import Collected, Setting
+from benchlab.trial import Collected
 from benchlab.workloads import sysbench
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,7 @@ class Bench:
     def checksum(self, side: Side) -> str:
         """What the side's own checksum will be."""
         content = self.deployment.engine(side).content
-        return " ".join(f"{t}:1:{content}" for t in trial.table_names(testing.spec().dataset))
+        return " ".join(f"{t}:1:{content}" for t in sysbench.tables(testing.spec().dataset))
 
     def measure(
         self, planned: PlannedTrial = BASELINE, attempt: int = 1, **options: Any
@@ -66,15 +67,16 @@ class Bench:
             deployment=self.deployment,
             workload=sysbench,
             dataset=testing.spec().dataset,
+            client=Client(),
             warmup_seconds=fields.pop("warmup_seconds"),
-            directory=Path("/fake"),
             password=PASSWORD,
             gates=GATES,
             facts=self.facts,
         )
         usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
-        arguments: dict[str, Any] = {**usual, **fields}
-        return trial.measure(setting, planned, attempt, on_phase=self.phases.append, **arguments)
+        arguments: dict[str, Any] = {"earlier": None, "on_new": lambda: None, **usual, **fields}
+        begun = trial.begin(setting, planned, attempt, on_phase=self.phases.append, **arguments)
+        return trial.collect(setting, planned, begun, on_phase=self.phases.append)
 
 
 def failed(collected: Collected) -> set[str]:
@@ -95,6 +97,8 @@ def test_a_trial_restores_starts_warms_up_and_runs_in_this_order() -> None:
         "balance baseline",
         "run sysbench",
         f"start client-{BASELINE.id}-a1",
+        f"start hosts-client-{BASELINE.id}-a1",
+        f"stop hosts-client-{BASELINE.id}-a1",
     ]
     assert bench.phases == ["stop", "restore", "start", "ready", "warm-up", "run", "collect"]
 
@@ -149,13 +153,13 @@ def test_the_client_goes_through_the_load_balancer_with_what_was_planned() -> No
     """Threads, seconds and the entry port are those of the plan; so is the engine's error list."""
     bench = Bench()
     bench.measure()
-    command = bench.executor.commands[-1]
+    *_, warm_up, command = [c for c in bench.executor.commands if c[0] == "sysbench"]
     for part in (
         *("oltp_read_write", "--threads=4", "--time=5", "--mysql-port=13390"),
         *("--mysql-ignore-errors=1213", "--tables=4", "--table-size=10000"),
     ):
         assert part in command
-    assert "--time=1" in bench.executor.commands[-2]  # the warm-up
+    assert "--time=1" in warm_up
 
 
 def test_the_password_is_on_no_command_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import subprocess
 import time
@@ -16,6 +17,7 @@ from benchlab.engine import Instance
 from benchlab.engines.mariadb import Engine
 from benchlab.errors import StoreError
 from benchlab.executor import LocalExecutor
+from benchlab.host_samples import HostFigures
 from benchlab.store import Store
 from tests.machine import free_ports
 
@@ -105,6 +107,27 @@ def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> No
         assert again.trials(campaign.id) == results
         with pytest.raises(StoreError, match="is in the store already"):
             again.add_trial(campaign.id, results[0])
+
+
+def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: Path) -> None:
+    """On a database server as in a file: what is there stays, new trials have all."""
+    made = testing.campaign(id=f"old-{tmp_path.name}", rounds=1, threads=[4])
+    old, new = (
+        dataclasses.replace(testing.trial_result(trial), host_figures=())
+        for trial in made.plan.trials[:2]
+    )
+    new = dataclasses.replace(
+        new, hosts="x.hosts.csv", host_figures=(HostFigures("tikv-1", reason="“lost”"),)
+    )
+    with Store(url, UPath(tmp_path)) as store:
+        store.add_campaign(made)
+        store.add_trial(made.id, old)
+        with store._engine.begin() as connection:
+            for column in ("hosts", "host_figures"):
+                connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {column}")
+    with Store(url, UPath(tmp_path)) as store:
+        store.add_trial(made.id, new)
+        assert store.trials(made.id) == [old, new]
 
 
 def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def make(
     """
     report = model.build(campaign, comparison, results)
     pictures = charts.draw(report)
-    machine = model.to_json(campaign, comparison)
+    machine = model.to_json(campaign, comparison, results)
     texts = {
         "report.md": markdown.render(report),
         "report.html": render_html(report, pictures),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchlab.results import Campaign
+from benchlab.spec import Client
 from benchlab.workloads import sysbench
 
 # Options whose value differs between trials or says nothing outside the machine.
@@ -32,27 +32,34 @@ class Command:
 
 def of_campaign(campaign: Campaign) -> tuple[Command, ...]:
     """How the dataset was prepared and a trial was run; empty where the client is another."""
-    dataset: Any = campaign.spec.get("dataset")
+    dataset = campaign.spec.get("dataset")
     workloads = {trial.workload for trial in campaign.plan.trials}
     if not dataset or not workloads or not workloads <= set(sysbench.NAMES):
         return ()
-    size = {"tables": dataset["tables"], "table_size": dataset["table_size"]}
-    endpoint = sysbench.Endpoint("host", 1, "user", "", "sbtest")
-    prepare = sysbench.prepare_command(endpoint, "config", **size, threads=1)
+    size = sysbench.DATASET.model_validate(dataset)
+    endpoint = sysbench.Endpoint("host", 1, "user", "", sysbench.DATABASE)
+    prepare = sysbench.prepare_command(endpoint, "config", size, threads=1)
     run = sysbench.run_command(
         min(workloads),
         endpoint,
         "config",
-        **size,
+        size,
         threads=1,
         seconds=max(trial.seconds for trial in campaign.plan.trials),
+        client=Client.model_validate(campaign.spec.get("client") or {}),
         ignore_errors=_ignored_errors(campaign),
     )
     run[run.index(min(workloads))] = "$workload"
     return (
-        Command("Load the tables, once on each side", _shell(prepare)),
+        Command(_purpose_of_load(campaign), _shell(prepare)),
         Command("Run one trial", _shell(run)),
     )
+
+
+def _purpose_of_load(campaign: Campaign) -> str:
+    if campaign.environment.get("dataset", "").startswith("restored"):
+        return "Load the tables, as it was done before their dataset snapshots were taken"
+    return "Load the tables, once on each side"
 
 
 def _ignored_errors(campaign: Campaign) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from functools import cache
 import jinja2
 
 from benchlab.compare import CellComparison
-from benchlab.report import charts, method, numbers, wording
+from benchlab.report import charts, hardware, hosts, method, numbers, setting, wording
 from benchlab.report.model import Report, Section
 from benchlab.spec import SIDES
 
@@ -86,7 +86,7 @@ def _template() -> jinja2.Template:
         md=escape, cut=cut, yaml=lambda text: json.dumps(text, ensure_ascii=False)
     )
     environment.globals.update(
-        wording=wording, method=method, numbers=numbers, rows=rows, header=header,
-        chart=charts.file_stem,
+        wording=wording, method=method, numbers=numbers, rows=rows, header=header, hosts=hosts,
+        hardware=hardware, setting=setting, chart=charts.file_stem,
     )  # fmt: skip
     return environment.get_template("report.md.j2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchlab.compare import ALPHA
-from benchlab.report import numbers, wording
+from benchlab.report import numbers, setting, wording
 from benchlab.report.model import Report, ReportSide
 from benchlab.report.numbers import MISSING
 
@@ -31,6 +31,8 @@ def notes(report: Report) -> tuple[str, ...]:
         )
     if report.engine_caveat:
         found.append(report.engine_caveat)
+    if report.fleet is not None:
+        found += setting.notes(report, report.fleet)
     found.append(f"Engine {report.engine}: {report.engine_reason or MISSING}.".replace("..", "."))
     return tuple(found)
 
@@ -40,39 +42,43 @@ def steps(report: Report) -> tuple[str, ...]:
     threads = ", ".join(str(count) for count in report.threads)
     seconds = " or ".join(f"{count}" for count in report.seconds) or MISSING
     warm_up = (
-        f"warm-up time {MISSING}"
+        f"warm-up time {MISSING}, "
         if report.warmup_seconds is None
-        else f"warm up for {report.warmup_seconds} s (not counted)"
+        else f"warm up for {report.warmup_seconds} s (not counted), "
         if report.warmup_seconds
-        else "without a warm-up"
+        else ""
     )
+    cold = "" if report.warmup_seconds != 0 else ", without a warm-up"
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     deployed = f"{report.engine_title} {baseline.version} (baseline) and " + (
         "the same once more (candidate)" if report.aa else f"{candidate.version} (candidate)"
     )
     repeat = f"at most {report.repeat_limit} more times" if report.repeat_limit else "not again"
+    on_fleet = report.fleet is not None
+    where = (
+        f"{'with TiUP ' * ('tiup' in report.software)}on the same hosts, each as a cluster with "
+        "its own directories and ports"
+        if on_fleet
+        else "side by side, each with its own data directory and port"
+    )
+    start = (
+        "start the cluster, wait until every server answers and the load balancer reports all "
+        f"{setting.SQL_SERVERS} up"
+        if on_fleet
+        else "start the server, wait until it answers and the load balancer reports it up"
+    )
+    restore = _RESTORE.get(report.restore or "", f"Restore policy: {MISSING}.")
     return (
-        (
-            f"Deploy {deployed} side by side, each with its own data directory and port; only one "
-            "runs at a time."
-        ),
-        (
-            f"Load {numbers.whole(report.tables)} tables of "
-            f"{numbers.whole(report.table_size)} rows into each side."
-        ),
+        f"Deploy {deployed} {where}; only one runs at a time.",
+        " ".join(filter(None, (_fill(report), contents(report)))),
         "Run ANALYZE on every table.",
-        "Stop each side and take a snapshot of its data.",
+        "Stop each side and take a snapshot of its data"
+        + (", on every host that holds some." if on_fleet else "."),
+        _order(report, threads),
+        f"{restore} {setting.AFTER_RESTORE}" if on_fleet and report.restore != "never" else restore,
         (
-            f"Measure {report.rounds} round{'s' * (report.rounds != 1)}. In a round, each "
-            "workload is measured on both sides, one block right after the other, at "
-            f"{threads} client threads. "
-            "Which side comes first is balanced over the rounds and otherwise random "
-            f"(seed {report.seed})."
-        ),
-        _RESTORE.get(report.restore or "", f"Restore policy: {MISSING}."),
-        (
-            "For each trial: start the server, wait until it answers and the load balancer reports "
-            f"it up, {warm_up}, then run the client through the load balancer for {seconds} s."
+            f"For each trial: {start}, {warm_up}then run the client through the load balancer for "
+            f"{seconds} s{cold}."
         ),
         (
             "Measure a pair of blocks again if a trial in it is invalid, as a whole and "
@@ -81,14 +87,64 @@ def steps(report: Report) -> tuple[str, ...]:
     )
 
 
+def contents(report: Report) -> str:
+    """Whether the two sides hold the same rows; nothing where that is not known."""
+    baseline, candidate = (side.dataset_checksum for side in report.sides.values())
+    if baseline is None or candidate is None or baseline == candidate:
+        return ""
+    why = (
+        ": sysbench fills its tables at random, and its --rand-seed does not make prepare "
+        "repeatable"
+        if report.client == "Sysbench"
+        else ""
+    )
+    return (
+        "The rows of the two sides are alike in number and kind, but not in content, as their "
+        f"checksums tell{why}."
+    )
+
+
+def _fill(report: Report) -> str:
+    if report.restored_dataset:
+        return (
+            f"Restore {report.dataset} into each side from the dataset snapshot of its version; an "
+            "earlier campaign loaded them with the client."
+        )
+    return f"Load {report.dataset} into each side."
+
+
+def _order(report: Report, threads: str) -> str:
+    rounds = f"Measure {report.rounds} round{'s' * (report.rounds != 1)}"
+    if report.placement == "sequential":
+        return (
+            f"{rounds}, sequentially: all blocks of the baseline, then all of the candidate. In a "
+            f"block, one workload is measured at {threads} client threads."
+        )
+    return (
+        f"{rounds}. In a round, each workload is measured on both sides, one block right after "
+        f"the other, at {threads} client threads. Which side comes first is balanced over the "
+        f"rounds and otherwise random (seed {report.seed})."
+    )
+
+
 def how_to_read(report: Report) -> tuple[str, ...]:
     """The decision rule in six lines."""
     limit, count = numbers.limit(report.threshold_pct), len(report.sections)
+    in_turn = (
+        "A round measures the two sides right after each other"
+        if report.placement != "sequential"
+        else "A round sets the two sides against each other, though all of the baseline was "
+        "measured before the candidate"
+    )
+    more = (
+        "With one round it is always this: there is nothing to tell a change from noise by."
+        if report.rounds == 1
+        else "The data do not tell, in either direction; more rounds or longer trials might."
+    )
     return (
         (
-            "A round measures the two sides right after each other; candidate divided by "
-            "baseline, averaged over the thread counts as a geometric mean, is the one value it "
-            "contributes."
+            f"{in_turn}; candidate divided by baseline, averaged over the thread counts as a "
+            "geometric mean, is the one value it contributes."
         ),
         (
             "The estimate is the geometric mean of these values. The 95% interval (Student's t) "
@@ -103,10 +159,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
             f"Equivalent: the 90% interval lies within ±{limit}. Unstable: trials are missing on "
             "one side only, so its figures cannot be taken at their word."
         ),
-        (
-            "Inconclusive: anything else. The data do not tell, in either direction; more rounds "
-            "or longer trials might."
-        ),
+        f"Inconclusive: anything else. {more}",
         (
             "Rows per thread count describe and decide nothing. The arithmetic mean of their "
             "percentages is what published reports print; it gives gains more weight than losses."
@@ -123,7 +176,11 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         ("Started by", report.origin or MISSING),
         ("Started", wording.when(report.started_at)),
         ("Duration", wording.lasted(report)),
-        ("Order seed", str(report.seed)),
+        *((("Planned time and cost", report.estimate),) if report.estimate else ()),
+        *((("Topology", report.topology),) if report.topology else ()),
+        ("Placement", report.placement)
+        if report.placement == "sequential"
+        else ("Order seed", str(report.seed)),
         ("Dataset checksum", _checksums(report)),
         ("Rows loaded", _by_side(report, lambda side: numbers.whole(side.rows))),
         ("Benchlab", report.benchlab or MISSING),

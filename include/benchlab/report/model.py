@@ -7,22 +7,35 @@ printed. Markdown, HTML, terminal and charts only format it; :func:`to_json` is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from benchlab.compare import CellComparison, Comparison, SideFigures, WorkloadComparison
-from benchlab.report import result_quality, variables
+from benchlab.fleet import ROLES
+from benchlab.report import (
+    hardware,
+    hosts,
+    numbers,
+    parameters,
+    result_quality,
+    software,
+    variables,
+)
 from benchlab.report.commands import Command, of_campaign
 from benchlab.report.names import plain, title_of
+from benchlab.report.software import Servers
 from benchlab.results import Campaign, TrialResult
-from benchlab.spec import SIDES, Side
+from benchlab.spec import SIDES, Published, Side
 
 Value = str | int | float | bool
 
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
 # What the environment tells that is said elsewhere than among machine and software.
-_ELSEWHERE = ("benchlab", "engine_title", "engine_caveat", "ignored_errors")
+_ELSEWHERE = (
+    *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
+    *(f"{role}_hosts" for role in ROLES),
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,18 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that any format prints. None is missing, and is printed as n/a."""
+    """Everything that any format prints. None is missing, and is printed as n/a.
+
+    Attributes:
+        fleet: its hosts; None where it ran on one machine.
+        servers: of a cluster, with their versions; empty where none are recorded.
+        parameter_blocks: a cluster's parameters by component; of one machine the other two are.
+        dataset: what was loaded, as ``16 tables of 10,000,000 rows``.
+        restored_dataset: the dataset came from a dataset snapshot and was not loaded.
+        entry_port: the load balancer's.
+        published: the document whose plan this is; None where it is nobody's.
+        estimate: what the plan said it would take and cost; None where nothing is rented.
+    """
 
     campaign: str
     report: str
@@ -75,8 +99,18 @@ class Report:
     machine: dict[str, str]
     software: dict[str, str]
     variables: variables.Differences
-    tables: int | None
-    table_size: int | None
+    fleet: hardware.FleetHardware | None
+    servers: tuple[Servers, ...]
+    servers_configured: str | None
+    parameter_blocks: tuple[parameters.Block, ...]
+    same_parameters: bool
+    dataset: str
+    restored_dataset: bool
+    placement: str
+    topology: str | None
+    entry_port: int | None
+    published: Published | None
+    estimate: str | None
     threads: tuple[int, ...]
     rounds: int
     seconds: tuple[int, ...]
@@ -88,6 +122,7 @@ class Report:
     commands: tuple[Command, ...]
     sections: tuple[Section, ...]
     quality: result_quality.Quality
+    hosts: hosts.Hosts
     started_at: datetime
     ended_at: datetime | None
     benchlab: str | None
@@ -103,7 +138,6 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         results: all executed trials, the invalid ones too.
     """
     plan, spec = campaign.plan, campaign.spec
-    dataset: Mapping[str, Any] = spec.get("dataset") or {}
     environment = {plain(k): plain(v) for k, v in campaign.environment.items()}
     names = [workload.name for workload in comparison.workloads]
     return Report(
@@ -128,8 +162,18 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
             if not k.startswith(_MACHINE) and k not in _ELSEWHERE
         },
         variables=variables.differences(campaign),
-        tables=dataset.get("tables"),
-        table_size=dataset.get("table_size"),
+        fleet=hardware.of(campaign),
+        servers=software.servers(campaign),
+        servers_configured=software.configured(campaign),
+        parameter_blocks=parameters.blocks(campaign),
+        same_parameters=parameters.same(campaign),
+        dataset=_dataset(spec.get("dataset") or {}),
+        restored_dataset=environment.get("dataset", "").startswith("restored"),
+        placement=plan.placement,
+        topology=plan.topology,
+        entry_port=(spec.get("ports") or {}).get("entry"),
+        published=Published.model_validate(spec["published"]) if spec.get("published") else None,
+        estimate=_estimate(campaign),
         threads=tuple(dict.fromkeys(trial.threads for trial in plan.trials)),
         rounds=plan.rounds,
         seconds=tuple(sorted({trial.seconds for trial in plan.trials})),
@@ -141,6 +185,7 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         commands=of_campaign(campaign),
         sections=tuple(_section(workload) for workload in comparison.workloads),
         quality=result_quality.of(campaign, comparison, results),
+        hosts=hosts.of(comparison, results, _roles(campaign)),
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
         benchlab=environment.get("benchlab"),
@@ -148,8 +193,10 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
     )
 
 
-def to_json(campaign: Campaign, comparison: Comparison) -> dict[str, Any]:
-    """The comparison for machines; what is missing is None."""
+def to_json(
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+) -> dict[str, Any]:
+    """The comparison for machines; what is missing is None. Arguments as for :func:`build`."""
     return {
         "campaign": campaign.id,
         "report": campaign.plan.report,
@@ -159,12 +206,19 @@ def to_json(campaign: Campaign, comparison: Comparison) -> dict[str, Any]:
                 "version": spec.version,
                 "git_hash": campaign.facts[side].git_hash if side in campaign.facts else None,
                 "parameters": spec.parameters,
+                "components": spec.components,
+                "servers": [
+                    asdict(one)
+                    for one in (campaign.facts[side].instances if side in campaign.facts else ())
+                ],
             }
             for side, spec in campaign.plan.sides.items()
         },
         "rounds": campaign.plan.rounds,
         "seed": campaign.plan.seed,
         "scope": "this deployment",
+        "target": campaign.plan.target,
+        "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
         "engine_reason": campaign.engine_reason,
         "threshold_pct": campaign.spec["threshold_pct"],
@@ -176,6 +230,7 @@ def to_json(campaign: Campaign, comparison: Comparison) -> dict[str, Any]:
         ],
         "repeated_pairs": comparison.repeated_pairs,
         "missing": list(comparison.missing),
+        "hosts": hosts.to_json(hosts.of(comparison, results, _roles(campaign))),
     }
 
 
@@ -183,6 +238,27 @@ def _client(workloads: Sequence[str]) -> str | None:
     if all(name.startswith("oltp_") for name in workloads):
         return "Sysbench"
     return "TPC-C" if set(workloads) == {"tpcc"} else None
+
+
+def _roles(campaign: Campaign) -> dict[str, str]:
+    fleet = hardware.of(campaign)
+    return fleet.role_of if fleet else {}
+
+
+def _dataset(raw: Mapping[str, Any]) -> str:
+    """What was loaded."""
+    if "warehouses" in raw:
+        return f"{numbers.whole(raw['warehouses'])} warehouses of TPC-C"
+    tables, rows = raw.get("tables"), raw.get("table_size")
+    return f"{numbers.whole(tables)} tables of {numbers.whole(rows)} rows"
+
+
+def _estimate(campaign: Campaign) -> str | None:
+    plan = campaign.plan
+    if plan.dollars is None:
+        return None
+    hours = numbers.duration(timedelta(minutes=plan.minutes))
+    return f"{hours}, ${plan.dollars:,.2f} (list prices of {plan.prices_as_of or numbers.MISSING})"
 
 
 def _side(campaign: Campaign, side: Side) -> ReportSide:

@@ -18,8 +18,8 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
 
     ``used`` says whether its figures are in the comparison: the trials behind one cell's
     figures are the rows of its workload, threads and side with ``used``. ``restored`` says
-    whether its data were laid back from the snapshot just before it. ``raw`` and ``series`` are
-    relative to the root of the object store.
+    whether its data were laid back from the snapshot just before it. ``raw``, ``series`` and
+    ``hosts`` are relative to the root of the object store.
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
@@ -28,7 +28,7 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
         *UNITS,
         *("restored", "adopted", "started_at", "ended_at"),
         *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
-        *("raw", "series"),
+        *("raw", "series", "hosts"),
     ]
     rows: list[list[Field]] = []
     for result in sorted(results, key=lambda r: (r.trial.index, r.attempt)):
@@ -42,7 +42,7 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
                 *(_restored(result), result.adopted),
                 *(result.started_at.isoformat(), result.ended_at.isoformat()),
                 *(result.phases.get(phase) for phase in phases),
-                *(result.raw, result.series),
+                *(result.raw, result.series, result.hosts),
             ]
         )
     return _csv(header, rows)

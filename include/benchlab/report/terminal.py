@@ -70,5 +70,5 @@ def _table(report: Report, section: Section) -> Group:
         ),
         f", {wording.figures(report, section)}",
     )
-    why = wording.why(section)
+    why = wording.why(report, section)
     return Group(verdict, *([Padding(Text(why, style="dim"), (0, 0, 0, 2))] if why else []), table)

@@ -1,8 +1,9 @@
 """Effective variables that differ between the sides though nobody asked for it.
 
 A default that changed between two versions is a difference like a parameter: v5.2.0 of TiDB
-turned on ``security.auto-tls`` and lost 4 % by it. So what the two servers say of themselves is
-compared, name by name, leaving out what differs between any two servers.
+turned on ``security.auto-tls`` and lost 4 % by it. So what the two sides' servers say of themselves
+is compared, name by name, leaving out what differs between any two servers. A cluster also tells
+its configuration items, by component: ``tikv.raftstore.store-pool-size``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from benchlab.report.parameters import SQL_SERVER
 from benchlab.results import Campaign
-from benchlab.spec import SIDES
+from benchlab.spec import SIDES, SideSpec
 
 # What differs between any two servers on one machine: identity, addresses, places and clocks.
 _TRIVIAL = re.compile(
     r"^version|(^|[_.])(innodb_version|port|socket|hostname|host|server_?id|server_uuid|uuid|uid"
     r"|pid_file|datadir|basedir|tmpdir|report_host|advertise_address|timestamp|current_ts"
     r"|password|pseudo_thread_id|last_\w+|rand_seed\d|error_count|warning_count"
-    r"|gtid_\w*pos|gtid_\w*state|txn_start_ts|tso|status_port|path)$"
+    r"|gtid_\w*pos|gtid_\w*state|txn_start_ts|tso|status_port|path|cluster_version)$"
     r"|_(port|path|dir|uuid|hostname|password)$"
 )
 _PLACE = re.compile(r"^(\.{0,2}/|[A-Za-z]:\\)")
@@ -33,7 +35,8 @@ class Difference:
     """One variable with its two effective values.
 
     Attributes:
-        asked: the report type sets it, to the same value on both sides; yet it differs.
+        asked: the report type sets it. Among what changed: to the same value on both sides, yet
+            it differs.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Differences:
         known: both sides' variables were read; False says that nothing is known.
         compared: variables that both sides have.
         changed: those of them with two values, without declared and trivial differences.
+        declared: those of them with two values that the report type asks to be different.
         only: by side, the names that the other side does not have.
         trivial: how many were left out because they differ between any two servers.
     """
@@ -59,26 +63,26 @@ class Differences:
     changed: tuple[Difference, ...]
     only: dict[str, tuple[str, ...]]
     trivial: int
+    declared: tuple[Difference, ...] = ()
 
 
 def differences(campaign: Campaign) -> Differences:
-    """Compare the sides' effective variables; a declared difference is not listed."""
+    """Compare the sides' effective variables; what was asked for stands apart."""
     facts = campaign.facts
     if any(side not in facts or not facts[side].variables for side in SIDES):
         return Differences(False, 0, (), dict.fromkeys(SIDES, ()), 0)
     baseline, candidate = (dict(_flat(facts[side].variables)) for side in SIDES)
-    asked = [
-        {_key(name): value for name, value in campaign.plan.sides[side].parameters.items()}
-        for side in SIDES
-    ]
-    changed, trivial = [], 0
+    asked = [_asked(campaign.plan.sides[side]) for side in SIDES]
+    changed, declared, trivial = [], [], 0
     common = sorted(baseline.keys() & candidate.keys())
     for name in common:
         values = baseline[name], candidate[name]
         ours = [parameters.get(_key(name)) for parameters in asked]
-        if values[0] == values[1] or ours[0] != ours[1]:
+        if values[0] == values[1]:
             continue
-        if _is_trivial(name, *values):
+        if ours[0] != ours[1]:
+            declared.append(Difference(name, *values, asked=True))
+        elif _is_trivial(name, *values):
             trivial += 1
         else:
             changed.append(Difference(name, *values, asked=ours[0] is not None))
@@ -91,12 +95,24 @@ def differences(campaign: Campaign) -> Differences:
             "candidate": tuple(sorted(candidate.keys() - baseline.keys())),
         },
         trivial=trivial,
+        declared=tuple(declared),
     )
+
+
+def _asked(side: SideSpec) -> dict[str, object]:
+    items: dict[str, object] = {_key(name): value for name, value in side.parameters.items()}
+    for component, own in side.components.items():
+        items |= {_key(f"{component}.{name}"): value for name, value in own.items()}
+    return items
 
 
 def _flat(variables: dict[str, str]) -> Iterator[tuple[str, str]]:
     """The variables, those that hold a whole configuration (``tidb_config``) taken apart."""
+    # A cluster's servers tell their configuration themselves, without what says where they lie.
+    told_by_servers = any(name.startswith(f"{SQL_SERVER}.") for name in variables)
     for name, value in variables.items():
+        if name == "tidb_config" and told_by_servers:
+            continue
         try:
             # The mysql client prints newlines and tabs within a value as \n and \t.
             tree = json.loads(value.replace("\\n", "\n").replace("\\t", "\t"))
@@ -117,8 +133,12 @@ def _leaves(prefix: str, tree: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _key(name: str) -> str:
-    """A name as it is compared: ``innodb-log-file-size`` is ``innodb_log_file_size``."""
-    return name.removeprefix("tidb_config.").replace("-", "_").lower()
+    """A name as it is compared: ``innodb-log-file-size`` is ``innodb_log_file_size``.
+
+    A parameter without a component's name is the SQL server's.
+    """
+    bare = name.removeprefix("tidb_config.").removeprefix(f"{SQL_SERVER}.")
+    return bare.replace("-", "_").lower()
 
 
 def _is_trivial(name: str, baseline: str, candidate: str) -> bool:

@@ -12,6 +12,8 @@ from benchlab.report.model import Report, ReportSide, Section
 from benchlab.report.numbers import MISSING
 from benchlab.report.result_quality import Quality, Tally
 
+_SETTINGS = "variables and configuration items"
+
 
 def title(report: Report) -> str:
     """The report's title, in the form of the published ones."""
@@ -27,14 +29,16 @@ def subject(report: Report) -> str:
     """What was compared, and with which tool."""
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     tool = f" with {report.client}" if report.client else ""
+    fleet = report.fleet
+    where = f" on {fleet.total} {'EC2 ' * fleet.rented}hosts" if fleet else ""
     if report.aa:
         return (
             f"Both sides are {report.engine_title} {baseline.version}, deployed and loaded twice: "
-            f"an A/A campaign{tool}, which measures the noise of the measurement and says nothing "
-            "about another version."
+            f"an A/A campaign{tool}{where}, which measures the noise of the measurement and says "
+            "nothing about another version."
         )
     return (
-        f"{report.engine_title} {candidate.label} (candidate) was measured{tool} against "
+        f"{report.engine_title} {candidate.label} (candidate) was measured{tool}{where} against "
         f"{baseline.label} (baseline): how much does throughput change, and can the figure be "
         "trusted?"
     )
@@ -43,10 +47,28 @@ def subject(report: Report) -> str:
 def scope(report: Report) -> str:
     """How far the verdicts reach; it belongs in a report once."""
     noun = "verdict holds" if len(report.sections) == 1 else "verdicts hold"
+    filled = "filled from its dataset snapshot" if report.restored_dataset else "loaded"
+    chance = (
+        "how its data came to lie on the hosts"
+        if report.fleet
+        else "how its data came to lie, where it ran"
+    )
+    drift = (
+        " Nor can what changed between the measurements of the two sides: all of the baseline was "
+        "measured before the candidate."
+        if report.placement == "sequential"
+        else ""
+    )
+    single = (
+        " With one round there is nothing to tell a change from noise by, so that no verdict can "
+        "go beyond inconclusive."
+        if report.rounds == 1
+        else ""
+    )
     return (
-        f"The {noun} for this deployment only: each side was deployed and loaded once, so what "
-        "that one deployment happened to be (how its data came to lie, where it ran) cannot be "
-        "told apart from its version."
+        f"The {noun} for this deployment only: each side was deployed and {filled} once, so what "
+        f"that one deployment happened to be ({chance}) cannot be "
+        f"told apart from its version.{drift}{single}"
     )
 
 
@@ -94,7 +116,7 @@ def outcome(report: Report, section: Section) -> str:
     found = section.figures
     limit, metric = numbers.limit(report.threshold_pct), found.metric.upper()
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    because = why(section)
+    because = why(report, section)
     interval = (
         f"95% interval {numbers.interval(found.ci95_pct, report.threshold_pct)}, "
         f"adjusted p {numbers.p_value(found.p_adjusted)}"
@@ -121,15 +143,20 @@ def outcome(report: Report, section: Section) -> str:
             f"{section.title} is unstable and no conclusion is drawn: {because}; "
             f"{figures(report, section)}."
         )
+    reasons = f" ({because})" if ":" in because else f": {because}"
     return (
         f"{section.title} is inconclusive. No change of {limit} or more was shown, and none was "
-        f"ruled out: {because}; {figures(report, section)}."
+        f"ruled out{reasons}; {figures(report, section)}."
     )
 
 
-def why(section: Section) -> str:
+def why(report: Report, section: Section) -> str:
     """The reasons of a verdict, where it has any; else nothing."""
-    return "; ".join(section.figures.reasons)
+    drift = (
+        "the sides were measured one after the other, so that a drift of the hosts is not told "
+        "apart from the version"
+    )
+    return "; ".join((*section.figures.reasons, *[drift] * (report.placement == "sequential")))
 
 
 def rounds(report: Report, section: Section) -> str | None:
@@ -174,11 +201,20 @@ def variables(report: Report) -> str:
         )
     only = " and ".join(f"{len(found.only[side])} only the {side} has" for side in found.only)
     return (
-        f"Of {found.compared} effective variables that both sides have, {len(found.changed)} "
-        "differ though the report type does not ask for it (changed defaults, as a rule); "
+        f"Of {found.compared} effective {_SETTINGS if report.servers else 'variables'} that both "
+        f"sides have, {len(found.changed)} "
+        f"differ{'s' * (len(found.changed) == 1)} though the report type does not ask for "
+        "it (changed defaults, as a rule); "
         f"{only}. {found.trivial} that differ between any two servers (version, ports, paths, "
         "identity) are left out."
     )
+
+
+def settings(report: Report, count: int) -> str:
+    """So many of what the servers tell of how they are set."""
+    if not report.servers:
+        return f"{count} variable{'s' * (count != 1)}"
+    return f"{count} {'variable or configuration item' if count == 1 else _SETTINGS}"
 
 
 def asked_alike(report: Report) -> str | None:

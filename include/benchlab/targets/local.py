@@ -7,19 +7,22 @@ import os
 import platform
 import shutil
 import socket
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
 from benchlab import catalog
+from benchlab.access import Access
+from benchlab.dataset_snapshots import Source
 from benchlab.engine import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError
 from benchlab.executor import TAG as CAMPAIGN_TAG
-from benchlab.executor import LocalExecutor, end_process, end_tagged
+from benchlab.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.home import Home
 from benchlab.loadbalancer.haproxy import HAProxy
 from benchlab.lock import LEASE_S, Holder, MachineLock
 from benchlab.plan import GIB, Plan
-from benchlab.spec import SIDES, Ports, Side
+from benchlab.spec import SIDES, ReportSpec, Side
 
 HOST = "127.0.0.1"
 
@@ -42,16 +45,29 @@ class Target:
         home: where state is kept.
         campaign: its id; the tag of every process.
         plan: what it will do.
-        ports: where the servers listen.
+        spec: its report type.
+        access: not needed here.
     """
 
     name = "local"
+    #: Which kind of topology it needs.
+    topology = None
+    #: Whether it costs money.
+    rents = False
+    #: Whether a trial's task can be set aside while the client runs.
+    deferrable = False
 
-    def __init__(self, home: Home, campaign: str, plan: Plan, ports: Ports) -> None:
-        self.home, self.campaign, self.plan, self.ports = home, campaign, plan, ports
+    def __init__(
+        self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
+    ) -> None:
+        self.home, self.campaign, self.plan, self.ports = home, campaign, plan, spec.ports
+        self.sides = spec.measured_sides
         self.directory = home.campaign(campaign)
         self.executor = LocalExecutor(self.directory, campaign)
         self.lock = MachineLock()
+        # The servers share this machine with the client, and whatever else runs on it.
+        self.client_host = self.executor.host
+        self.client_alone = self.dedicated = False
 
     def preflight(self) -> None:
         """Refuse before anything starts: missing tools, busy ports, too little disk.
@@ -90,13 +106,63 @@ class Target:
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
 
-    def release(self) -> int:
+    def provision(self, say: Callable[[str], None]) -> None:
+        """Fetch the servers."""
+        for side in self.sides:
+            version = self.plan.sides[side].version
+            say(f"{self.plan.engine} {version}")
+            catalog.install(self.plan.engine, version, self.home, self.executor)
+
+    def dataset_source(self) -> Source:
+        """Always loaded: on one machine that is quick."""
+        return "load"
+
+    def load_dataset(self, side: Side) -> None:
+        """Never asked for."""
+        raise TargetError(f"{side}: there are no dataset snapshots on one machine")
+
+    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
+        """Nothing to keep for the next campaign."""
+        return None
+
+    def interrupt(self) -> None:
+        """End every process of the campaign."""
+        self.executor.release()
+
+    def executors(self) -> dict[str, Executor]:
+        """This machine."""
+        return {self.executor.host: self.executor}
+
+    def release(self) -> str:
         """End every process of the campaign, remove its data, give the lock back.
 
         Returns:
-            How many processes were ended.
+            What was released, for people.
         """
-        return end_campaign(self.home, self.campaign, ask_driver=False)
+        return self.end(self.home, self.campaign, Access())
+
+    @classmethod
+    def end(cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
+        """End a campaign of this machine, at work or left behind; repeatable, needs no store.
+
+        Args:
+            ask_driver: end the process that drives it first, so that it does not start anew what
+                is ended here. Not from inside that process.
+
+        Returns:
+            What was released, for people.
+        """
+        lock = MachineLock()
+        holder = lock.holder()
+        ended = 0
+        if holder is not None and holder.campaign == campaign:
+            home = Home(home.project, Path(holder.home))
+            if ask_driver and holder.driver is not None and holder.left_behind() is None:
+                ended += end_process(holder.driver)
+        ended += end_tagged(f"{CAMPAIGN_TAG}={campaign}")
+        remove_data(home, campaign)
+        lock.release(campaign)
+        return f"{ended} processes ended"
 
     def engine(self, side: Side) -> BaseEngine:
         """The server of one side."""
@@ -198,31 +264,8 @@ def remove_data(home: Home, campaign: str) -> None:
         for part in ("data", "snapshot"):
             shutil.rmtree(directory / side / part, ignore_errors=True)
         (directory / side / "client.cnf").unlink(missing_ok=True)
-    for name in ("password", "sysbench.cnf"):
+    for name in ("password", "workload.cnf"):
         (directory / name).unlink(missing_ok=True)
-
-
-def end_campaign(home: Home, campaign: str, *, ask_driver: bool = True) -> int:
-    """End a campaign of this machine, at work or left behind; repeatable, and needs no store.
-
-    Args:
-        ask_driver: end the process that drives it first, so that it does not start anew what
-            is ended here. Not from inside that process.
-
-    Returns:
-        How many processes were ended.
-    """
-    lock = MachineLock()
-    holder = lock.holder()
-    ended = 0
-    if holder is not None and holder.campaign == campaign:
-        home = Home(home.project, Path(holder.home))
-        if ask_driver and holder.driver is not None and holder.left_behind() is None:
-            ended += end_process(holder.driver)
-    ended += end_tagged(f"{CAMPAIGN_TAG}={campaign}")
-    remove_data(home, campaign)
-    lock.release(campaign)
-    return ended
 
 
 def _cpu_model() -> str:

@@ -11,19 +11,29 @@ user of the host could read it in the process list.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from benchlab.dataset import AnyDataset, Dataset
+from benchlab.spec import Client
+from benchlab.workloads.client import Endpoint, at_least, fitting, is_workload
 from benchlab.workloads.sysbench_output import parse
 
 __all__ = [
+    "DATABASE",
+    "DATASET",
     "NAMES",
     "READ_ONLY",
+    "TAKES_PASSWORD",
     "Endpoint",
     "config_file_text",
     "parse",
     "prepare_command",
     "run_command",
+    "tables",
 ]
+
+DATASET = Dataset
+DATABASE = "sbtest"
+TAKES_PASSWORD = True
 
 NAMES = (
     "oltp_point_select",
@@ -42,29 +52,17 @@ _PREPARED_BY = "oltp_read_write"
 MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 """sysbench's own list: deadlock, record changed since last read, lock wait timeout."""
 
-TIDB_IGNORED_ERRORS = (*MYSQL_IGNORED_ERRORS, 9007, 8002, 8005, 8028, 8022)
-"""sysbench's list and TiDB's write conflicts, schema changes and failed commits. Without them
-the first write conflict of ``oltp_read_write`` ends the run."""
+_DUPLICATE_KEY = 1062
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
 
-RAND_TYPES = ("uniform", "gaussian", "special", "pareto")
+# Distributes the indexed column `k` when it is loaded and the rows that a run asks for.
+_RAND_TYPE = "uniform"
 
 # sysbench reads a configuration line with fgets() into 256 bytes; the rest of a longer line is
 # taken for another option.
 _CONFIG_LINE_BYTES = 255
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where the client connects: one host and port, usually the load balancer's."""
-
-    host: str
-    port: int
-    user: str
-    password: str = field(repr=False)
-    database: str
 
 
 def config_file_text(endpoint: Endpoint) -> str:
@@ -101,67 +99,69 @@ def config_file_text(endpoint: Endpoint) -> str:
     return line
 
 
-def prepare_command(
-    endpoint: Endpoint,
-    config_path: str,
-    *,
-    tables: int,
-    table_size: int,
-    threads: int,
-    rand_type: str = "uniform",
-) -> list[str]:
-    """Create and fill ``tables`` tables of ``table_size`` rows: one dataset for all workloads.
+def tables(dataset: AnyDataset) -> dict[str, int | None]:
+    """Rows of each table after the load.
 
-    A table is loaded by one thread, so more ``threads`` than tables do not help.
-    ``rand_type`` is part of the dataset: it distributes the indexed column ``k``.
+    Raises ValueError if the dataset is not sysbench's.
+    """
+    size = fitting(dataset, Dataset, "sysbench")
+    return {f"sbtest{number}": size.table_size for number in range(1, size.tables + 1)}
+
+
+def prepare_command(
+    endpoint: Endpoint, config_path: str, dataset: AnyDataset, *, threads: int
+) -> list[str]:
+    """Create and fill the tables: one dataset for all workloads.
+
+    A table is loaded by one thread: more ``threads`` than tables are not started.
 
     Raises ValueError naming the argument that is out of range.
     """
-    return [
-        *_common(endpoint, config_path, _PREPARED_BY, threads, tables, table_size, rand_type),
-        "prepare",
-    ]
+    at_least("threads", threads, 1)
+    threads = min(threads, fitting(dataset, Dataset, "sysbench").tables)
+    return [*_common(endpoint, config_path, _PREPARED_BY, dataset, threads), "prepare"]
 
 
 def run_command(
     workload: str,
     endpoint: Endpoint,
     config_path: str,
+    dataset: AnyDataset,
     *,
     threads: int,
     seconds: int,
-    tables: int,
-    table_size: int,
-    report_interval: int = 1,
-    rand_type: str = "uniform",
+    client: Client = Client(),  # noqa: B008 - frozen
     ignore_errors: Sequence[int] = MYSQL_IGNORED_ERRORS,
 ) -> list[str]:
     """Run ``workload`` with ``threads`` connections for ``seconds`` (counted from their start).
 
-    ``report_interval`` is in seconds; 0 prints no series. ``ignore_errors`` are the server's
-    error numbers after which a transaction is tried again and counted as an ignored error; any
-    other ends the run. sysbench replaces its own list by this one. A warm-up is a run of its
-    own: sysbench 1.0.20 has no option for it.
+    ``ignore_errors`` are the server's error numbers after which a transaction is tried again and
+    counted as an ignored error; any other ends the run. sysbench replaces its own list by this
+    one. Without ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a run
+    of its own: sysbench 1.0.20 has no option for it.
 
     Raises ValueError naming the argument that is out of range.
     """
-    if workload not in NAMES:
-        raise ValueError(f"workload: {workload!r} is not one of {', '.join(NAMES)}")
+    is_workload(workload, NAMES)
     # 0 would mean: without limit.
-    _at_least("seconds", seconds, 1)
-    _at_least("report_interval", report_interval, 0)
+    at_least("seconds", seconds, 1)
     for number in ignore_errors:
-        _at_least("ignore_errors", number, 1)
+        at_least("ignore_errors", number, 1)
         if number in _LOST_CONNECTION_ERRORS:
             raise ValueError(
                 f"ignore_errors: {number} is a lost connection; sysbench 1.0.20 crashes instead "
                 "of reconnecting when it is ignored"
             )
+    numbered_by_client = workload == "oltp_insert" and not client.auto_inc
+    if numbered_by_client:
+        # Its numbers are random ones of 32 bits: some are those of rows that are there.
+        ignore_errors = (*ignore_errors, _DUPLICATE_KEY)
     return [
-        *_common(endpoint, config_path, workload, threads, tables, table_size, rand_type),
+        *_common(endpoint, config_path, workload, dataset, threads),
+        *(["--auto-inc=off"] if numbered_by_client else []),
         f"--mysql-ignore-errors={','.join(map(str, ignore_errors))}",
         f"--time={seconds}",
-        f"--report-interval={report_interval}",
+        f"--report-interval={client.report_interval}",
         "--percentile=95",
         "--histogram=off",
         "run",
@@ -169,19 +169,10 @@ def run_command(
 
 
 def _common(
-    endpoint: Endpoint,
-    config_path: str,
-    workload: str,
-    threads: int,
-    tables: int,
-    table_size: int,
-    rand_type: str,
+    endpoint: Endpoint, config_path: str, workload: str, dataset: AnyDataset, threads: int
 ) -> list[str]:
-    if rand_type not in RAND_TYPES:
-        raise ValueError(f"rand_type: {rand_type!r} is not one of {', '.join(RAND_TYPES)}")
-    _at_least("threads", threads, 1)
-    _at_least("tables", tables, 1)
-    _at_least("table_size", table_size, 1)
+    size = fitting(dataset, Dataset, "sysbench")
+    at_least("threads", threads, 1)
     if not config_path:
         raise ValueError("config_path: empty; sysbench would connect without a password")
     # Defaults that differ between sysbench releases (rand-type, percentile) or that decide
@@ -195,13 +186,8 @@ def _common(
         f"--mysql-port={endpoint.port}",
         f"--mysql-user={endpoint.user}",
         f"--mysql-db={endpoint.database}",
-        f"--tables={tables}",
-        f"--table-size={table_size}",
+        f"--tables={size.tables}",
+        f"--table-size={size.table_size}",
         f"--threads={threads}",
-        f"--rand-type={rand_type}",
+        f"--rand-type={_RAND_TYPE}",
     ]
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise ValueError(f"{name}: {value!r} is not a whole number of at least {least}")

@@ -12,10 +12,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchlab import versions
-from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
+from benchlab.engine import Availability, BaseEngine
+from benchlab.engines.tidb import rules
+from benchlab.engines.tidb.accounts import first_statements
+from benchlab.engines.tidb.cluster import Cluster
+from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, UnavailableError
 from benchlab.executor import Executor
 from benchlab.spec import Parameters
@@ -28,8 +33,9 @@ TEMP_DIR_SINCE = (6, 3, 0)
 class Engine(BaseEngine):
     """A TiDB server with embedded storage."""
 
-    name = "tidb"
-    title = "TiDB"
+    name = Cluster.name
+    title = Cluster.title
+    cluster = Cluster
     has_status_port = True
     reserved = frozenset(
         {
@@ -41,8 +47,19 @@ class Engine(BaseEngine):
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
         "compare the SQL layers of the two versions, not TiKV."
     )
-    # MySQL's own and TiDB's: write conflicts, schema changes and failed commits.
-    retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
+    retryable_errors = Cluster.retryable_errors
+
+    @classmethod
+    def parameter_faults(
+        cls,
+        version: str,
+        parameters: Parameters,
+        components: Mapping[str, Parameters],
+        *,
+        storage_vcpu: int | None = None,
+    ) -> list[str]:
+        """See :func:`benchlab.engines.tidb.rules.faults`."""
+        return rules.faults(version, parameters, components, storage_vcpu=storage_vcpu)
 
     @classmethod
     def owns(cls, version: str) -> bool:
@@ -113,20 +130,8 @@ class Engine(BaseEngine):
     def secure(self) -> None:
         """One account for the client, a password for root, then the requested variables."""
         self.wait_until_ready(user="root")
-        password = self.instance.password
-        variables = "".join(
-            f"SET GLOBAL {key} = {_sql_value(value)};"
-            for key, value in self.instance.parameters.items()
-            if not _is_config(key)
-        )
-        self.sql(
-            f"CREATE DATABASE IF NOT EXISTS {DATABASE};"
-            f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{password}';"
-            f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;"
-            f"{variables}"
-            f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';",
-            user="root",
-        )
+        statements = first_statements(self.instance.parameters, self.instance.password)
+        self.sql(statements, user="root")
 
     def git_hash(self) -> str | None:
         """From ``tidb_version()``."""
@@ -155,7 +160,7 @@ class Engine(BaseEngine):
             "tmp-storage-path": str(self._temporary),
             "log.slow-query-file": str(self.instance.directory / "slow.log"),
             "log.level": "warn",
-            **{k: v for k, v in self.instance.parameters.items() if _is_config(k)},
+            **{k: v for k, v in self.instance.parameters.items() if is_config(k)},
         }
         if versions.parse(self.instance.version).numbers >= TEMP_DIR_SINCE:
             options["temp-dir"] = str(self._temporary)
@@ -192,10 +197,6 @@ def _tiup_home() -> Path:
     return Path(os.environ.get("TIUP_HOME") or Path.home() / ".tiup")
 
 
-def _is_config(key: str) -> bool:
-    return "." in key or "-" in key
-
-
 def _toml(options: Parameters) -> str:
     """Dotted names as TOML's tables; TiDB's reader takes no dotted keys."""
     tables: dict[str, list[str]] = {"": []}
@@ -213,9 +214,3 @@ def _toml_value(value: object) -> str:
     if isinstance(value, int | float):
         return str(value)
     return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _sql_value(value: object) -> str:
-    if isinstance(value, bool | int | float):
-        return written(value)
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

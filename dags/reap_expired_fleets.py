@@ -1,0 +1,30 @@
+"""Ends EC2 fleets that are past their expiry, every 15 minutes.
+
+A campaign gives back what it rented by itself, whatever happens in it; its hosts shut themselves
+down at their expiry, too. This DAG is for what is left when both have failed: instances whose tag
+`benchlab:expires_at` is past, or that carry Benchlab's tag without a valid expiry for more than an
+hour; and key pairs and security groups of campaigns that have no instance any more. A campaign
+that is at work is not touched.
+
+It looks in the regions of all topologies in `configs/topologies`. Without Airflow:
+`benchlab reap`, and `benchlab reap --dry-run` to see what it would end.
+"""
+
+from datetime import datetime, timedelta
+
+from airflow.sdk import DAG, task
+
+from benchlab_airflow import stages
+
+with DAG(
+    dag_id="reap_expired_fleets",
+    description="Ends EC2 fleets that are past their expiry",
+    doc_md=__doc__,
+    schedule=timedelta(minutes=15),
+    start_date=datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past
+    catchup=False,
+    max_active_runs=1,
+    tags=["benchlab", "ec2"],
+    default_args={"retries": 2, "execution_timeout": timedelta(minutes=30)},
+) as dag:
+    task(stages.reap)()

@@ -1,0 +1,53 @@
+"""How Benchlab gets at what is not this machine: AWS and SSH.
+
+The core asks for clients and keys through one :class:`Access`; where they come from is the
+caller's choice. On the command line they come from the environment and from files, under Airflow
+from its Connections.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchlab.errors import TargetError
+
+# A boto3 client for a service ("ec2") in a region.
+Clients = Callable[[str, str], Any]
+
+
+def _aws_from_environment(service: str, region: str) -> Any:
+    import boto3
+    from botocore.config import Config
+
+    # Adaptive: throttled calls are tried again, ever more slowly.
+    retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
+    return boto3.client(service, region_name=region, config=retries)
+
+
+def _ssh_key_from_file(name: str) -> str:
+    path = Path(os.environ.get("BENCHLAB_SSH_KEY") or Path.home() / ".ssh" / "id_ed25519")
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TargetError(
+            f"{path}: the private SSH key for {name} cannot be read: {error.strerror}; name it in "
+            "BENCHLAB_SSH_KEY"
+        ) from error
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where AWS clients and SSH keys come from.
+
+    Attributes:
+        aws: makes a boto3 client for a service in a region.
+        ssh_key: the text of the private key with which the hosts of a topology are reached, by
+            the topology's ``ssh`` name; it is never logged and never a command line's.
+    """
+
+    aws: Clients = _aws_from_environment
+    ssh_key: Callable[[str], str] = _ssh_key_from_file

@@ -1,0 +1,57 @@
+"""What is loaded before anything is measured."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Dataset(_Frozen):
+    """sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
+
+    tables: Annotated[int, Field(ge=1, le=1024)]
+    table_size: Annotated[int, Field(ge=1, le=1_000_000_000)]
+
+    @property
+    def rows(self) -> int:
+        """Rows of all tables."""
+        return self.tables * self.table_size
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.tables} tables x {self.table_size:,} rows"
+
+
+class Warehouses(_Frozen):
+    """TPC-C's nine tables, scaled by the number of warehouses."""
+
+    warehouses: Annotated[int, Field(ge=1, le=100_000)]
+
+    @property
+    def rows(self) -> int:
+        """About so many rows of all tables (TPC-C 5.11, table 1.2.1)."""
+        return 100_000 + 499_011 * self.warehouses
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.warehouses:,} warehouses"
+
+
+# Names of the kinds, as pydantic puts them into the place of a fault; spec.py takes them out.
+KINDS = ("sysbench", "tpcc")
+
+
+def _kind(raw: Any) -> str:
+    of_tpcc = isinstance(raw, Warehouses) or (isinstance(raw, dict) and "warehouses" in raw)
+    return KINDS[1] if of_tpcc else KINDS[0]
+
+
+AnyDataset = Annotated[
+    Annotated[Dataset, Tag(KINDS[0])] | Annotated[Warehouses, Tag(KINDS[1])],
+    Discriminator(_kind),
+]

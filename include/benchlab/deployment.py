@@ -1,0 +1,84 @@
+"""What a trial needs to know of where it runs: the deployed sides, and what all trials share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+from benchlab.database import Database
+from benchlab.dataset import AnyDataset
+from benchlab.executor import Executor
+from benchlab.loadbalancer.haproxy import HAProxy
+from benchlab.quality import Gate
+from benchlab.results import SideFacts
+from benchlab.spec import Client, Side
+
+
+class Deployment(Protocol):
+    """What a trial needs of its target.
+
+    Attributes:
+        executor: the host of the client and of the load balancer.
+        directory: the campaign's directory on that host.
+        sides: those that are deployed.
+        client_host: the name of the client's host among the :meth:`executors`.
+        client_alone: whether nothing but client and load balancer is at work on it.
+        dedicated: whether the hosts do nothing else, so that what a hypervisor takes of their
+            CPU is told apart from what their neighbours do.
+    """
+
+    @property
+    def executor(self) -> Executor: ...
+
+    @property
+    def directory(self) -> Path: ...
+
+    @property
+    def sides(self) -> Sequence[Side]: ...
+
+    @property
+    def client_host(self) -> str: ...
+
+    @property
+    def client_alone(self) -> bool: ...
+
+    @property
+    def dedicated(self) -> bool: ...
+
+    def executors(self) -> Mapping[str, Executor]:
+        """Every host by its name."""
+
+    def engine(self, side: Side) -> Database: ...
+
+    def balancer(self, side: Side) -> HAProxy: ...
+
+    def interrupt(self) -> None:
+        """End every process of the campaign that a try which died has left, on every host."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is the same for every trial of a campaign.
+
+    Attributes:
+        workload: the module that has the trial's workload.
+        facts: of each deployed side, for the gates; its dataset is checked where
+            ``check_dataset`` is set.
+    """
+
+    deployment: Deployment
+    workload: ModuleType
+    dataset: AnyDataset
+    client: Client
+    warmup_seconds: int
+    password: str = field(repr=False)
+    gates: Sequence[Gate]
+    facts: dict[Side, SideFacts]
+
+
+def client_config(deployment: Deployment) -> Path:
+    """The client's option file with the password, on its host."""
+    return deployment.directory / "workload.cnf"

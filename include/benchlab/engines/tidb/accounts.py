@@ -1,0 +1,33 @@
+"""The SQL that a fresh TiDB is given before anything else."""
+
+from __future__ import annotations
+
+from benchlab.database import DATABASE, USER, written
+from benchlab.engines.tidb.topology import is_config
+from benchlab.spec import Parameters
+
+
+def first_statements(parameters: Parameters, password: str) -> str:
+    """The client's database and account, the requested variables, a password for root.
+
+    Of the parameters only global variables are SQL's; configuration items are left out.
+    """
+    variables = "".join(
+        f"SET GLOBAL {key} = {sql_value(value)};"
+        for key, value in parameters.items()
+        if not is_config(key)
+    )
+    return (
+        f"CREATE DATABASE IF NOT EXISTS {DATABASE};"
+        f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{password}';"
+        f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;"
+        f"{variables}"
+        f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';"
+    )
+
+
+def sql_value(value: object) -> str:
+    """A value as SQL has it."""
+    if isinstance(value, bool | int | float):
+        return written(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

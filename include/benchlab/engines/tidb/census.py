@@ -1,0 +1,209 @@
+"""Asking every server of a cluster, each on its own host and port, how it is and what it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.engines.tidb import status
+from benchlab.engines.tidb.facts import InstanceFacts, without_places
+from benchlab.engines.tidb.status import Answers, Http, Server, Store
+from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
+from benchlab.errors import EngineError
+from benchlab.fleet import Fleet, FleetHost
+
+UP_LIMIT_S = 300.0
+BALANCE_LIMIT_S = 300.0
+BALANCED = 0.05
+# PD works at the balance every second: what has not moved for so long is as even as it gets.
+SETTLED_S = 10.0
+POLL_S = 1.0
+API = "/pd/api/v1"
+UP_ROUTES: dict[Component, str] = {
+    "pd": f"{API}/health",
+    "tikv": "/config",
+    "tidb": "/status",
+}
+
+
+@dataclass(frozen=True)
+class Census:
+    """The servers of one side.
+
+    Args:
+        places: where the side lies on a host.
+    """
+
+    http: Http
+    fleet: Fleet
+    ports: Ports
+    places: Callable[[FleetHost], Places]
+
+    def servers(self) -> Iterator[tuple[Component, FleetHost]]:
+        """Every server that ought to run, and its host."""
+        for component in COMPONENTS:
+            for host in self.fleet.of(component):
+                yield component, host
+
+    def silent(self) -> list[str]:
+        """The servers that do not answer: ``tikv on kv-1``."""
+        routes = {self._up_route(*server): server for server in self.servers()}
+        return self._silent_among(routes, self.http.ask([*routes]))
+
+    def not_up(self) -> list[str]:
+        """The servers that do not answer, and the stores that PD does not call Up."""
+        routes = {self._up_route(*server): server for server in self.servers()}
+        about = {path: self._pd_urls(path) for path in ("/stores", "/health")}
+        answers = self.http.ask([*dict.fromkeys([*routes, *about["/stores"], *about["/health"]])])
+        if silent := self._silent_among(routes, answers):
+            return silent
+        try:
+            stores = status.read_stores(self._first(about["/stores"], answers))
+            unhealthy = status.read_unhealthy(self._first(about["/health"], answers))
+        except EngineError as error:  # a PD that has just started knows no leader yet
+            return [str(error)]
+        states = {store.address: store.state for store in stores}
+        found = {
+            host.name: states.get(f"{host.address}:{self.ports.tikv}", "unknown to PD")
+            for host in self.fleet.of("tikv")
+        }
+        return [f"tikv on {name}: {state}" for name, state in found.items() if state != "Up"] + [
+            f"pd {name}: not healthy" for name in unhealthy
+        ]
+
+    def wait_until_up(self) -> list[str]:
+        """Wait until every server answers and every store is Up; returns what is not in time."""
+        deadline = time.monotonic() + UP_LIMIT_S
+        while (waiting := self.not_up()) and time.monotonic() < deadline:
+            time.sleep(POLL_S)
+        return waiting
+
+    def wait_until_balanced(self) -> None:
+        """Wait until PD has spread the leaders evenly, or does so no further."""
+        deadline = time.monotonic() + BALANCE_LIMIT_S
+        seen: list[int] = []
+        since = time.monotonic()
+        while (now := time.monotonic()) < deadline:
+            stores = self.stores()
+            imbalance = status.leader_imbalance(stores)
+            if imbalance is not None and (imbalance <= BALANCED or status.leaders_even(stores)):
+                return
+            counts = [store.leaders for store in stores]
+            if counts != seen:
+                seen, since = counts, now
+            elif imbalance is not None and now - since > SETTLED_S:
+                return
+            time.sleep(POLL_S)
+
+    def stores(self) -> tuple[Store, ...]:
+        """The TiKV servers as PD sees them.
+
+        Raises:
+            EngineError: PD does not answer.
+        """
+        urls = self._pd_urls("/stores")
+        return status.read_stores(self._first(urls, self.http.ask(urls)))
+
+    def tidb(self, address: str) -> Server:
+        """One TiDB server."""
+        return self._tidb(address, self.http.ask(self._tidb_urls(address)))
+
+    def instances(self) -> tuple[InstanceFacts, ...]:
+        """What every server is.
+
+        Raises:
+            EngineError: one does not answer, or PD does not know a store.
+        """
+        urls = self._pd_urls("/stores")
+        for component, host in self.servers():
+            urls.append(self._config_url(component, host))
+            if component == "tidb":
+                urls += self._tidb_urls(host.address)
+            if component == "pd":
+                urls.append(self._status_url(host))
+        answers = self.http.ask(urls)
+        known = status.read_stores(self._first(self._pd_urls("/stores"), answers))
+        stores = {store.address: store for store in known}
+        return tuple(
+            self._instance(component, host, self._server(component, host, stores, answers), answers)
+            for component, host in self.servers()
+        )
+
+    def _server(
+        self,
+        component: Component,
+        host: FleetHost,
+        stores: dict[str, Store],
+        answers: Answers,
+    ) -> Server | Store:
+        if component == "tidb":
+            return self._tidb(host.address, answers)
+        if component == "pd":
+            return status.read_pd(answers.must(self._status_url(host)))
+        address = f"{host.address}:{self.ports.tikv}"
+        if address not in stores:
+            raise EngineError(f"PD does not know the store {address} (tikv on {host.name})")
+        return stores[address]
+
+    def _instance(
+        self, component: Component, host: FleetHost, server: Server | Store, answers: Answers
+    ) -> InstanceFacts:
+        config = answers.get(self._config_url(component, host))
+        return InstanceFacts(
+            host=host.name,
+            component=component,
+            version=server.version,
+            git_hash=server.git_hash,
+            config=None if config is None else self._comparable(host, status.flatten(config)),
+            identity=server.identity,
+        )
+
+    def _comparable(self, host: FleetHost, config: dict[str, str]) -> dict[str, str]:
+        return without_places(
+            config,
+            addresses=[each.address for each in self.fleet.hosts],
+            # A server may tell it without links, which are above this.
+            root=f"/{self.places(host).root.relative_to(host.data)}",
+            ports=vars(self.ports).values(),
+        )
+
+    def _silent_among(
+        self, routes: Mapping[str, tuple[Component, FleetHost]], answers: Answers
+    ) -> list[str]:
+        return [
+            f"{component} on {host.name}"
+            for url, (component, host) in routes.items()
+            if url not in answers.found
+        ]
+
+    def _first(self, urls: Sequence[str], answers: Answers) -> Any:
+        """From any member of PD that answers: followers pass the question on to the leader."""
+        found = [answers.found[url] for url in urls if answers.found.get(url) is not None]
+        if not found:
+            raise EngineError(f"no member of PD answers {', '.join(urls)}: {answers.complaint}")
+        return found[0]
+
+    def _tidb(self, address: str, answers: Answers) -> Server:
+        about, info = self._tidb_urls(address)
+        return status.read_tidb(answers.must(about), answers.get(info))
+
+    def _url(self, component: Component, host: FleetHost, path: str) -> str:
+        return f"http://{host.address}:{self.ports.status(component)}{path}"
+
+    def _up_route(self, component: Component, host: FleetHost) -> str:
+        return self._url(component, host, UP_ROUTES[component])
+
+    def _config_url(self, component: Component, host: FleetHost) -> str:
+        return self._url(component, host, f"{API}/config" if component == "pd" else "/config")
+
+    def _status_url(self, host: FleetHost) -> str:
+        return self._url("pd", host, f"{API}/status")
+
+    def _pd_urls(self, path: str) -> list[str]:
+        return [self._url("pd", host, f"{API}{path}") for host in self.fleet.of("pd")]
+
+    def _tidb_urls(self, address: str) -> list[str]:
+        at = f"http://{address}:{self.ports.tidb_status}"
+        return [f"{at}/status", f"{at}/info"]

@@ -1,0 +1,452 @@
+"""A TiDB cluster on a fleet, deployed by ``tiup cluster`` on the client host.
+
+Versions, sources and configuration are asked over HTTP of every server. The snapshot is physical:
+the directories of every PD and TiKV server, copied on their own hosts while the cluster is
+stopped, and laid back on the same ones.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Self
+
+from benchlab import results
+from benchlab.database import DATABASE, USER, Database
+from benchlab.engines.tidb import accounts, quantities, rules, status, topology
+from benchlab.engines.tidb.census import Census
+from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
+from benchlab.engines.tidb.hosts import SideOnHosts
+from benchlab.engines.tidb.instance import ClusterInstance
+from benchlab.engines.tidb.tiup import TiUP
+from benchlab.errors import (
+    BenchlabError,
+    CommandError,
+    EngineError,
+    SpecError,
+    TargetError,
+    UnavailableError,
+)
+from benchlab.executor import Executor
+from benchlab.fleet import Fleet, FleetHost
+from benchlab.spec import Parameters, Side, SideSpec
+
+
+class Cluster(Database):
+    """One side's cluster.
+
+    Args:
+        fleet: its hosts; the client host runs TiUP and asks the servers.
+        executors: gives the executor of a host; asked from several threads at once.
+    """
+
+    name = "tidb"
+    title = "TiDB"
+    caveat = None
+    # MySQL's own and TiDB's: write conflicts, schema changes and failed commits.
+    retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
+
+    def __init__(
+        self, fleet: Fleet, executors: Callable[[FleetHost], Executor], instance: ClusterInstance
+    ) -> None:
+        self.executor: Executor = executors(fleet.client)
+        self.instance: ClusterInstance = instance
+        self.fleet, self._executors = fleet, executors
+        self._configs = topology.configuration(instance.parameters, instance.components)
+        self._tiup = TiUP(self.executor, instance.user, instance.tiup_key)
+        self._hosts = SideOnHosts(fleet, executors, instance.subdirectory, instance.ports)
+        self._census = Census(status.Http(self.executor), fleet, instance.ports, self._hosts.places)
+
+    @classmethod
+    def on_fleet(
+        cls,
+        fleet: Fleet,
+        executors: Callable[[FleetHost], Executor],
+        *,
+        side: Side,
+        of: SideSpec,
+        campaign: str,
+        directory: Path,
+        max_connections: int,
+        password: str,
+    ) -> Self:
+        """A side of a campaign.
+
+        Args:
+            directory: the campaign's on the client host; holds ``tiup_key``, with which TiUP logs
+                in to all hosts.
+        """
+        return cls(
+            fleet,
+            executors,
+            ClusterInstance(
+                side=side,
+                version=of.version,
+                parameters=of.parameters,
+                components=of.components,
+                cluster_name=f"{campaign}-{side}",
+                directory=directory / side,
+                subdirectory=PurePosixPath("benchlab") / campaign / side,
+                ports=topology.Ports.of(side),
+                host=fleet.of("tidb")[0].address,
+                max_connections=max_connections,
+                password=password,
+                tiup_key=directory / "tiup_key",
+                user=fleet.client.user,
+            ),
+        )
+
+    @classmethod
+    def remove(
+        cls,
+        fleet: Fleet,
+        executors: Callable[[FleetHost], Executor],
+        campaign: str,
+        side: Side,
+        directory: Path,
+    ) -> None:
+        """Remove what a campaign deployed of a side, without knowing what that was; repeatable.
+
+        Raises:
+            TargetError: names the hosts that could not be cleaned.
+        """
+        cls.on_fleet(
+            fleet,
+            executors,
+            side=side,
+            of=SideSpec(version="v0.0.0"),
+            campaign=campaign,
+            directory=directory,
+            max_connections=1,
+            password="",
+        ).destroy()
+
+    @classmethod
+    def not_deployable(cls, version: str) -> str | None:
+        """Why a version cannot be deployed, as a sentence; None where it can."""
+        return rules.not_deployable(version)
+
+    @classmethod
+    def no_dataset_snapshots(cls, version: str) -> str | None:
+        """Why a version's dataset can neither be saved nor restored; None where it can."""
+        return rules.no_br(version)
+
+    # Deployed, started, stopped
+
+    def deploy(self) -> None:
+        """See :class:`Database`.
+
+        Raises:
+            UnavailableError: TiUP does not have the version.
+            SpecError: the version refuses a parameter.
+            EngineError: TiUP failed; nothing of the deployment is left.
+        """
+        self._check()
+        self.destroy()
+        directory = self.instance.directory
+        self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
+        self.executor.put(self.client_config, self._client_options(), private=True)
+        self.executor.put(self._topology, self._render())
+        self._hosts.prepare()
+        name = self.instance.cluster_name
+        try:
+            self._tiup.deploy(name, self.instance.version, self._topology)
+            # Both sides lie on the same hosts: none may come up with them.
+            self._tiup.disable(name)
+        except BenchlabError as error:
+            left = self._clean_up()
+            raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+        self._launch()
+        self._secure()
+        self.wait_until_ready()
+
+    def start(self) -> None:
+        """See :class:`Database`; after a restore it also waits for the leaders' balance.
+
+        The wait for the balance is bounded; what is left of it is in :meth:`columns`.
+
+        Raises:
+            EngineError: a server does not come up, or the data are half restored.
+        """
+        if self.executor.run(["test", "-e", str(self._half_restored)], check=False).exit_code == 0:
+            raise EngineError(
+                f"{self._name()}: the last restore did not end, so that the data are of two "
+                "states; restore again before starting"
+            )
+        if not self.running():
+            self._launch()
+        self.wait_until_ready()
+        self._census.wait_until_balanced()
+
+    def stop(self) -> None:
+        """See :class:`Database`."""
+        if not self._hosts.any_process():
+            return
+        try:
+            self._tiup.stop(self.instance.cluster_name)
+        except CommandError as error:
+            raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
+
+    def running(self) -> bool:
+        """See :class:`Database`."""
+        return not self._census.silent()
+
+    def destroy(self) -> None:
+        """Remove the cluster and everything of this side from all hosts; repeatable.
+
+        Raises:
+            TargetError: names the hosts that could not be cleaned; all others are clean.
+        """
+        name, failed = self.instance.cluster_name, ""
+        try:
+            if name in self._tiup.clusters():
+                self._tiup.destroy(name)
+        except UnavailableError:
+            pass  # where there is no TiUP it has deployed nothing
+        except BenchlabError as error:  # what it left is removed by path
+            failed = f"\nTiUP: {error}"
+        if left := self._clean_up():
+            raise TargetError(f"{self._name()}: cannot be destroyed as a whole{left}{failed}")
+
+    def wait_until_ready(self, *, user: str = USER) -> None:
+        """See :class:`Database`; then until every server answers and every store is Up.
+
+        Raises:
+            EngineError: names the servers that do not.
+        """
+        super().wait_until_ready(user=user)
+        if waiting := self._census.wait_until_up():
+            raise EngineError(f"{self._name()}: not up in time: {', '.join(waiting)}")
+
+    # Snapshot and dataset
+
+    def backup(self) -> None:
+        """See :class:`Database`."""
+        self.stop()
+        self._hosts.back_up(uuid.uuid4().hex)
+        self.executor.run(["rm", "-f", str(self._half_restored)])
+
+    def restore(self) -> None:
+        """See :class:`Database`; what the hosts have cached of the data is forgotten, too.
+
+        Raises:
+            EngineError: a host has no snapshot, or one of another backup; nothing was changed.
+        """
+        self._hosts.check_snapshot()
+        self.stop()
+        self.executor.put(self._half_restored, "a restore began here\n")
+        self._hosts.lay_back()
+        self.executor.run(["rm", "-f", str(self._half_restored)])
+
+    def save_dataset(self, url: str, region: str) -> None:
+        """Copy the loaded database to object storage; the cluster is running.
+
+        Args:
+            url: ``s3://bucket/prefix``; BR refuses one that holds anything of another backup.
+            region: of the bucket.
+
+        Raises:
+            EngineError: BR failed.
+            TargetError: see :meth:`no_dataset_snapshots`.
+        """
+        self._copy_dataset("backup", url, region)
+
+    def load_dataset(self, url: str, region: str) -> None:
+        """Fill the empty database from what :meth:`save_dataset` copied; see there."""
+        self.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
+        self._copy_dataset("restore", url, region)
+
+    # What it is
+
+    def git_hash(self) -> str | None:
+        """Of the TiDB servers."""
+        return self._census.tidb(self.instance.host).git_hash
+
+    def version(self) -> str:
+        """What the TiDB server calls itself, by its status route."""
+        return self._census.tidb(self.instance.host).version
+
+    def instances(self) -> tuple[InstanceFacts, ...]:
+        """Every server: what it is and how it is configured.
+
+        Raises:
+            EngineError: one does not answer.
+        """
+        return self._census.instances()
+
+    def facts(self) -> results.SideFacts:
+        """See :class:`Database`.
+
+        Raises:
+            TargetError: a server is another version than asked for, or is built or configured
+                unlike its peers; names each.
+        """
+        instances = self.instances()
+        if faults := misfits(instances, self.instance.version):
+            raise TargetError("\n".join(f"{self._name()}: {fault}" for fault in faults))
+        return results.SideFacts(
+            self.version(),
+            self.git_hash(),
+            self._settings(instances),
+            instances=tuple(
+                results.InstanceFacts(
+                    one.host, one.component, one.version, one.git_hash, one.digest
+                )
+                for one in instances
+            ),
+        )
+
+    def variables(self) -> dict[str, str]:
+        """Global variables, and configuration items as ``tikv.raftstore.store-pool-size``."""
+        return self._settings(self.instances())
+
+    def requested(self) -> Parameters:
+        """Parameters by the names under which :meth:`variables` has them."""
+        variables = {
+            key: value
+            for key, value in self.instance.parameters.items()
+            if not topology.is_config(key)
+        }
+        return variables | {
+            f"{component}.{key}": value
+            for component, items in self._configs.items()
+            for key, value in items.items()
+        }
+
+    def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
+        """See :class:`Database`; nothing is said of a component that tells no configuration.
+
+        Of configuration items the servers write durations and sizes in their own way: ``1m`` for
+        ``60s``, ``1536MiB`` for ``1.5GB``.
+        """
+        told, requested = {key.partition(".")[0] for key in variables}, self.requested()
+        return {
+            key: value
+            for key, value in super().ineffective(variables).items()
+            if not topology.is_config(key)
+            or (key.partition(".")[0] in told and not quantities.same(value, requested[key]))
+        }
+
+    def columns(self) -> dict[str, float | None]:
+        """See :class:`Database`; besides, whether servers ended and how the leaders lie."""
+        silent = self._census.silent()
+        columns: dict[str, float | None] = {
+            "ended_servers": float(len(silent)),
+            "wrong_version_servers": None,
+            "ineffective_parameters": None,
+            "leader_imbalance": None,
+        }
+        if silent:
+            return columns
+        instances = self.instances()
+        started = self._noted()
+        columns["ended_servers"] = float(
+            sum(started.get(_id(one), one.identity) != one.identity for one in instances)
+        )
+        columns["wrong_version_servers"] = float(
+            sum(not is_version(self.instance.version, one.version) for one in instances)
+        )
+        columns["ineffective_parameters"] = float(len(self.ineffective(self._settings(instances))))
+        columns["leader_imbalance"] = status.leader_imbalance(self._census.stores())
+        return columns
+
+    def log_tail(self) -> str:
+        """See :class:`Database`."""
+        (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
+        log = self._hosts.places(host).log("tidb")
+        return self._executors(host).run(["tail", "-n", "12", str(log)], check=False).stdout
+
+    # Steps of the above
+
+    @property
+    def _topology(self) -> Path:
+        return self.instance.directory / "topology.yaml"
+
+    @property
+    def _half_restored(self) -> Path:
+        return self.instance.directory / "half-restored"
+
+    @property
+    def _started(self) -> Path:
+        return self.instance.directory / "started.json"
+
+    def _check(self) -> None:
+        if (why := rules.not_deployable(self.instance.version)) is not None:
+            raise UnavailableError(f"{self._name()}: {why}")
+        faults = rules.faults(
+            self.instance.version, self.instance.parameters, self.instance.components
+        )
+        if faults:
+            raise SpecError("\n".join(f"{self._name()}: {fault}" for fault in faults))
+
+    def _render(self) -> str:
+        return topology.render(
+            self.fleet,
+            user=self.instance.user,
+            subdirectory=self.instance.subdirectory,
+            ports=self.instance.ports,
+            configs=self._configs,
+        )
+
+    def _launch(self) -> None:
+        try:
+            self._tiup.start(self.instance.cluster_name)
+        except CommandError as error:
+            raise EngineError(f"{self._name()}: cannot be started: {error}") from error
+        self._note_started()
+
+    def _note_started(self) -> None:
+        """What every server is known by from now on; of another identity it has been restarted."""
+        self.executor.put(
+            self._started, json.dumps({_id(one): one.identity for one in self.instances()})
+        )
+
+    def _noted(self) -> dict[str, str | None]:
+        done = self.executor.run(["cat", str(self._started)], check=False)
+        noted: dict[str, str | None] = json.loads(done.stdout or "{}")
+        return noted
+
+    def _secure(self) -> None:
+        """One account for the client, a password for root, then the requested variables."""
+        self.wait_until_ready(user="root")
+        statements = accounts.first_statements(self.instance.parameters, self.instance.password)
+        self.sql(statements, user="root")
+
+    def _clean_up(self) -> str:
+        """Remove everything by path; returns what could not be, as lines, or nothing."""
+        left: dict[str, str] = {}
+        login = ""
+        try:
+            state = self._tiup.state(self.instance.cluster_name)
+            login = self._tiup.login(state)
+            self.executor.run(["rm", "-rf", str(self.instance.directory)], timeout_s=600)
+        except BenchlabError as error:  # the other hosts shall be cleaned all the same
+            left[self.fleet.client.name] = str(error)
+        left |= self._hosts.clean(login)
+        if not left:  # until then the login must be known that is to be removed
+            self.executor.run(["rm", "-rf", state])
+        return "".join(f"\n{name} could not be cleaned: {why}" for name, why in left.items())
+
+    def _copy_dataset(self, action: str, url: str, region: str) -> None:
+        if fault := self.no_dataset_snapshots(self.instance.version):
+            raise TargetError(f"{self._name()}: {fault}")
+        pd = f"{self.fleet.of('pd')[0].address}:{self.instance.ports.pd}"
+        try:
+            self._tiup.br(
+                self.instance.version, action, pd=pd, storage=url, database=DATABASE, region=region
+            )
+        except CommandError as error:
+            raise EngineError(f"{self._name()}: BR's {action} failed: {error}") from error
+
+    def _settings(self, instances: Sequence[InstanceFacts]) -> dict[str, str]:
+        settings = super().variables()
+        for one in instances:
+            for key, value in (one.config or {}).items():
+                settings.setdefault(f"{one.component}.{key}", value)
+        return settings
+
+
+def _id(one: InstanceFacts) -> str:
+    return f"{one.component} {one.host}"

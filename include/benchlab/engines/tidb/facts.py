@@ -1,0 +1,125 @@
+"""What every server of a cluster is: version, source, configuration; and what does not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchlab.engines.tidb.topology import COMPONENTS, Component
+
+# Sized from the machine's memory, in which two hosts of one kind differ by a few pages.
+SIZED_BY_MEMORY = re.compile(
+    r"storage\.block-cache\.capacity|memory-usage-limit|raft-engine\.memory-limit"
+    r"|(rocksdb|raftdb)\.\w+\.block-cache-size"
+)
+
+
+@dataclass(frozen=True)
+class InstanceFacts:
+    """One server of a cluster.
+
+    Attributes:
+        host: name of its host in the fleet.
+        version: as it writes it itself: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
+        git_hash: of its source; None where it does not tell.
+        config: effective configuration items by dotted name, without those that say where it
+            lies; None where it does not tell.
+        identity: changes whenever the server starts; None where it does not tell.
+    """
+
+    host: str
+    component: Component
+    version: str
+    git_hash: str | None
+    config: Mapping[str, str] | None = field(repr=False)
+    identity: str | None
+
+    @property
+    def digest(self) -> str | None:
+        """Of the configuration, so that peers can be compared at a glance."""
+        if self.config is None:
+            return None
+        items = {key: value for key, value in self.config.items() if not sized_by_memory(key)}
+        return hashlib.sha256(json.dumps(items, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def sized_by_memory(key: str) -> bool:
+    """Whether a configuration item's default depends on how much memory the host has."""
+    return SIZED_BY_MEMORY.fullmatch(key) is not None
+
+
+def without_places(
+    config: Mapping[str, str], addresses: Iterable[str], root: str, ports: Iterable[int]
+) -> dict[str, str]:
+    """A configuration without what says where the server lies: addresses, directories, ports.
+
+    What is left is the same on all servers of a component and on both sides, unless somebody
+    chose otherwise.
+    """
+    hosts = "|".join(re.escape(address) for address in addresses)
+    numbers = "|".join(map(str, ports))
+    place = re.compile(rf"(?<![\w.])({hosts})(?![\w.])|{re.escape(root)}|(^|:)({numbers})(?!\d)")
+    return {key: value for key, value in config.items() if not place.search(value)}
+
+
+def misfits(instances: Sequence[InstanceFacts], wanted: str) -> list[str]:
+    """What is wrong with a cluster, as sentences that name the server; empty where all fits.
+
+    A server must be the version that was asked for, and built and configured like most of its
+    peers.
+    """
+    faults = [
+        f"{one.component} on {one.host} is version {one.version}, asked for was {wanted}"
+        for one in instances
+        if not is_version(wanted, one.version)
+    ]
+    for component in COMPONENTS:
+        peers = [one for one in instances if one.component == component]
+        usual_hash = _most_common(one.git_hash for one in peers)
+        faults += [
+            f"{component} on {one.host} is built from {one.git_hash}, its peers from {usual_hash}"
+            for one in peers
+            if one.git_hash != usual_hash
+        ]
+        usual_digest = _most_common(one.digest for one in peers)
+        model = next((one for one in peers if one.digest == usual_digest), None)
+        faults += [
+            f"{component} on {one.host} is configured unlike its peers: {differing(one, model)}"
+            for one in peers
+            if model is not None and one.digest != usual_digest
+        ]
+    return faults
+
+
+def differing(one: InstanceFacts, other: InstanceFacts) -> str:
+    """The configuration items in which two servers differ: ``log.level = info, not error``."""
+    if one.config is None or other.config is None:
+        return "it does not tell its configuration" if one.config is None else "it alone tells it"
+    keys = sorted(
+        key
+        for key in {*one.config, *other.config}
+        if not sized_by_memory(key) and one.config.get(key) != other.config.get(key)
+    )
+    return "; ".join(
+        f"{key} = {one.config.get(key, 'missing')}, not {other.config.get(key, 'missing')}"
+        for key in keys
+    )
+
+
+def is_version(wanted: str, reported: str) -> bool:
+    """Whether a server is the version asked for, however its component writes it.
+
+    A pre-release is another version, a build's own suffix makes no other one.
+    """
+    number = re.escape(wanted.removeprefix("v"))
+    tidb = reported.rpartition("TiDB-")[2]
+    return re.fullmatch(rf"v?{number}(?!-(alpha|beta|rc))(-.*|\+.*)?", tidb) is not None
+
+
+def _most_common(values: Iterable[str | None]) -> str | None:
+    counted = Counter(values)
+    return counted.most_common(1)[0][0] if counted else None

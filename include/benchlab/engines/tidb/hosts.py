@@ -1,0 +1,250 @@
+"""One side's directories and processes on the hosts of a fleet, without TiUP.
+
+TiUP starts and stops servers. What it does not do is here: copying data and laying it back, and
+removing what it no longer knows of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from benchlab import snapshot
+from benchlab.engines.tidb.topology import COMPONENTS, STORAGE, Places, Ports
+from benchlab.errors import BenchlabError, EngineError, TargetError
+from benchlab.executor import Executor
+from benchlab.fleet import Fleet, FleetHost, on_all
+
+CLEAN_LIMIT_S = 1800.0
+DROP_LIMIT_S = 600.0
+
+# Servers have their own directory as the current one; they run as the login's user or as root.
+# The kernel tells it without links, also where the directory has been removed under a server.
+_OURS = """ours() (
+    real=$(readlink -m -- "$1") || exit 1
+    find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
+)
+"""
+# Whoever is cut off here, by a full disk too, must not have locked the owner out.
+_FORGET_LOGIN = """
+forget_login() (
+    set -e
+    keys=$(readlink -e -- "$1") || exit 0
+    grep -qF -- "$key" "$keys" || exit 0
+    part=$(mktemp "$keys.XXXXXX")
+    trap 'rm -f -- "$part"' EXIT
+    cp -a -- "$keys" "$part"  # its owner and mode
+    key=$key awk '{
+        for (n = 1; n <= NF; n++) if ($n == ENVIRON["key"]) next
+        print
+    }' "$keys" > "$part"
+    sync "$part"
+    mv -f -- "$part" "$keys"
+)
+"""
+_CLEAN = (
+    _OURS
+    + _FORGET_LOGIN
+    + """
+set -eu
+root=$1 account=$2 key=$3
+shift 3
+for unit in "$@"; do
+    if [ -e "/etc/systemd/system/$unit" ]; then
+        systemctl disable --now "$unit" || true
+        rm -f "/etc/systemd/system/$unit"
+        systemctl daemon-reload || true
+    fi
+done
+tries=0
+while pids=$(ours "$root") || exit 1; [ -n "$pids" ]; do
+    if [ $tries -lt 100 ]; then signal=TERM; else signal=KILL; fi
+    kill -$signal $pids 2>/dev/null || true  # some may have ended by themselves
+    tries=$((tries + 1))
+    [ $tries -lt 150 ] || { echo "processes $pids in $root do not end" >&2; exit 1; }
+    sleep 0.1
+done
+rm -rf "$root"
+rmdir "$(dirname "$root")" 2>/dev/null || true
+if [ -n "$key" ]; then
+    home=$(getent passwd "$account" | cut -d: -f6)
+    for keys in $(sshd -T 2>/dev/null | sed -n 's/^authorizedkeysfile //p') .ssh/authorized_keys; do
+        keys=$(echo "$keys" | sed "s|%u|$account|g; s|%h|$home|g")
+        case $keys in /*) ;; *) keys=$home/$keys ;; esac
+        forget_login "$keys"
+    done
+fi
+"""
+)
+_PREPARE = """
+set -eu
+account=$1
+shift
+mkdir -p "$@"
+chown "$account:" "$@"
+"""
+_DROP_CACHES = "sync; echo 3 > /proc/sys/vm/drop_caches"
+
+
+@dataclass(frozen=True)
+class SideOnHosts:
+    """One side on all hosts of a cluster.
+
+    Args:
+        executors: gives the executor of a host; asked from several threads at once.
+        subdirectory: of every host's data directory; everything of the side is in it.
+    """
+
+    fleet: Fleet
+    executors: Callable[[FleetHost], Executor]
+    subdirectory: PurePosixPath
+    ports: Ports
+
+    @property
+    def all(self) -> tuple[FleetHost, ...]:
+        """The hosts with a server on them."""
+        return self.fleet.of(*COMPONENTS)
+
+    @property
+    def storage(self) -> tuple[FleetHost, ...]:
+        """The hosts with data on them: those of PD and TiKV."""
+        return self.fleet.of(*STORAGE)
+
+    def places(self, host: FleetHost) -> Places:
+        """Where the side lies on a host."""
+        return Places.on(host, self.subdirectory, self.ports)
+
+    def prepare(self) -> None:
+        """Empty directories on every host that belong to the login's user, as do the servers."""
+
+        def work(host: FleetHost) -> None:
+            places = self.places(host)
+            directories = [str(each) for each in (places.root, places.deploy, places.data)]
+            self._root(host, _PREPARE, [host.user, *directories])
+
+        on_all(self.all, work)
+
+    def any_process(self) -> bool:
+        """Whether a server of this side runs on any host."""
+
+        def work(host: FleetHost) -> bool:
+            script = _OURS + 'ours "$1"'
+            return bool(self._root(host, script, [str(self.places(host).root)]).strip())
+
+        return any(on_all(self.all, work).values())
+
+    def leftovers(self) -> list[str]:
+        """Names of the hosts on which something of this side is."""
+
+        def work(host: FleetHost) -> bool:
+            root = str(self.places(host).root)
+            return self.executors(host).run(["test", "-e", root], check=False).exit_code == 0
+
+        return [name for name, there in on_all(self.all, work).items() if there]
+
+    def clean(self, public_key: str) -> dict[str, str]:
+        """Remove processes, units, files and TiUP's login of this side from every host.
+
+        Returns:
+            Why a host could not be cleaned, by its name; empty where all are clean.
+        """
+
+        def work(host: FleetHost) -> str | None:
+            places = self.places(host)
+            arguments = [str(places.root), host.user, public_key, *places.units()]
+            try:
+                self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
+            except BenchlabError as error:  # the others shall be cleaned all the same
+                return str(error)
+            return None
+
+        return {name: why for name, why in on_all(self.all, work).items() if why}
+
+    def back_up(self, backup: str) -> None:
+        """Copy the data of every host, all at once. The servers must have ended.
+
+        Until every host has its copy there is no snapshot at all.
+
+        Args:
+            backup: what this backup is called, to tell it from earlier ones.
+
+        Raises:
+            BenchlabError: names the hosts that failed, for instance for lack of space.
+        """
+
+        def forget(host: FleetHost) -> None:
+            self.executors(host).run(["rm", "-f", str(self.places(host).snapshot_id)])
+
+        def copy(host: FleetHost) -> None:
+            executor, places = self.executors(host), self.places(host)
+            # TiKV makes this file of some GB at its start, to have room when the disk is full.
+            placeholder = ["-name", "space_placeholder_file", "-delete"]
+            executor.run(["find", str(places.data), "-maxdepth", "2", *placeholder])
+            with _named(host, "backing up"):
+                snapshot.copy(executor, places.data, places.snapshot)
+
+        def confirm(host: FleetHost) -> None:
+            self.executors(host).put(self.places(host).snapshot_id, backup + "\n")
+
+        on_all(self.storage, forget)
+        on_all(self.storage, copy)
+        on_all(self.storage, confirm)
+
+    def check_snapshot(self) -> None:
+        """See that every host has its part of one and the same backup.
+
+        Raises:
+            EngineError: it has not; names the hosts.
+        """
+
+        def read(host: FleetHost) -> str:
+            done = self.executors(host).run(
+                ["cat", str(self.places(host).snapshot_id)], check=False
+            )
+            return done.stdout.strip()
+
+        found = on_all(self.storage, read)
+        if missing := [name for name, backup in found.items() if not backup]:
+            raise EngineError(
+                f"there is no whole snapshot to restore: {', '.join(missing)} has none; back up "
+                "the loaded cluster again"
+            )
+        if len(set(found.values())) != 1:
+            parts = ", ".join(f"{name}: {backup}" for name, backup in found.items())
+            raise EngineError(
+                f"the hosts hold snapshots of different backups ({parts}); back up the loaded "
+                "cluster again"
+            )
+
+    def lay_back(self) -> None:
+        """Copy the snapshot of every host back, all at once, and forget what is cached of it.
+
+        Raises:
+            BenchlabError: names the hosts that failed.
+        """
+
+        def work(host: FleetHost) -> None:
+            places = self.places(host)
+            with _named(host, "restoring"):
+                snapshot.copy(self.executors(host), places.snapshot, places.data)
+            self._root(host, _DROP_CACHES, [], timeout_s=DROP_LIMIT_S)
+
+        on_all(self.storage, work)
+
+    def _root(
+        self, host: FleetHost, script: str, arguments: Sequence[str], *, timeout_s: float = 60
+    ) -> str:
+        command = ["sudo", "-n", "sh", "-s", "--", *arguments]
+        done = self.executors(host).run(command, stdin=script, timeout_s=timeout_s)
+        return done.stdout
+
+
+@contextmanager
+def _named(host: FleetHost, doing: str) -> Iterator[None]:
+    """Errors inside say on which host of the fleet and at what they happened."""
+    try:
+        yield
+    except BenchlabError as error:
+        raise TargetError(f"{doing} {host.name}: {error}") from error

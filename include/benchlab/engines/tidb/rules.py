@@ -1,0 +1,161 @@
+"""Which version of TiDB knows which parameter, so that a report type fails while it is read.
+
+The rules are data: ``configs/parameters/tidb.yaml``. Otherwise a server says so, an hour later,
+when it refuses its configuration on a rented fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab import home, versions
+from benchlab.database import written
+from benchlab.engines.tidb.topology import COMPONENTS, is_config
+from benchlab.errors import SpecError
+from benchlab.spec import Parameters
+
+# The oldest on TiUP's public mirror; what came before was deployed with Ansible.
+FIRST_OF_TIUP = "v3.0.0"
+FIRST_OF_BR = "v4.0.0"
+
+VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
+
+
+class Rule(BaseModel):
+    """One rule; the fields are described in the file itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    key: str
+    component: Literal["tidb", "tikv", "pd", "variable"]
+    since: VersionText | None = None
+    until: VersionText | None = None
+    values: Annotated[tuple[str, ...], Field(strict=False)] | None = None
+    vcpu: Annotated[int, Field(ge=1)] | None = None
+    sentence: str
+
+    def fault(self, version: str, value: object, storage_vcpu: int | None) -> str | None:
+        """Why a version refuses this value, as a sentence; None where it does not."""
+        known_since = None if self.vcpu else self.since
+        what: str | None = None
+        if known_since and _before(version, known_since):
+            what = f"is known from {known_since} on"
+        elif self.until and not _before(version, self.until):
+            what = f"is gone from {self.until} on"
+        elif self.values and written(value).upper() not in self.values:
+            what = f"takes {', '.join(self.values)}"
+        elif self.vcpu and self._too_many(version, value, storage_vcpu):
+            limit = max(self.vcpu, storage_vcpu or 0)
+            what = (
+                f"may be at most {limit} from {self.since} on where a host has {storage_vcpu} vCPU"
+            )
+        if what is None:
+            return None
+        return (
+            f"{self.name} = {written(value)} with {version}: it {what}. {_sentence(self.sentence)}"
+        )
+
+    @property
+    def name(self) -> str:
+        """The parameter as a person looks for it: ``tikv: raftstore.sync-log``."""
+        return self.key if self.component == "variable" else f"{self.component}: {self.key}"
+
+    def _too_many(self, version: str, value: object, storage_vcpu: int | None) -> bool:
+        if storage_vcpu is None or (self.since and _before(version, self.since)):
+            return False
+        return isinstance(value, int) and value > max(self.vcpu or 0, storage_vcpu)
+
+
+def faults(
+    version: str,
+    parameters: Parameters,
+    components: Mapping[str, Parameters],
+    *,
+    storage_vcpu: int | None = None,
+) -> list[str]:
+    """Why a version would refuse these parameters, as sentences; empty where none is known.
+
+    Each names the parameter, its value, the version, the rule and what to do.
+
+    Args:
+        parameters: TiDB's configuration items (a dot or a hyphen in the name) and global
+            variables (any other).
+        components: configuration items by component.
+        storage_vcpu: vCPUs of a TiKV host; None where it is not known.
+    """
+    unknown = [
+        f"{name}: there is no such component; there are: {', '.join(COMPONENTS)}"
+        for name in components
+        if name not in COMPONENTS
+    ]
+    table: dict[tuple[str, str], Rule] = {(rule.component, rule.key): rule for rule in rules()}
+    found = [
+        rule.fault(version, value, storage_vcpu)
+        for component, key, value in _written_down(parameters, components)
+        if (rule := table.get((component, key))) is not None
+    ]
+    return unknown + [fault for fault in found if fault]
+
+
+def not_deployable(version: str) -> str | None:
+    """Why TiUP cannot deploy a version, as a sentence; None where it can."""
+    if not _before(version, FIRST_OF_TIUP):
+        return None
+    return (
+        f"{version} cannot be deployed: TiUP's mirror begins with {FIRST_OF_TIUP}, and TiUP no "
+        "longer takes over what Ansible deployed. Measure a cluster that already runs it, or "
+        "import its published report"
+    )
+
+
+def no_br(version: str) -> str | None:
+    """Why a version's dataset cannot be kept on object storage; None where it can."""
+    if not _before(version, FIRST_OF_BR):
+        return None
+    return (
+        f"there is no BR of {version} to copy its dataset with (the first is {FIRST_OF_BR}); load "
+        "the dataset with the benchmark client"
+    )
+
+
+def rules() -> tuple[Rule, ...]:
+    """The rules of this installation.
+
+    Raises:
+        SpecError: the file cannot be read or does not validate.
+    """
+    return _load(home.find().configs / "parameters" / "tidb.yaml")
+
+
+@cache
+def _load(path: Path) -> tuple[Rule, ...]:
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return tuple(Rule.model_validate(entry) for entry in raw)
+    except (OSError, yaml.YAMLError, TypeError, pydantic.ValidationError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+
+
+def _written_down(
+    parameters: Parameters, components: Mapping[str, Parameters]
+) -> Iterator[tuple[str, str, object]]:
+    for key, value in parameters.items():
+        yield ("tidb" if is_config(key) else "variable"), key, value
+    for component, items in components.items():
+        for key, value in items.items():
+            yield component, key, value
+
+
+def _before(version: str, other: str) -> bool:
+    return versions.parse(version).numbers < versions.parse(other).numbers
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]

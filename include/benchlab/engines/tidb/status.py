@@ -1,0 +1,257 @@
+"""What a cluster's servers say of themselves over HTTP, asked with ``curl`` on the client host.
+
+Routes: TiDB's status port ``/status``, ``/info`` and ``/config``; PD's API ``/pd/api/v1/stores``,
+``/health``, ``/members``, ``/config``, ``/schedulers``; TiKV's status port ``/config``. Sizes and
+durations are text in them (``1GiB``, ``10s``). What a version does not tell is None.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.errors import CommandError, EngineError
+from benchlab.executor import Executor
+
+CONNECT_LIMIT_S = 3
+ASK_LIMIT_S = 10
+WRITE_OUT = "\\nbenchlab-http-code %{http_code}\\n"
+MARK = r"\nbenchlab-http-code (\d{3})\n"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A TiDB or PD server.
+
+    Attributes:
+        identity: changes whenever the server starts; None where it does not tell.
+    """
+
+    version: str
+    git_hash: str | None
+    identity: str | None
+
+
+@dataclass(frozen=True)
+class Store:
+    """A TiKV server as PD sees it.
+
+    Attributes:
+        address: ``10.0.0.1:20160``.
+        state: ``Up``, ``Disconnected``, ``Down``, ``Offline``, ``Tombstone``.
+        version: without a leading ``v``, as TiKV writes it.
+        identity: see :class:`Server`.
+    """
+
+    address: str
+    state: str
+    version: str
+    git_hash: str | None
+    identity: str | None
+    leaders: int
+    regions: int
+
+
+@dataclass(frozen=True)
+class Member:
+    """A member of PD; the leader answers for all of them."""
+
+    name: str
+    urls: tuple[str, ...]
+    version: str | None
+    git_hash: str | None
+
+
+class Http:
+    """Asks over HTTP from one host."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def ask(self, urls: Sequence[str]) -> Answers:
+        """Ask several servers with one command.
+
+        Raises:
+            EngineError: an answer is no JSON, or ``curl`` itself cannot be run.
+        """
+        command = ["curl", "--silent", "--show-error", "--noproxy", "*", "--write-out", WRITE_OUT]
+        limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(ASK_LIMIT_S)]
+        try:
+            done = self._executor.run(
+                [*command, *limits, *urls],
+                timeout_s=ASK_LIMIT_S * len(urls) + 20,
+                check=False,
+            )
+        except CommandError as error:
+            raise EngineError(f"the servers cannot be asked over HTTP: {error}") from error
+        return read_answers(urls, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What servers answered, by URL.
+
+    Attributes:
+        found: the JSON of each answer; None where the server has no such route. A server that
+            answers with an error (503 of a PD without a leader) is not in it: it is as good as
+            silent.
+        complaint: what ``curl`` said of those that did not answer, and what others answered.
+    """
+
+    found: Mapping[str, Any]
+    complaint: str
+
+    def get(self, url: str) -> Any:
+        """The answer of one; None where the server has no such route.
+
+        Raises:
+            EngineError: it did not answer.
+        """
+        if url not in self.found:
+            raise EngineError(f"{url}: no answer: {self.complaint}")
+        return self.found[url]
+
+    def must(self, url: str) -> Any:
+        """The answer of one.
+
+        Raises:
+            EngineError: it did not answer, or has no such route.
+        """
+        answer = self.get(url)
+        if answer is None:
+            raise EngineError(f"{url}: there is no such route")
+        return answer
+
+
+def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
+    """What one ``curl`` printed for its URLs: each body, then :data:`WRITE_OUT`.
+
+    Raises:
+        EngineError: an answer is no JSON, or there are not as many as were asked for.
+    """
+    *parts, rest = re.split(MARK, stdout)
+    bodies, codes = parts[::2], parts[1::2]
+    if len(codes) != len(urls):
+        raise EngineError(
+            f"{', '.join(urls)}: curl printed {len(codes)} answers: {stderr.strip() or rest}"
+        )
+    found: dict[str, Any] = {}
+    complaints = [stderr.strip()]
+    for url, body, code in zip(urls, bodies, codes, strict=True):
+        if code == "200":
+            found[url] = document(body, url)
+        elif code == "404":
+            found[url] = None
+        elif code != "000":  # curl's for no answer at all
+            complaints.append(f"{url}: HTTP {code}: {body.strip()[:200]}")
+    return Answers(found, "; ".join(filter(None, complaints)))
+
+
+def document(text: str, url: str) -> Any:
+    """Read one answer.
+
+    Raises:
+        EngineError: it is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise EngineError(f"{url}: the answer is no JSON: {text[:200]!r}") from error
+
+
+def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Server:
+    """TiDB's ``/status`` and ``/info``.
+
+    ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server takes a
+    new ``ddl_id`` at every start.
+    """
+    identity = (info or {}).get("ddl_id")
+    return Server(status["version"], status.get("git_hash") or None, identity)
+
+
+def read_pd(status: Mapping[str, Any]) -> Server:
+    """PD's ``/status``: ``{"version":"v6.5.0","git_hash":"...","start_timestamp":1669...}``."""
+    return Server(
+        status["version"], status.get("git_hash") or None, _identity(status.get("start_timestamp"))
+    )
+
+
+def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
+    """PD's ``/stores``; a store that is down has no figures, and counts as having no leaders.
+
+    ``{"count":1,"stores":[{"store":{"id":1,"address":"10.0.0.1:20160","version":"6.5.0",
+    "git_hash":"...","start_timestamp":1669...,"state_name":"Up"},
+    "status":{"leader_count":10,"region_count":30,"start_ts":"2022-..."}}]}``
+    """
+    stores = []
+    for entry in answer.get("stores") or ():
+        store, status = entry["store"], entry.get("status") or {}
+        started = store.get("start_timestamp") or status.get("start_ts")
+        stores.append(
+            Store(
+                address=store["address"],
+                state=store["state_name"],
+                version=store["version"],
+                git_hash=store.get("git_hash") or None,
+                identity=_identity(started),
+                leaders=int(status.get("leader_count", 0)),
+                regions=int(status.get("region_count", 0)),
+            )
+        )
+    return tuple(sorted(stores, key=lambda store: store.address))
+
+
+def read_members(answer: Mapping[str, Any]) -> tuple[Member, ...]:
+    """PD's ``/members``: ``{"members":[{"name":"pd-1","client_urls":["http://..."],...}]}``."""
+    return tuple(
+        Member(
+            entry["name"],
+            tuple(entry["client_urls"]),
+            entry.get("binary_version"),
+            entry.get("git_hash"),
+        )
+        for entry in answer["members"]
+    )
+
+
+def read_unhealthy(answer: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of PD's members that are not healthy, from ``/health``."""
+    return [entry["name"] for entry in answer if not entry["health"]]
+
+
+def leader_imbalance(stores: Sequence[Store]) -> float | None:
+    """How far the number of leaders of any store is from their mean, as a part of the mean.
+
+    None while no store has a leader.
+    """
+    counts = [store.leaders for store in stores if store.state != "Tombstone"]
+    mean = sum(counts) / len(counts) if counts else 0.0
+    return max(abs(count - mean) for count in counts) / mean if mean else None
+
+
+def leaders_even(stores: Sequence[Store]) -> bool:
+    """Whether no transfer of a leader could make their numbers more even."""
+    counts = [store.leaders for store in stores if store.state != "Tombstone"]
+    return sum(counts) > 0 and max(counts) - min(counts) <= 1
+
+
+def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
+    """Nested configuration as dotted names and texts: ``{"log": {"level": "info"}}`` becomes
+    ``log.level``. Switches are ``true`` and ``false``, lists JSON.
+    """
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{above}{key}.")
+        elif isinstance(value, str):
+            flat[f"{above}{key}"] = value
+        else:
+            flat[f"{above}{key}"] = json.dumps(value, sort_keys=True)
+    return flat
+
+
+def _identity(started: Any) -> str | None:
+    return None if started is None else str(started)

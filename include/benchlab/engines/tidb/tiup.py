@@ -1,0 +1,266 @@
+"""The contract of the ``tiup`` command line, on the host that drives the load.
+
+TiUP keeps what it knows of a cluster in ``~/.tiup`` of the machine it runs on. Seen with 1.16:
+
+* with ``--format json`` the result is on stdout and ``{"exit_code": 0}`` on stderr;
+* a second deployment under one name, an unknown version, a configuration that a server refuses
+  and a host out of reach all end with exit code 1;
+* when a configuration is refused there are files on every host, but TiUP knows no cluster to
+  destroy.
+
+BR, which copies a dataset to object storage and back, is a component of TiUP, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from benchlab.errors import CommandError, CommandTimeout, UnavailableError
+from benchlab.executor import Completed, Executor
+
+# Operations of one server's: systemd's stop of a TiKV may take its 90 s.
+WAIT_S = 120
+CONCURRENCY = 5
+DEPLOY_LIMIT_S = 1800.0
+OPERATION_LIMIT_S = 900.0
+QUERY_LIMIT_S = 120.0
+COPY_LIMIT_S = 6 * 3600.0
+
+# What TiUP's own words mean for a campaign, and what to do.
+HINTS = {
+    r"deploy\.name_dup|is duplicated": (
+        "a cluster of this name is there already: destroy it with `tiup cluster destroy NAME`"
+    ),
+    r"deploy\.port_conflict": (
+        "another cluster that TiUP knows of has one of these ports on one of these hosts: "
+        "destroy it, or choose other ports"
+    ),
+    r"deploy\.dir_conflict|deploy\.dir_overlap": (
+        "another cluster that TiUP knows of has one of these directories: destroy it"
+    ),
+    r"check config failed|config-check|config check": (
+        "a server refuses its configuration: see which item it names above, and correct it in "
+        "the report type"
+    ),
+    r"version \S+ .*not (?:found|exist)|unknown version|not supported|unknown component": (
+        "TiUP's mirror does not have this version: `tiup list tidb --all` shows those it has"
+    ),
+    r"dial tcp|Failed to initialize a SSH|ssh: handshake|unable to authenticate": (
+        "a host cannot be logged in to from the client host: see which above"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """One cluster that TiUP knows of.
+
+    Attributes:
+        path: its directory in TiUP's state.
+    """
+
+    name: str
+    version: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Displayed:
+    """One server as ``tiup cluster display`` shows it.
+
+    Attributes:
+        id: ``10.0.0.1:4000``.
+        status: ``Up``, ``Down``, ``Up|L``, ``inactive``, ...
+    """
+
+    id: str
+    component: str
+    host: str
+    status: str
+    data_dir: str
+    deploy_dir: str
+
+
+class TiUP:
+    """``tiup`` on one host.
+
+    Args:
+        executor: the host it runs on.
+        user: the account on the cluster's hosts, with ``sudo``.
+        key: path of its private key, on the host that TiUP runs on.
+    """
+
+    def __init__(self, executor: Executor, user: str, key: Path) -> None:
+        self.executor, self.user, self.key = executor, user, key
+
+    @cached_property
+    def program(self) -> str:
+        """Its path: TiUP's own installer puts it on the PATH of login shells only.
+
+        Raises:
+            UnavailableError: it is not installed.
+        """
+        found = self.executor.run(
+            ["sh", "-c", 'command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup"'],
+            check=False,
+        )
+        if found.exit_code != 0:
+            raise UnavailableError(
+                f"on {self.executor.host}: there is no `tiup` on the PATH nor in ~/.tiup/bin; "
+                "install it there as docs.pingcap.com/tidb/stable/tiup-overview says"
+            )
+        return found.stdout.strip().splitlines()[0]
+
+    def deploy(self, name: str, version: str, topology: Path) -> None:
+        """Copy and configure a cluster's servers; none is started.
+
+        Raises:
+            CommandError: it failed; with what TiUP said and what to do.
+        """
+        arguments = ["deploy", name, version, str(topology)]
+        login = ["--user", self.user, "--identity_file", str(self.key)]
+        self._cluster([*arguments, *login], timeout_s=DEPLOY_LIMIT_S)
+
+    def start(self, name: str) -> None:
+        """Start a cluster's servers. See :meth:`deploy` for errors, here and below."""
+        self._cluster(["start", name])
+
+    def stop(self, name: str) -> None:
+        """Stop a cluster's servers."""
+        self._cluster(["stop", name])
+
+    def disable(self, name: str) -> None:
+        """Keep a cluster's servers from starting with their hosts, as a deployment lets them."""
+        self._cluster(["disable", name])
+
+    def destroy(self, name: str) -> None:
+        """Remove a cluster with its data.
+
+        Without ``--force``: with it, TiUP forgets the login of a host that is down, which stays.
+        """
+        self._cluster(["destroy", name])
+
+    def clusters(self) -> dict[str, Known]:
+        """The clusters that TiUP knows of, by name."""
+        done = self._cluster(["list", "--format", "json"], timeout_s=QUERY_LIMIT_S)
+        return read_list(done.stdout)
+
+    def display(self, name: str) -> tuple[Displayed, ...]:
+        """A cluster's servers and how they stand."""
+        done = self._cluster(["display", name, "--format", "json"], timeout_s=QUERY_LIMIT_S)
+        return read_display(done.stdout)
+
+    def state(self, name: str) -> str:
+        """The directory in which TiUP keeps what it knows of a cluster, also of half of one."""
+        home = self.executor.run(["sh", "-c", 'echo "${TIUP_HOME:-$HOME/.tiup}"']).stdout.strip()
+        return f"{home}/storage/cluster/clusters/{name}"
+
+    def login(self, state: str) -> str:
+        """The public key that TiUP lets log in to a cluster's hosts, without its type and name.
+
+        Empty where it has made none.
+        """
+        public = self.executor.run(["cat", f"{state}/ssh/id_rsa.pub"], check=False)
+        return (public.stdout.split() or ["", ""])[1]
+
+    def br(
+        self,
+        version: str,
+        action: str,
+        *,
+        pd: str,
+        storage: str,
+        database: str,
+        region: str,
+    ) -> None:
+        """Copy one database to object storage (``backup``) or back (``restore``).
+
+        One database, because from v6.2 on a full restore refuses a cluster that has any.
+
+        Args:
+            storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, by
+                what its host may (an instance profile).
+            region: of the bucket; BR would take it for ``us-east-1``.
+        """
+        command = [self.program, *br_arguments(version, action, pd, storage, database, region)]
+        self._run(command, timeout_s=COPY_LIMIT_S)
+
+    def _cluster(
+        self, arguments: Sequence[str], *, timeout_s: float = OPERATION_LIMIT_S
+    ) -> Completed:
+        return self._run([self.program, *cluster_arguments(arguments)], timeout_s=timeout_s)
+
+    def _run(self, command: Sequence[str], *, timeout_s: float) -> Completed:
+        try:
+            return self.executor.run(command, timeout_s=timeout_s)
+        except CommandTimeout:
+            raise
+        except CommandError as error:
+            output = said(error.output)
+            hint = next((hint for word, hint in HINTS.items() if re.search(word, output)), "")
+            raise CommandError(error.host, error.command, error.exit_code, output, hint) from error
+
+
+def cluster_arguments(arguments: Sequence[str]) -> list[str]:
+    """The command line of ``tiup cluster``, without the program: nothing is asked back."""
+    limits = ["--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
+    return ["cluster", *arguments, "--yes", *limits]
+
+
+def br_arguments(
+    version: str, action: str, pd: str, storage: str, database: str, region: str
+) -> list[str]:
+    """The command line of ``tiup br``, without the program."""
+    options = ["--pd", pd, "--storage", storage, "--s3.region", region, "--db", database]
+    return [f"br:{version}", action, "db", *options]
+
+
+def read_list(text: str) -> dict[str, Known]:
+    """What ``tiup cluster list --format json`` prints: ``{"clusters": [{"name": ...}]}``."""
+    return {
+        entry["name"]: Known(entry["name"], entry["version"], entry["path"])
+        for entry in _json(text)["clusters"]
+    }
+
+
+def read_display(text: str) -> tuple[Displayed, ...]:
+    """What ``tiup cluster display --format json`` prints.
+
+    ``{"cluster_meta": {...}, "instances": [{"id": "10.0.0.1:4000", "role": "tidb", ...}]}``
+    """
+    return tuple(
+        Displayed(
+            id=entry["id"],
+            component=entry["role"],
+            host=entry["host"],
+            status=entry["status"],
+            data_dir=entry["data_dir"],
+            deploy_dir=entry["deploy_dir"],
+        )
+        for entry in _json(text).get("instances", ())
+    )
+
+
+def said(output: str) -> str:
+    """Of TiUP's output, what it says of the failure: the progress before it is long."""
+    lines = [line for line in output.splitlines() if line.strip()]
+    begin = next((n for n, line in enumerate(lines) if line.startswith("Error:")), None)
+    return "\n".join(lines if begin is None else lines[begin:])
+
+
+def _json(text: str) -> Any:
+    """The document in an output that may have TiUP's own remarks before and after it."""
+    begin = text.find("{")
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text, begin)
+    except ValueError as error:
+        raise CommandError(
+            "the client host", "tiup cluster --format json", 0, text, "this is no JSON"
+        ) from error
+    return document

@@ -1,0 +1,146 @@
+"""Whether a report type fits what there is: its target, engine, workloads and parameters.
+
+spec.py checks a report type by itself; this checks it against the installation, so that nothing
+is found out on machines that cost money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from benchlab.engine import BaseEngine
+from benchlab.spec import Components, ReportSpec
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What there is, by name.
+
+    Attributes:
+        planned: targets that can be planned for and not run on, each with the sentence why.
+    """
+
+    engines: Mapping[str, type[BaseEngine]]
+    targets: Mapping[str, Any]
+    workloads: Mapping[str, ModuleType]
+    planned: Mapping[str, str]
+
+
+def faults(spec: ReportSpec, offer: Offer) -> list[str]:
+    """All that does not fit, as sentences that name the field."""
+    return [
+        *_names(spec, offer),
+        *_workloads(spec, offer),
+        *_versions(spec, offer),
+        *_parameters(spec, offer),
+        *_target(spec, offer),
+    ]
+
+
+def _names(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
+        ("target", [spec.target], [*offer.targets, *offer.planned]),
+        ("engine", [spec.engine], [*offer.engines, "auto"]),
+        ("engines", spec.engines, offer.engines),
+        ("workloads", spec.workloads, offer.workloads),
+    )
+    for field, names, there in known:
+        if unknown := [name for name in names if name not in there]:
+            yield f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(there)}"
+
+
+def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    """Workloads of one report type share a client and a dataset, so they are of one module."""
+    modules = {n: offer.workloads[n] for n in spec.workloads if n in offer.workloads}
+    if len(modules) < len(spec.workloads):
+        return
+    first = modules[spec.workloads[0]]
+    if strangers := [name for name, module in modules.items() if module is not first]:
+        yield (
+            f"workloads: {', '.join(strangers)} and {spec.workloads[0]} are of different clients, "
+            "which share no dataset; write a report type for each client"
+        )
+    if not isinstance(spec.dataset, first.DATASET):
+        wanted = ", ".join(first.DATASET.model_fields)
+        yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
+
+
+def _versions(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    for name, entry in spec.engines.items():
+        for side in spec.measured_sides:
+            version = getattr(entry, side).version
+            if name in offer.engines and not offer.engines[name].owns(version):
+                yield f"engines.{name}.{side}.version: {version!r} is not a version of {name}"
+
+
+def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    for name, entry in spec.engines.items():
+        if (engine := offer.engines.get(name)) is None:
+            continue
+        written = [entry.parameters, *(getattr(entry, s).parameters for s in spec.measured_sides)]
+        for key in dict.fromkeys(key for parameters in written for key in parameters):
+            if key.replace("-", "_") in engine.reserved:
+                yield (
+                    f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be "
+                    "chosen"
+                )
+        for side in spec.measured_sides:
+            chosen = spec.side(name, side)
+            if not engine.owns(chosen.version):
+                continue
+            sets: list[Components] = [chosen.components, *entry.by_workload.values()]
+            told = dict.fromkeys(
+                fault
+                for components in sets
+                for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
+            )
+            yield from (f"engines.{name}.{side}: {fault}" for fault in told)
+
+
+def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    if spec.target not in offer.targets:
+        return
+    target = offer.targets[spec.target]
+    if spec.sides == "single":
+        yield f"sides: single: the target {spec.target} compares two sides"
+    for name, entry in spec.engines.items():
+        if entry.by_workload:
+            yield (
+                f"engines.{name}.by_workload: the target {spec.target} deploys a side once, with "
+                "the same configuration for all workloads; write a report type for each set"
+            )
+    if target.topology is None:
+        yield from _one_machine(spec)
+    else:
+        yield from _fleet(spec, offer)
+
+
+def _one_machine(spec: ReportSpec) -> Iterator[str]:
+    if spec.topology is not None:
+        yield f"topology: {spec.topology}: the target {spec.target} has none; leave it out"
+    if spec.snapshots is not None:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    for name in spec.engines:
+        if any(spec.side(name, side).components for side in spec.measured_sides):
+            yield (
+                f"engines.{name}.components: on the target {spec.target} there is one server and "
+                "no other component; use `parameters`"
+            )
+
+
+def _fleet(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    target = offer.targets[spec.target]
+    if spec.topology is None:
+        yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
+    if spec.engine == "auto":
+        yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
+    if target.rents and spec.budget is None:
+        yield "budget: missing; what a campaign may cost has no default where hosts are rented"
+    if spec.snapshots is not None and not target.rents:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    for name in spec.engines:
+        if name in offer.engines and offer.engines[name].cluster is None:
+            yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"

@@ -1,0 +1,326 @@
+"""What a sampler prints on a host, read: kernel counters become rates, means and maxima.
+
+The printed lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
+``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat`` as proc(5) and the kernel's
+``Documentation/admin-guide/iostats.rst`` describe them, one sample after the other; every sample
+begins with the uptime and closes with ``end``. Kernels differ in how many columns they have; what
+one does not tell, and what cannot be told from its counters, is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
+
+SECTOR_BYTES = 512  # whatever the disk's own sectors are
+# Counters of 32 bits start again at this; one that is then so far on did not wrap, it restarted.
+WRAP = 2**32
+WRAP_LIMIT = 2**28
+# A sample that follows closer than this (the last one, taken on being stopped) is no interval of
+# its own: the kernel counts in hundredths of a second.
+SHORTEST_S = 0.5
+
+_DIGITS = "[0-9]{1,20}"
+_UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,6}) +[0-9.]+")
+_HEADER = re.compile(r"(cores|ticks) ([0-9]{1,9})")
+_PROCESS = re.compile(r"process (\S+) ([0-9]{1,9})")
+_CPU = re.compile(rf"cpu((?: +{_DIGITS}){{4,12}})")
+_MEMORY = re.compile(rf"(MemTotal|MemFree|MemAvailable|Buffers|Cached): +({_DIGITS}) kB")
+_DISK = re.compile(rf" *[0-9]+ +[0-9]+ (\S+)((?: +{_DIGITS}){{11,30}})")
+_NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
+_STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
+
+_CPU_COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+# Devices that only pass on what others do: their traffic would count twice.
+_STACKED_DISK = re.compile(r"loop|ram|zram|sr\d|fd\d|dm-|md\d|nvme\d+c\d+n")
+_STACKED_NET = re.compile(r"lo$|docker|br-|virbr|veth|ifb|dummy|bond|team|tun|tap|cni|cali|.*\.")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What a host did between two samples.
+
+    Attributes:
+        t: its end, in seconds since the sampler's start.
+        seconds: how long it was.
+        cpu_user, cpu_system, cpu_iowait, cpu_steal, cpu_idle: fractions of all cores' time; nice
+            counts as user, interrupts as system.
+        cpu_busy: what is neither idle nor waiting for disks.
+        memory_used_bytes: at its end; what could not be had without swapping.
+        disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
+        disk_busy: fraction of time in which the busiest disk had something to do.
+        net_rx_bytes_per_s, net_tx_bytes_per_s: over all network cards; loopback is none.
+    """
+
+    t: float
+    seconds: float
+    cpu_user: float | None = None
+    cpu_system: float | None = None
+    cpu_iowait: float | None = None
+    cpu_steal: float | None = None
+    cpu_idle: float | None = None
+    cpu_busy: float | None = None
+    memory_used_bytes: float | None = None
+    disk_read_bytes_per_s: float | None = None
+    disk_write_bytes_per_s: float | None = None
+    disk_busy: float | None = None
+    net_rx_bytes_per_s: float | None = None
+    net_tx_bytes_per_s: float | None = None
+
+
+METRICS = tuple(each.name for each in fields(Interval) if each.name not in ("t", "seconds"))
+
+
+@dataclass(frozen=True)
+class HostSeries:
+    """One host during one trial.
+
+    Attributes:
+        cores: of the host.
+        intervals: in order of time, without gaps except where the host did not run.
+        processes: cores' worth of CPU that each watched job's process used on average, by job.
+    """
+
+    cores: int | None
+    intervals: tuple[Interval, ...]
+    processes: Mapping[str, float]
+
+    @property
+    def seconds(self) -> float:
+        """How long was watched."""
+        return sum(interval.seconds for interval in self.intervals)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One metric of one host in one trial: mean over time, and the largest interval's."""
+
+    mean: float
+    max: float
+
+
+@dataclass(frozen=True)
+class HostFigures:
+    """One host in one trial, summed up.
+
+    Attributes:
+        host: its name.
+        cores: None where it did not tell.
+        figures: by metric (:data:`METRICS`); a metric that it did not tell is not there.
+        processes: CPU used by client and load balancer as a fraction of what was granted to
+            them, by name; only on the host where they run.
+        reason: why there are no figures; None where there are.
+    """
+
+    host: str
+    cores: int | None = None
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    processes: Mapping[str, float] = field(default_factory=dict)
+    reason: str | None = None
+
+
+@dataclass
+class _Sample:
+    """The counters of one moment, as printed."""
+
+    at: float
+    cpu: list[int] | None = None
+    memory: dict[str, int] = field(default_factory=dict)
+    disks: dict[str, list[int]] = field(default_factory=dict)
+    nets: dict[str, list[int]] = field(default_factory=dict)
+    # pid -> start time, ticks of CPU used
+    processes: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+def parse(output: str) -> HostSeries:
+    """Read all that a sampler has printed; lines that are none of its own are passed over.
+
+    A sample that was cut off is left out.
+    """
+    header: dict[str, int] = {}
+    jobs: dict[str, int] = {}
+    samples: list[_Sample] = []
+    current: _Sample | None = None
+    for line in output.split("\n"):
+        if match := _UPTIME.fullmatch(line):
+            current = _Sample(float(match[1]))
+        elif current is None:
+            if match := _HEADER.fullmatch(line):
+                header[match[1]] = int(match[2])
+            elif match := _PROCESS.fullmatch(line):
+                jobs[match[1]] = int(match[2])
+        elif line == "end":
+            samples.append(current)
+            current = None
+        else:
+            _read(line, current)
+    samples = _spaced(samples)
+    return HostSeries(
+        cores=header.get("cores") or None,
+        intervals=tuple(_intervals(samples)),
+        processes=_process_use(samples, jobs, header.get("ticks")),
+    )
+
+
+def figures(series: HostSeries) -> dict[str, Figure]:
+    """Mean over time and maximum of every metric that was told."""
+    found = {}
+    for metric in METRICS:
+        told = [
+            (value, interval.seconds)
+            for interval in series.intervals
+            if (value := getattr(interval, metric)) is not None
+        ]
+        if told:
+            mean = sum(value * seconds for value, seconds in told) / sum(s for _, s in told)
+            found[metric] = Figure(mean, max(value for value, _ in told))
+    return found
+
+
+def _read(line: str, sample: _Sample) -> None:
+    """Take one line into a sample; disks before network cards, whose names may be anything."""
+    if match := _CPU.fullmatch(line):
+        sample.cpu = _numbers(match[1])
+    elif match := _MEMORY.fullmatch(line):
+        sample.memory[match[1]] = int(match[2]) * 1024
+    elif match := _DISK.fullmatch(line):
+        sample.disks[match[1]] = _numbers(match[2])
+    elif match := _STAT.fullmatch(line):
+        numbers = _numbers(match[2])  # the first one is field 4 of proc(5), the parent
+        sample.processes[int(match[1])] = (numbers[18], numbers[10] + numbers[11])
+    elif match := _NET.fullmatch(line):
+        sample.nets[match[1]] = _numbers(match[2])
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split()]
+
+
+def _spaced(samples: Iterable[_Sample]) -> list[_Sample]:
+    """The samples without those that the next one follows too closely; the first one stays."""
+    kept: list[_Sample] = []
+    for sample in samples:
+        if len(kept) > 1 and 0 <= sample.at - kept[-1].at < SHORTEST_S:
+            kept.pop()
+        kept.append(sample)
+    return kept
+
+
+def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
+    for before, after in pairwise(samples):
+        seconds = after.at - before.at
+        if seconds <= 0:
+            continue  # the host has been started anew: all its counters have
+        yield Interval(
+            t=round(after.at - samples[0].at, 3),
+            seconds=round(seconds, 3),
+            **_cpu(before, after),
+            memory_used_bytes=_memory_used(after.memory),
+            **_disk(before, after, seconds),
+            **_net(before, after, seconds),
+        )
+
+
+def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
+    if before.cpu is None or after.cpu is None or len(before.cpu) != len(after.cpu):
+        return {}
+    # The columns after these eight are guests' time, which is in user already. Kernels before
+    # 2.6.11 have fewer.
+    spent = [now - then for then, now in zip(before.cpu, after.cpu, strict=True)][:8]
+    for decreasing in (3, 4):  # proc(5): iowait "is not reliable", and idle suffers with it
+        if decreasing < len(spent):
+            spent[decreasing] = max(spent[decreasing], 0)
+    total = sum(spent)
+    if min(spent) < 0 or total <= 0:
+        return {}
+    told = dict(zip(_CPU_COLUMNS, spent, strict=False))
+    idle, waiting = told["idle"], told.get("iowait")
+    return {
+        "cpu_user": (told["user"] + told["nice"]) / total,
+        "cpu_system": (told["system"] + told.get("irq", 0) + told.get("softirq", 0)) / total,
+        "cpu_iowait": None if waiting is None else waiting / total,
+        "cpu_steal": told["steal"] / total if "steal" in told else None,
+        "cpu_idle": idle / total,
+        "cpu_busy": (total - idle - (waiting or 0)) / total,
+    }
+
+
+def _memory_used(memory: Mapping[str, int]) -> float | None:
+    total, available = memory.get("MemTotal"), memory.get("MemAvailable")
+    if available is None:  # before Linux 3.14
+        parts = [memory.get(name) for name in ("MemFree", "Buffers", "Cached")]
+        if any(part is None for part in parts):
+            return None
+        available = sum(part for part in parts if part is not None)
+    return None if total is None or available > total else float(total - available)
+
+
+def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | None]:
+    names = [name for name in whole_disks(after.disks) if name in before.disks]
+    pairs = [(before.disks[name], after.disks[name]) for name in names]
+    busy = [_increase(then[9], now[9]) for then, now in pairs]
+    shares = [None if spent is None else spent / 1000 / seconds for spent in busy]
+    # The kernel counts in steps of a timer tick and may be one ahead.
+    told = [min(share, 1.0) for share in shares if share is not None and share < 1.1]
+    return {
+        "disk_read_bytes_per_s": _rate(((a[2], b[2]) for a, b in pairs), seconds, SECTOR_BYTES),
+        "disk_write_bytes_per_s": _rate(((a[6], b[6]) for a, b in pairs), seconds, SECTOR_BYTES),
+        "disk_busy": max(told) if told and len(told) == len(shares) else None,
+    }
+
+
+def whole_disks(names: Iterable[str]) -> list[str]:
+    """Disks without their partitions, and without devices that lie on others."""
+    own = [name for name in names if not _STACKED_DISK.match(name)]
+    disks = set(own)
+
+    def is_partition(name: str) -> bool:
+        parent = name.rstrip("0123456789")
+        return parent != name and (parent in disks or (parent[-1:] == "p" and parent[:-1] in disks))
+
+    return [name for name in own if not is_partition(name)]
+
+
+def _net(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | None]:
+    names = [n for n in after.nets if n in before.nets and not _STACKED_NET.match(n)]
+    pairs = [(before.nets[name], after.nets[name]) for name in names]
+    return {
+        "net_rx_bytes_per_s": _rate(((a[0], b[0]) for a, b in pairs), seconds),
+        "net_tx_bytes_per_s": _rate(((a[8], b[8]) for a, b in pairs), seconds),
+    }
+
+
+def _rate(pairs: Iterable[tuple[int, int]], seconds: float, factor: int = 1) -> float | None:
+    """The sum of all increases a second; None where one is not known, or there is none."""
+    increases = [_increase(then, now) for then, now in pairs]
+    told = [increase for increase in increases if increase is not None]
+    return sum(told) * factor / seconds if told and len(told) == len(increases) else None
+
+
+def _increase(then: int, now: int) -> int | None:
+    """How far a counter went; None where it began again."""
+    if now >= then:
+        return now - then
+    wrapped = now + WRAP - then
+    return wrapped if 0 <= wrapped < WRAP_LIMIT else None
+
+
+def _process_use(
+    samples: Iterable[_Sample], jobs: Mapping[str, int], ticks: int | None
+) -> dict[str, float]:
+    """Cores' worth of CPU per job, from its first to its last sample."""
+    if not ticks:
+        return {}
+    found = {}
+    kept = list(samples)
+    for job, pid in jobs.items():
+        seen = [(sample.at, *sample.processes[pid]) for sample in kept if pid in sample.processes]
+        if not seen:
+            continue
+        (begin, started, before), (end, same, after) = seen[0], seen[-1]
+        # Of another start time: a later process that got the same pid.
+        if started == same and end - begin >= SHORTEST_S and after >= before:
+            found[job] = (after - before) / ticks / (end - begin)
+    return found

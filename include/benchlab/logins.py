@@ -1,0 +1,72 @@
+"""Letting a key in on a host and taking it away again, without harm to anybody else's.
+
+Both are scripts for ``sh``, run as the account whose ``~/.ssh/authorized_keys`` it is. One of them
+works at a time. The file is replaced as a whole or not at all, so that neither a full disk nor a
+lost connection locks its owner out; where it is a symbolic link, the file behind it is. Mode and
+owner stay. The format of the file: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+"""
+
+from __future__ import annotations
+
+# `$keys` is the file, `$part` becomes it. The lock is on the directory: the file itself is another
+# one after each change.
+_BEGIN = """
+set -eu
+umask 077
+exec 9< ~/.ssh
+flock -w 30 9 || { echo "somebody has held ~/.ssh for 30 s" >&2; exit 1; }
+keys=$(readlink -f ~/.ssh/authorized_keys)
+part=
+trap '[ -z "$part" ] || rm -f "$part"' EXIT
+trap 'exit 1' HUP INT TERM
+"""
+# Owner and mode last: a file that nobody may write is not written any more. `sync` tells what some
+# file systems notice only then: that the disk is full.
+_END = """
+if [ -e "$keys" ]; then
+    chown --reference="$keys" "$part"
+    cp --attributes-only --preserve=mode "$keys" "$part"
+fi
+sync "$part"
+mv -fT "$part" "$keys"
+"""
+
+# $1: the line, `ssh-ed25519 AAAA... MARK`. It is there once, however often it is let in.
+AUTHORISE = (
+    "mkdir -p -m 700 ~/.ssh || exit 1"
+    + _BEGIN
+    + """
+[ ! -e "$keys" ] || ! grep -aqxF -e "$1" "$keys" || exit 0
+part=$(mktemp "$keys.XXXXXX")
+if [ -s "$keys" ]; then
+    cat "$keys" > "$part"
+    # Else the owner's last line and this one would be one.
+    [ "$(tail -c 1 "$keys" | wc -l)" -eq 1 ] || echo >> "$part"
+fi
+printf '%s\\n' "$1" >> "$part"
+"""
+    + _END
+)
+
+# $1: the mark. Only whole lines as Benchlab writes them go: a key of its kind without options, and
+# nothing but the mark behind it. One campaign's mark may be the beginning of another's.
+REVOKE = (
+    "[ -e ~/.ssh/authorized_keys ] || exit 0"
+    + _BEGIN
+    + """
+mark=$(printf '%s' "$1" | sed 's/[.]/[.]/g')
+line="ssh-ed25519 AAAA[A-Za-z0-9+/]+=* $mark"
+export LC_ALL=C
+found=0
+grep -aqxE -e "$line" "$keys" || found=$?
+[ "$found" -ne 1 ] || exit 0
+part=$(mktemp "$keys.XXXXXX")
+grep -avxE -e "$line" "$keys" > "$part" || [ $? -eq 1 ]  # 1: there was no other line
+"""
+    + _END
+)
+
+
+def mark(campaign: str) -> str:
+    """The comment by which a campaign's keys are known."""
+    return f"benchlab-{campaign}"

@@ -1,0 +1,111 @@
+"""The parameters of a cluster as they were asked for, in the form of the published pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.report.names import service_of, title_of
+from benchlab.results import Campaign
+from benchlab.spec import SIDES, Components, Parameters, SideSpec
+
+# What the parameters of a side belong to, where they are configuration items.
+SQL_SERVER = "tidb"
+_VARIABLES = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Parameters of one component, or global variables, as text of a language."""
+
+    heading: str
+    language: str
+    text: str
+
+
+def blocks(campaign: Campaign) -> tuple[Block, ...]:
+    """What both sides have alike, then what one of them has, then what holds for one workload."""
+    sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
+    made = list(_blocks(_alike(*sides), ""))
+    for side, own in zip(SIDES, sides, strict=True):
+        version = campaign.plan.sides[side].version
+        made += _blocks(_without(own, _alike(*sides)), f", only the {side} ({version})")
+    for workload, components in _by_workload(campaign).items():
+        made += _blocks(components, f", while {title_of(workload)} is measured")
+    return tuple(made)
+
+
+def same(campaign: Campaign) -> bool:
+    """Whether the two sides are asked for the same parameters."""
+    baseline, candidate = (grouped(campaign.plan.sides[side]) for side in SIDES)
+    return baseline == candidate
+
+
+def grouped(side: SideSpec) -> Components:
+    """A side's configuration items by component, its global variables under the empty name."""
+    items: Components = {name: dict(each) for name, each in side.components.items()}
+    for key, value in side.parameters.items():
+        items.setdefault(SQL_SERVER if _is_item(key) else _VARIABLES, {})[key] = value
+    order = {SQL_SERVER: 0, _VARIABLES: 2}
+    return {
+        name: items[name] for name in sorted(items, key=lambda name: order.get(name, 1))
+        if items[name]
+    }  # fmt: skip
+
+
+def _is_item(key: str) -> bool:
+    """A configuration item has a dot or a hyphen in its name, a global variable has not."""
+    return "." in key or "-" in key
+
+
+def _alike(baseline: Components, candidate: Components) -> Components:
+    return {
+        name: {
+            key: value
+            for key, value in items.items()
+            if (other := candidate.get(name, {})).get(key) == value and key in other
+        }
+        for name, items in baseline.items()
+    }
+
+
+def _without(items: Components, common: Components) -> Components:
+    return {
+        name: {k: v for k, v in each.items() if k not in common.get(name, {})}
+        for name, each in items.items()
+    }
+
+
+def _by_workload(campaign: Campaign) -> Mapping[str, Components]:
+    engines = campaign.spec.get("engines") or {}
+    engine: Mapping[str, Any] = engines.get(campaign.plan.engine) or {}
+    return engine.get("by_workload") or {}
+
+
+def _blocks(components: Components, which: str) -> Iterator[Block]:
+    for name, items in components.items():
+        if not items:
+            continue
+        if name == _VARIABLES:
+            yield Block(f"TiDB global variable configuration{which}", "sql", _as_sql(items))
+        else:
+            heading = f"{service_of(name)} parameter configuration{which}"
+            yield Block(heading, "yaml", _as_yaml(items))
+
+
+def _as_yaml(items: Parameters) -> str:
+    return "\n".join(f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in items.items())
+
+
+def _as_sql(items: Parameters) -> str:
+    return "\n".join(f"SET GLOBAL {key} = {_sql_value(v)};" for key, v in items.items())
+
+
+def _sql_value(value: object) -> str:
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    if isinstance(value, int | float):
+        return str(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,337 @@
+"""What ``tiup bench tpcc run`` printed, as numbers.
+
+The format is the text of go-tpc 1.0.12 and later (``pkg/measurement``, ``OutputStats`` in
+``tpcc/workload.go``, ``cmd/go-tpc/misc.go``), or of its ``--output json``::
+
+    [Current] NEW_ORDER - Takes(s): 10.0, Count: 2829, TPM: 17003.5, Sum(ms): 22075.0, ...
+    [2024-01-02 03:04:05] run worker 1 stopped due to timeout: context deadline exceeded
+    Finished
+    [Summary] NEW_ORDER - Takes(s): 30.0, Count: 9363, TPM: 18736.7, Sum(ms): 65365.6, ...
+    tpmC: 18736.6, tpmTotal: 41738.3, efficiency: 145697.0%
+
+The exit status says nothing, and a summary alone says little: go-tpc prints a plausible one when
+every worker has died half-way. So the status comes from all that was printed:
+
+* ``complete``: one whole summary that agrees with itself, and no worker that ended early. Whether
+  the run took as long as it was asked to is for the caller, who knows: compare ``duration_s``.
+* ``incomplete``: the output is cut, or the run was ended by a signal.
+* ``failed``: workers that died, connections that were lost, values that cannot be, no run.
+
+Rates are per second except tpmC and tpmTotal (per minute), latencies in milliseconds, durations in
+seconds. What was not printed, or not in full, is None and never 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchlab.workloads.client import quoted
+from benchlab.workloads.tpcc_results import (
+    HEADLINE,
+    OPERATIONS,
+    Interval,
+    Operation,
+    TpccOutput,
+    latency_of,
+)
+
+__all__ = ["Interval", "Operation", "TpccOutput", "parse"]
+
+_PERCENTILES = ("50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)", "99.9th(ms)")
+_LABELS = ("Takes(s)", "Count", "TPM", "Sum(ms)", "Avg(ms)", *_PERCENTILES, "Max(ms)")
+# One decimal and no fewer, so that a number cut short is no number.
+_NUMBER = r"-?(?:[0-9]{1,18}\.[0-9]|nan|NaN|[+]?Inf)"
+_NAME = f"(?:{'|'.join(OPERATIONS)})(?:_ERR)?"
+_LINE = re.compile(
+    rf"\[(Current|Summary)\] ({_NAME}) +- "
+    + ", ".join(
+        rf"{re.escape(label)}: ({'-?[0-9]{1,18}' if label == 'Count' else _NUMBER})"
+        for label in _LABELS
+    )
+)
+_TOTAL_LABELS = ("tpmC", "tpmTotal", "efficiency")
+_TOTALS = re.compile(rf"tpmC: ({_NUMBER}), tpmTotal: ({_NUMBER}), efficiency: ({_NUMBER})%")
+# What is left of such a line where it does not match, whichever end is lost.
+_SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |efficiency: |\[\{")
+
+_FINISHED = "Finished"
+_STAMP = r"\[[0-9-]{10} [0-9:]{8}\] "
+_STOPPED = re.compile(rf"{_STAMP}run worker [0-9]{{1,9}} stopped due to timeout( after |: )(.*)")
+_ERROR = re.compile(rf"({_STAMP})?execute run failed, err (.*)")
+# At the end of the time a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
+_TIME_IS_UP = "context deadline exceeded"
+# These were cancelled before a transaction began, so that none is counted for them.
+_BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
+_SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
+_SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
+_LOST_CONNECTION = re.compile(
+    r"invalid connection|bad connection|connection refused|connection reset|broken pipe"
+    r"|unexpected EOF|i/o timeout|no route to host|failed to ping db"
+)
+_CAUSE = re.compile(
+    r"failed to |Failed to |panic: |Error: |fatal error: |check prepare failed|"
+    r"execute (?:prepare|check|cleanup) failed|prepare statement error"
+)
+_OTHER_ACTION = re.compile(r"begin to check |creating table |load to ")
+_QUOTED_CAUSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line of figures; ``values`` is None where one of them cannot be."""
+
+    is_summary: bool
+    operation: str
+    values: Operation | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    tpmc: float
+    tpm_total: float
+    efficiency_pct: float
+
+
+class _Reader:
+    """Goes through the lines once and sorts them."""
+
+    def __init__(self) -> None:
+        self.current: list[_Row] = []
+        self.summary: list[_Row] = []
+        self.totals: list[_Totals] = []
+        self.finished = 0
+        self.out_of_place = self.impossible = self.unreadable = 0
+        self.died: list[str] = []
+        self.lost: list[str] = []
+        self.causes: list[str] = []
+        self.signals: list[str] = []
+        self.error_numbers: Counter[str] = Counter()
+        self.cancelled = 0
+        self.other_action = False
+
+    def read(self, text: str) -> None:
+        for line in text.split("\n"):
+            # In this order: what a server said may hold the words of any other line.
+            if match := _STOPPED.fullmatch(line):
+                self._count_cancelled(match[2] if match[1] == ": " else None)
+            elif match := _ERROR.fullmatch(line):
+                self._read_error(line, match[2], stamped=match[1] is not None)
+            elif line.startswith("[{"):
+                self._read_json(line)
+            elif match := _LINE.fullmatch(line):
+                values = dict(zip(_LABELS, match.groups()[2:], strict=True))
+                self._add(match[1] == "Summary", match[2], values)
+            elif match := _TOTALS.fullmatch(line):
+                self._add_totals(dict(zip(_TOTAL_LABELS, match.groups(), strict=True)))
+            elif line == _FINISHED:
+                self.finished += 1
+            else:
+                self._read_other(line)
+
+    def _read_other(self, line: str) -> None:
+        if match := _SIGNAL.match(line):
+            self.signals.append(match[0])
+        elif _LOST_CONNECTION.search(line):
+            self.lost.append(line)
+        elif _CAUSE.search(line):
+            self.causes.append(line)
+        elif _OTHER_ACTION.match(line):
+            self.other_action = True
+        elif _SPOILED.search(line):
+            self.unreadable += 1
+
+    def _read_error(self, line: str, message: str, *, stamped: bool) -> None:
+        """A transaction's error; without a time, that of the worker which ended by it."""
+        if message.endswith(_TIME_IS_UP):
+            if stamped:
+                self._count_cancelled(message)
+            return
+        if not stamped:
+            self.died.append(line)
+            return
+        if number := _SERVER_ERROR.search(message):
+            self.error_numbers[number[1]] += 1
+        if _LOST_CONNECTION.search(message):
+            self.lost.append(message)
+
+    def _count_cancelled(self, message: str | None) -> None:
+        if message is not None and not message.startswith(_BETWEEN_TRANSACTIONS):
+            self.cancelled += 1
+
+    def _read_json(self, line: str) -> None:
+        try:
+            rows = json.loads(line)
+        except (ValueError, RecursionError):
+            rows = None
+        if not isinstance(rows, list):
+            self.unreadable += 1
+            return
+        for row in rows:
+            strings = isinstance(row, dict) and all(isinstance(v, str) for v in row.values())
+            if strings and set(row) == set(_TOTAL_LABELS):
+                plain = "tpmC: {tpmC}, tpmTotal: {tpmTotal}, efficiency: {efficiency}"
+                if _TOTALS.fullmatch(plain.format(**row)):
+                    self._add_totals({**row, "efficiency": row["efficiency"].removesuffix("%")})
+                    continue
+            elif strings and set(row) == {"Prefix", "Operation", *_LABELS}:
+                figures = ", ".join(f"{label}: {row[label]}" for label in _LABELS)
+                if match := _LINE.fullmatch(f"{row['Prefix']}{row['Operation']} - {figures}"):
+                    self._add(match[1] == "Summary", match[2], row)
+                    continue
+            self.unreadable += 1
+
+    def _add(self, is_summary: bool, operation: str, printed: dict[str, str]) -> None:
+        numbers = [float(printed[label]) for label in _LABELS]
+        possible = all(math.isfinite(number) and number >= 0 for number in numbers)
+        if possible:
+            seconds, _, *rates = numbers
+            values = Operation(seconds, int(printed["Count"]), *rates)
+        else:
+            self.impossible += 1
+        # The series ends where the run does.
+        if is_summary != bool(self.finished):
+            self.out_of_place += 1
+        rows = self.summary if is_summary else self.current
+        rows.append(_Row(is_summary, operation, values if possible else None))
+
+    def _add_totals(self, printed: dict[str, str]) -> None:
+        numbers = [float(printed[label]) for label in _TOTAL_LABELS]
+        if all(math.isfinite(number) and number >= 0 for number in numbers):
+            self.totals.append(_Totals(*numbers))
+        else:
+            self.impossible += 1
+
+
+def parse(text: str) -> TpccOutput:
+    """Read the output (stdout, or both streams) of one run. Takes any text and raises nothing."""
+    reader = _Reader()
+    reader.read(text.replace("\r\n", "\n"))
+    failures = [*_deaths(reader), *_faults(reader)]
+    losses = _losses(reader, has_cause=bool(failures))
+    operations: dict[str, Operation] = {}
+    totals: _Totals | None = None
+    if not losses and reader.finished == 1 and len(reader.totals) == 1:
+        operations = {row.operation: row.values for row in reader.summary if row.values}
+        totals = reader.totals[0]
+    done = {name: o for name, o in operations.items() if not name.endswith("_ERR")}
+    counted_errors = sum(o.count for name, o in operations.items() if name not in done)
+    if failures or losses:
+        losses += [quoted("go-tpc", line) for line in _first(reader.causes)]
+    return TpccOutput(
+        status="failed" if failures else "incomplete" if losses else "complete",
+        reasons=(*failures, *losses),
+        duration_s=max((o.seconds for o in operations.values()), default=None),
+        tpmc=totals.tpmc if totals else None,
+        tpm_total=totals.tpm_total if totals else None,
+        efficiency_pct=totals.efficiency_pct if totals else None,
+        latency_ms=latency_of(operations),
+        transactions=sum(o.count for o in done.values()) if totals else None,
+        # go-tpc counts the transactions that the end of the run cut off as errors, too.
+        errors=max(counted_errors - reader.cancelled, 0) if totals else None,
+        cancelled=reader.cancelled,
+        error_numbers=dict(sorted(reader.error_numbers.items())),
+        operations=operations,
+        series=tuple(_intervals(reader.current)),
+    )
+
+
+def _deaths(reader: _Reader) -> list[str]:
+    reasons = []
+    if reader.died:
+        reasons.append(f"Workers that ended before the run did, by an error: {len(reader.died)}.")
+        reasons += [quoted("go-tpc", line) for line in _first(reader.died)]
+    if reader.lost:
+        reasons.append(f"Messages about a connection that was lost or refused: {len(reader.lost)}.")
+        reasons += [quoted("go-tpc", line) for line in _first(reader.lost)]
+    return list(dict.fromkeys(reasons))
+
+
+def _faults(reader: _Reader) -> list[str]:
+    """What makes the text no run, or one whose figures cannot be."""
+    reasons = []
+    if not (reader.current or reader.summary or reader.totals):
+        if reader.other_action:
+            reasons.append("The text is of `prepare` or `check`, not of a run.")
+        elif reader.finished:
+            reasons.append("No transaction ended during the run.")
+        else:
+            reasons.append("There are no figures of a run of go-tpc in the text.")
+    if reader.impossible:
+        reasons.append(f"Lines with values that cannot be: {reader.impossible}.")
+    if reader.finished > 1 or len(reader.totals) > 1:
+        reasons.append("The output holds more than one run.")
+    elif len({row.operation for row in reader.summary}) != len(reader.summary):
+        reasons.append("An operation is in the summary twice.")
+    elif len(reader.totals) == 1 and (told := _disagreement(reader)) is not None:
+        reasons.append(told)
+    return reasons
+
+
+def _disagreement(reader: _Reader) -> str | None:
+    """Where the summary's lines and its last line do not agree, a line is missing or spoilt."""
+    rates = {row.operation: row.values.tpm for row in reader.summary if row.values}
+    printed = reader.totals[0]
+    new_orders = rates.get(HEADLINE)
+    total = math.fsum(rate for name, rate in rates.items() if not name.endswith("_ERR"))
+    # Both are computed anew for each line, from a clock that goes on: apart by what printing takes.
+    if new_orders is not None and not math.isclose(
+        new_orders, printed.tpmc, rel_tol=1e-2, abs_tol=0.2
+    ):
+        return f"The summary says {new_orders} new orders a minute and a tpmC of {printed.tpmc}."
+    if new_orders is None or not math.isclose(
+        total, printed.tpm_total, rel_tol=1e-2, abs_tol=0.2 * len(OPERATIONS)
+    ):
+        return (
+            f"The summary's operations make {total:.1f} transactions a minute, its last line says "
+            f"{printed.tpm_total}: a line is missing."
+        )
+    return None
+
+
+def _losses(reader: _Reader, *, has_cause: bool) -> list[str]:
+    reasons = []
+    if reader.signals:
+        reasons.append(f"The run was ended from outside: {reader.signals[0]}.")
+    if reader.current or reader.summary or reader.totals:
+        how = "" if has_cause or reader.signals else ": the client was killed or crashed"
+        if not reader.finished and not (reader.summary or reader.totals):
+            reasons.append(f"The output ends without a summary{how}.")
+        elif not reader.finished:
+            reasons.append("The line 'Finished' before the summary is missing.")
+        elif not reader.totals:
+            reasons.append("The summary is not whole: its last line, with tpmC, is missing.")
+        elif not reader.summary:
+            reasons.append("The summary is not whole: only its last line is there.")
+    if reader.out_of_place:
+        reasons.append(f"Lines of figures on the wrong side of 'Finished': {reader.out_of_place}.")
+    if reader.unreadable:
+        reasons.append(f"Lines of figures that could not be read: {reader.unreadable}.")
+    return reasons
+
+
+def _intervals(rows: Sequence[_Row]) -> Iterator[Interval]:
+    """Lines of one interval come sorted by name: a name that is not greater begins the next."""
+    starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b.operation <= a.operation)]
+    t = 0.0
+    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
+        group = {row.operation: row.values for row in rows[start:end] if row.values}
+        if not group or len(group) != end - start:
+            continue
+        t = round(t + max(values.seconds for values in group.values()), 1)
+        yield Interval(
+            t=t,
+            tps=sum(v.tpm for name, v in group.items() if not name.endswith("_ERR")) / 60,
+            errors_per_s=sum(v.tpm for name, v in group.items() if name.endswith("_ERR")) / 60,
+            tpmc=group[HEADLINE].tpm if HEADLINE in group else None,
+        )
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """The first few distinct lines; thousands of workers may have said the same."""
+    return list(dict.fromkeys(line.strip() for line in lines))[:_QUOTED_CAUSES]

@@ -1,0 +1,204 @@
+"""Nothing is rented above the report type's limit unless a person has said so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.airflow.conftest import PROJECT, told
+
+# A campaign of sysbench_ec2 that is planned, and the task that asks for it.
+ASK = """
+import warnings
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from airflow.providers.standard.operators import hitl
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
+from benchlab import home
+from benchlab_airflow import stages
+from benchlab_airflow.connections import open_store
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    from benchlab_airflow.approval import ANSWER_WITHIN, CampaignApproval
+    with DAG("sysbench_ec2", default_args={"execution_timeout": timedelta(hours=1)}) as dag:
+        approve = CampaignApproval(task_id="approve")
+
+ti = SimpleNamespace(task_id="approve", id="ti")
+context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r", "dag": dag,
+           "ti": ti, "task_instance": ti}
+stages.get_current_context = lambda: context
+asked = {}
+hitl.upsert_hitl_detail = lambda **fields: asked.update(fields)
+stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))
+
+def answer(event):
+    try:
+        return approve.execute_complete(context, event)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+def chosen(option):
+    return {"chosen_options": [option], "params_input": {}, "responded_at": datetime.now(UTC),
+            "responded_by_user": {"id": "7", "name": "ada"}}
+
+def state():
+    with open_store(home.find()) as store:
+        return store.campaign("c1").state
+
+def execute():
+    try:
+        return approve.execute(context)
+    except TaskAwaitingInput as waiting:
+        return waiting
+"""
+
+
+@pytest.fixture
+def ask(airflow_env: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """An Airflow whose Benchlab has a home of its own, and a topology with nothing left open."""
+    project = tmp_path / "project"
+    shutil.copytree(PROJECT / "configs", project / "configs")
+    topology = project / "configs/topologies/ec2_published.yaml"
+    topology.write_text(topology.read_text().replace("tiup: null", "tiup: image"))
+    return {
+        **airflow_env,
+        "BENCHLAB_HOME": str(tmp_path / "benchlab"),
+        "BENCHLAB_PROJECT": str(project),
+    }
+
+
+def test_what_a_topology_leaves_open_is_said_before_anybody_is_asked(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """As it is shipped, it does not say how TiUP gets onto the client: the plan is refused."""
+    env = {**airflow_env, "BENCHLAB_HOME": str(tmp_path / "benchlab")}
+    plan = 'stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))'
+    caught = f"""
+try:
+    {plan}
+except Exception as error:
+    say(type(error).__name__, error)
+"""
+    (sentence,) = told(ASK.replace("OVERRIDES", "[]").replace(plan, "") + caught, env)
+    assert sentence.startswith("AirflowFailException topology ec2_published: tiup: not decided")
+
+
+def said(env: dict[str, str], code: str, *overrides: str) -> list[str]:
+    """What code after the preamble says."""
+    return told(ASK.replace("OVERRIDES", repr(list(overrides))) + code, env)
+
+
+def test_a_person_is_asked_with_all_that_has_to_be_known(ask: dict[str, str]) -> None:
+    """Dollars, time, hosts and quota; the task waits without a worker, for three days at most."""
+    lines = said(
+        ask,
+        """
+waiting = execute()
+say(type(waiting).__name__, waiting.method_name, waiting.timeout == ANSWER_WITHIN)
+say(asked["defaults"], asked["options"])
+say(repr(asked["body"]))
+say(state())
+""",
+    )
+    assert lines[0] == "TaskAwaitingInput execute_complete True"
+    assert lines[1] == "None ['Approve', 'Reject']", "silence is no consent"
+    for part in ("dollars**", "minutes)", "10 hosts", "144 vCPUs", "v6.1.0", "v6.5.0", "Rejected"):
+        assert part in lines[2]
+    assert lines[3] == "running"
+
+
+def test_below_the_limit_nobody_is_asked(ask: dict[str, str]) -> None:
+    """The task succeeds at once."""
+    lines = said(ask, "say(execute(), asked)", "budget.approve_above=60")
+    assert lines == ["None {}"]
+
+
+def test_approved_the_campaign_goes_on(ask: dict[str, str]) -> None:
+    """Who has approved it is in the task's result."""
+    lines = said(
+        ask,
+        """
+answered = answer(chosen("Approve"))
+say(answered["responded_by_user"]["name"], state())
+""",
+    )
+    assert lines == ["ada running"]
+
+
+def test_rejected_the_campaign_has_failed(ask: dict[str, str]) -> None:
+    """The task too, without another try; both say who it was."""
+    lines = said(
+        ask,
+        """
+say(answer(chosen("Reject")))
+say(state())
+say(repr((home.find().campaign("c1") / "progress.jsonl").read_text()))
+""",
+    )
+    assert lines[0] == "AirflowFailException: rejected by ada; nothing was rented"
+    assert lines[1] == "failed"
+    assert "rejected by ada" in lines[2]
+
+
+def test_without_an_answer_in_time_the_campaign_has_failed(ask: dict[str, str]) -> None:
+    """Nobody's silence rents a fleet."""
+    lines = said(
+        ask,
+        """
+say(answer({"error": "The response timeout has passed.", "error_type": "timeout"}))
+say(state())
+""",
+    )
+    assert lines == [
+        "AirflowFailException: nobody has approved it within 3 days; nothing was rented",
+        "failed",
+    ]
+
+
+REJECTED_DAG = """
+# A dag for airflow in which a person rejects at once.
+from datetime import UTC, datetime
+from benchlab_airflow import approval, connections, report_dags
+
+def execute(self, context):
+    return self.execute_complete(context, {
+        "chosen_options": ["Reject"], "params_input": {}, "responded_at": datetime.now(UTC),
+        "responded_by_user": {"id": "7", "name": "ada"}})
+
+approval.CampaignApproval.execute = execute
+for dag in report_dags.build_all(""):
+    globals()[dag.dag_id] = dag
+"""
+RUN = """
+import subprocess, sys
+done = subprocess.run(["airflow", "dags", "test", "sysbench_ec2", "2026-01-01"],
+                      capture_output=True, text=True, check=False)
+say(done.returncode)
+from airflow.utils.session import create_session
+from airflow.models.taskinstance import TaskInstance
+import json
+with create_session() as session:
+    found = session.query(TaskInstance).filter(TaskInstance.dag_id == "sysbench_ec2")
+    say(json.dumps({ti.task_id: str(ti.state) for ti in found}))
+"""
+
+
+def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> None:
+    """Of the whole run only the plan was made; there is nothing to release."""
+    folder = tmp_path / "dags"
+    folder.mkdir()
+    (folder / "rejected.py").write_text(REJECTED_DAG)
+    exit_code, states = told(RUN, ask, AIRFLOW__CORE__DAGS_FOLDER=str(folder))
+    assert exit_code == "1"
+    found = json.loads(states)
+    assert found.pop("plan") == "success"
+    assert found.pop("approve") == "failed"
+    assert found.pop("verdict") == "failed", "so that the run is red, whoever ended it"
+    assert set(found.values()) == {"upstream_failed"}
+    assert "register" in found
+    assert "release" in found

@@ -1,0 +1,98 @@
+"""AWS and SSH as Airflow's Connections give them; no secret is in what is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.airflow.conftest import run_python
+
+AWS_CLIENT = """
+from benchlab_airflow.connections import access
+client = access().aws("ec2", "eu-west-1")
+print(client.meta.region_name)
+print(client._request_signer._credentials.access_key)
+print(client.meta.config.retries["mode"])
+"""
+FROM_ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIAENVIRONMENT",
+    "AWS_SECRET_ACCESS_KEY": "not-a-secret",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+def test_aws_is_reached_through_the_connection(airflow_env: dict[str, str]) -> None:
+    """`benchlab_aws` comes before the environment; the region is the topology's."""
+    connection = {
+        "conn_type": "aws",
+        "login": "AKIACONNECTION",
+        "password": "not-a-secret-either",
+        "extra": {"region_name": "us-east-1"},
+    }
+    more = {**FROM_ENVIRONMENT, "AIRFLOW_CONN_BENCHLAB_AWS": json.dumps(connection)}
+    said = run_python(AWS_CLIENT, airflow_env, **more).splitlines()[-3:]
+    assert said == ["eu-west-1", "AKIACONNECTION", "adaptive"]
+
+
+def test_without_the_connection_aws_is_reached_as_the_machine_does(
+    airflow_env: dict[str, str],
+) -> None:
+    """Environment, profile or instance role, as for any program of AWS."""
+    said = run_python(AWS_CLIENT, airflow_env, **FROM_ENVIRONMENT).splitlines()[-3:]
+    assert said == ["eu-west-1", "AKIAENVIRONMENT", "adaptive"]
+
+
+SSH_KEY = """
+from benchlab.errors import TargetError
+from benchlab_airflow.connections import access
+try:
+    print("KEY", repr(access().ssh_key("benchlab_hosts")))
+except TargetError as error:
+    print("REFUSED", error)
+"""
+# What a key would look like; the text is all that matters here.
+KEY = "-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----\n"
+
+
+def ssh_key(env: dict[str, str], **connection: object) -> str:
+    """What is said of a Connection `benchlab_hosts` with these fields."""
+    fields = {"conn_type": "ssh", "host": "client", **connection}
+    return run_python(SSH_KEY, env, AIRFLOW_CONN_BENCHLAB_HOSTS=json.dumps(fields))
+
+
+def test_the_key_of_hosts_is_in_their_connection(airflow_env: dict[str, str]) -> None:
+    """Its text, among the extra fields as the SSH provider has it."""
+    said = ssh_key(airflow_env, extra={"private_key": KEY})
+    assert said.splitlines()[-1] == f"KEY {KEY!r}"
+
+
+def test_or_in_a_file_that_the_connection_names(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """`key_file` is read where the task runs."""
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    said = ssh_key(airflow_env, extra={"key_file": str(file)})
+    assert said.splitlines()[-1] == f"KEY {KEY!r}"
+
+
+def test_a_connection_without_a_key_is_refused_by_name(airflow_env: dict[str, str]) -> None:
+    """The error says what is missing, and shows nothing of what is there."""
+    said = ssh_key(airflow_env, password="hunter2", extra={"private_key_passphrase": "hunter3"})
+    assert said.splitlines()[-1].startswith("REFUSED Connection benchlab_hosts: has neither")
+    assert "hunter" not in said
+
+
+def test_a_key_file_that_cannot_be_read_is_named(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """With the Connection that names it."""
+    said = ssh_key(airflow_env, extra={"key_file": str(tmp_path / "missing")}).splitlines()[-1]
+    assert said.startswith("REFUSED Connection benchlab_hosts: ")
+    assert str(tmp_path / "missing") in said
+
+
+def test_a_connection_that_is_missing_is_named(airflow_env: dict[str, str]) -> None:
+    """With what to make of it."""
+    said = run_python(SSH_KEY, airflow_env).splitlines()[-1]
+    assert said.startswith("REFUSED Connection benchlab_hosts: there is none")

@@ -1,0 +1,372 @@
+"""Policies of every DAG that there is, and what only those of fleets have."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab import catalog, home
+from tests.airflow.conftest import PROJECT, told
+from tests.airflow.test_flow import describe, downstream
+
+REPORTS = sorted(path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml"))
+RENTING = [
+    name
+    for name in REPORTS
+    if catalog.targets()[
+        catalog.load(PROJECT / "configs" / "reports" / f"{name}.yaml").target
+    ].rents
+]
+TIME_LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def dags(airflow_env: dict[str, str]) -> dict[str, Any]:
+    """Every DAG of the report types."""
+    return describe(airflow_env)
+
+
+def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
+    """None is missing, and none fails to validate."""
+    assert set(dags) == set(REPORTS)
+    assert RENTING
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_hosts_are_given_back_whatever_fails(dags: dict[str, Any], report: str) -> None:
+    """`release` is the teardown of `register`, and comes after every task that could need one."""
+    tasks = dags[report]["tasks"]
+    assert {name for name, task in tasks.items() if task["setup"]} == {"plan", "register"}
+    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "release"}
+    assert "release" in tasks["register"]["downstream"]
+    between = set(tasks) - {"plan", "approve", "register", "release", "verdict"}
+    assert between <= downstream(dags[report], "register")
+    assert all("release" in downstream(dags[report], name) for name in between)
+    assert tasks["release"]["retries"] >= 1
+    leaves = {name for name, task in tasks.items() if not task["downstream"]}
+    assert leaves == {"verdict", "release"}
+    assert tasks["release"]["fails_run"] is True
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_every_task_ends_some_time(dags: dict[str, Any], report: str) -> None:
+    """Also the one that waits for a person; the run itself has no limit, which would skip tasks."""
+    tasks = dags[report]["tasks"]
+    assert all(task["timeout"] for task in tasks.values())
+    assert all(task["answer_within"] for name, task in tasks.items() if name == "approve")
+    assert dags[report]["dagrun_timeout"] == "None"
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_trials_are_measured_one_at_a_time(dags: dict[str, Any], report: str) -> None:
+    """And one campaign of a report type at a time, which nothing starts by itself."""
+    trials = [t for name, t in dags[report]["tasks"].items() if name.endswith("trials")]
+    assert len(trials) == 3
+    for task in trials:
+        assert (task["mapped"], task["one_at_a_time"]) == (True, 1)
+        assert task["retries"] >= 1
+    assert dags[report]["max_active_runs"] == 1
+    assert (dags[report]["schedule"], dags[report]["catchup"]) == (None, False)
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_nothing_is_rented_without_approval(dags: dict[str, Any], report: str) -> None:
+    """Where hosts are rented, `approve` is between the plan and everything else."""
+    tasks = dags[report]["tasks"]
+    if report not in RENTING:
+        assert "approve" not in tasks
+        return
+    assert tasks["approve"]["upstream"] == ["plan"]
+    assert tasks["approve"]["downstream"] == ["register"]
+    assert tasks["approve"]["retries"] == 0, "a rejection is not asked about again"
+    assert tasks["register"]["upstream"] == ["approve"]
+    assert tasks["register"]["rule"] == "all_success"
+    others = set(tasks) - {"plan", "approve"}
+    assert others <= downstream(dags[report], "register") | {"register"}
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_only_on_a_fleet_a_trial_waits_without_a_worker(dags: dict[str, Any], report: str) -> None:
+    """On this machine the worker is there anyway."""
+    target = catalog.load(PROJECT / "configs" / "reports" / f"{report}.yaml").target
+    trials = [t for name, t in dags[report]["tasks"].items() if name.endswith("trials")]
+    assert [t["deferrable"] for t in trials] == [target != "local"] * 3
+
+
+def test_a_report_type_that_cannot_be_run_shows_why(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """A target that can only be planned for, and a topology that is not there: both by name."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    folder = tmp_path / "configs" / "reports"
+    cloud = (tmp_path / "configs/published/sysbench_v713_cloud.yaml").read_text()
+    (folder / "cloud.yaml").write_text(cloud.replace("report: tidb_cloud", "report: cloud"))
+    hosts = (folder / "sysbench_hosts.yaml").read_text()
+    moved = hosts.replace("sysbench_hosts", "moved").replace("hosts_published", "nowhere")
+    (folder / "moved.yaml").write_text(moved)
+    dags = describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))
+    assert set(dags) == {*REPORTS, "invalid_spec_cloud", "invalid_spec_moved"}
+    assert "cannot be run on yet" in dags["invalid_spec_cloud"]["doc"]
+    assert "topology: nowhere: there is no" in dags["invalid_spec_moved"]["doc"]
+
+
+def test_a_broken_published_plan_takes_no_dag_away(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """It is not to be chosen; all the rest is."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    file = tmp_path / "configs/published/sysbench_v520_vs_v511.yaml"
+    file.write_text(file.read_text().replace("rounds: 1", "rouns: 1"))
+    assert set(describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))) == set(REPORTS)
+
+
+FORM = """
+import json
+from benchlab import catalog, home
+from benchlab_airflow import params
+report = catalog.load(home.find().configs / "reports" / "REPORT.yaml")
+form = params.form(report)
+say(json.dumps({name: param.schema for name, param in form.items()}))
+filled = {**{name: param.value for name, param in form.items()}, **FILLED}
+say(params.chosen(report, filled).model_dump_json())
+say(report.model_dump_json())
+"""
+
+
+def form(
+    env: dict[str, str], report: str, **filled: object
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The form's fields, what is chosen where it is filled in so, and the report type itself."""
+    code = FORM.replace("REPORT", report).replace("FILLED", repr(filled))
+    fields, chosen, own = map(json.loads, told(code, env))
+    return fields, chosen, own
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_form_offers_the_published_plans_of_its_report_type(
+    airflow_env: dict[str, str], report: str
+) -> None:
+    """Exactly these; and a form that is left as it is changes nothing."""
+    here = home.find()
+    published = [path.stem for path in catalog.published_plans(here, report)]
+    fields, chosen, own = form(airflow_env, report)
+    if published:
+        assert fields["published"]["enum"] == ["none", *published]
+        assert set(fields["published"]["values_display"]) == {"none", *published}
+    else:
+        assert "published" not in fields
+    assert chosen == own
+
+
+@pytest.mark.parametrize("report", [name for name in REPORTS if name != "sysbench_local"])
+def test_the_form_offers_topologies_of_the_right_kind_only(
+    airflow_env: dict[str, str], report: str
+) -> None:
+    """Hosts that are rented are no choice where one's own are meant."""
+    fields, _, own = form(airflow_env, report)
+    kinds = {"sysbench_ec2": "ec2", "sysbench_hosts": "hosts"}
+    offered = fields["topology"]["enum"]
+    assert offered == catalog.topology_names(home.find(), kinds[report])
+    assert own["topology"] in offered
+
+
+def test_only_workloads_of_the_report_type_s_client_can_be_chosen(
+    airflow_env: dict[str, str],
+) -> None:
+    """TPC-C has a client and a dataset of its own, and so report types of its own."""
+    fields, _, _ = form(airflow_env, "sysbench_ec2")
+    assert "tpcc" in catalog.workloads()
+    assert "oltp_insert" in fields["workloads"]["items"]["enum"]
+    assert "tpcc" not in fields["workloads"]["items"]["enum"]
+
+
+def test_the_page_of_a_renting_dag_tells_what_an_operator_fears(dags: dict[str, Any]) -> None:
+    """How it gets at an account, what it costs and what is left; no page of another DAG does."""
+    for report in REPORTS:
+        assert "**approve**" in dags[report]["doc"]
+        for part in ("Five steps", "benchlab_aws", "iam-policy.json", "What it costs", "left over"):
+            assert (part in dags[report]["doc"]) == (report in RENTING)
+
+
+def test_on_one_machine_there_is_no_field_of_a_fleet(airflow_env: dict[str, str]) -> None:
+    """A form shows what can be chosen."""
+    fields, _, _ = form(airflow_env, "sysbench_local")
+    assert not {"topology", "placement", "snapshots", "published"} & set(fields)
+
+
+@pytest.mark.parametrize(
+    ("report", "published"),
+    [("sysbench_ec2", "sysbench_v520_vs_v511"), ("sysbench_hosts", "sysbench_v21_vs_v20")],
+)
+def test_a_published_plan_is_taken_as_it_was(
+    airflow_env: dict[str, str], report: str, published: str
+) -> None:
+    """Every field is the document's; one that is changed beside it is changed, and only that."""
+    pinned = json.loads(catalog.load(catalog.find_report(home.find(), published)).model_dump_json())
+    _, chosen, _ = form(airflow_env, report, published=published)
+    assert chosen == pinned
+    _, changed, _ = form(airflow_env, report, published=published, threads=["7"], rounds=4)
+    assert changed == {**pinned, "threads": [7], "rounds": 4}
+
+
+def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> None:
+    """Placement and dataset snapshots."""
+    _, chosen, own = form(
+        airflow_env, "sysbench_ec2", placement="sequential", snapshots="s3://bucket/prefix"
+    )
+    assert chosen == {**own, "placement": "sequential", "snapshots": "s3://bucket/prefix"}
+
+
+PLAN = """
+from types import SimpleNamespace
+from benchlab import home
+from benchlab_airflow import stages
+context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r",
+           "dag": SimpleNamespace(dag_id="REPORT"), "ti": SimpleNamespace(task_id="plan")}
+stages.get_current_context = lambda: context
+try:
+    say(len(stages.plan(str(home.find().configs / "reports" / "REPORT.yaml"))), "trials")
+except Exception as error:
+    say(type(error).__name__, error)
+"""
+
+
+def planned(env: dict[str, str], tmp_path: Path, report: str, *overrides: str) -> list[str]:
+    """What the first task says of a form that is filled in so."""
+    code = PLAN.replace("REPORT", report).replace("OVERRIDES", repr(list(overrides)))
+    return told(code, env, BENCHLAB_HOME=str(tmp_path))
+
+
+def test_a_form_cannot_change_where_a_report_type_runs(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """`approve` and `release` are the target's: a DAG without them must not rent a fleet."""
+    changes = ["target=ec2", "topology=ec2_published", "budget={approve_above: 900, limit: 900}"]
+    (said,) = planned(airflow_env, tmp_path, "sysbench_hosts", *changes)
+    assert said.startswith("AirflowFailException target: the DAG of sysbench_hosts releases")
+
+
+def test_a_plan_above_the_hard_limit_is_refused(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Nobody is even asked; the arithmetic is shown."""
+    said = planned(airflow_env, tmp_path, "sysbench_ec2", "rounds=60")
+    assert said[0].startswith("AirflowFailException budget.limit: the plan costs $")
+
+
+STAGE = """
+from contextlib import contextmanager
+from types import SimpleNamespace
+from benchlab.errors import TargetError, UnreachableError
+from benchlab_airflow import stages
+
+def deploy(side):
+    raise ERROR
+
+@contextmanager
+def campaign():
+    yield SimpleNamespace(plan=SimpleNamespace(sides={"baseline": None}), deploy=deploy)
+
+stages._campaign = campaign
+try:
+    say(stages.on_side("deploy", "SIDE"))
+except Exception as error:
+    say(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        ("UnreachableError('link down')", "UnreachableError link down"),
+        ("TargetError('no sudo')", "AirflowFailException no sudo"),
+    ],
+)
+def test_a_lost_link_is_tried_again_and_an_unfit_host_is_not(
+    airflow_env: dict[str, str], error: str, raised: str
+) -> None:
+    """The first comes back by itself; the second would cost another try's time for nothing."""
+    code = STAGE.replace("ERROR", error).replace("SIDE", "baseline")
+    assert told(code, airflow_env) == [raised]
+
+
+def test_a_campaign_of_one_version_has_nothing_to_do_for_the_other(
+    airflow_env: dict[str, str],
+) -> None:
+    """Its tasks are there, and succeed."""
+    code = STAGE.replace("ERROR", "TargetError").replace("SIDE", "candidate")
+    assert told(code, airflow_env) == ["None"]
+
+
+REAP = """
+import datetime, json, runpy
+from airflow.sdk import DAG
+from benchlab import home, topology
+from benchlab.access import Access
+from benchlab.ec2 import reaper
+from benchlab.errors import TargetError
+from benchlab_airflow import stages
+
+dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
+task, = dag.tasks
+say(json.dumps({
+    "every_s": dag.schedule.total_seconds(), "catchup": dag.catchup,
+    "at_a_time": dag.max_active_runs, "doc": dag.doc_md, "retries": task.retries,
+    "timeout_s": task.execution_timeout.total_seconds(),
+    "starts_in_the_past": dag.start_date < datetime.datetime.now(datetime.UTC),
+}))
+asked = []
+def reap(access, regions, *, dry_run, say=None):
+    asked.append((isinstance(access, Access), list(regions), dry_run))
+    one = reaper.Reaped("us-west-2", "instance", "i-1", "c1", "expired", done=True)
+    say(str(one))
+    return [one]
+reaper.reap = reap
+say(json.dumps(task.python_callable()))
+say(asked == [(True, topology.regions(home.find().configs / "topologies"), False)])
+def broken(*arguments, **more):
+    raise TargetError("us-west-2: instance i-2: no permission")
+reaper.reap = broken
+try:
+    task.python_callable()
+except TargetError as error:
+    say(error)
+"""
+
+
+def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[str, str]) -> None:
+    """One run at a time, none for the time that is past; in the regions of all topologies."""
+    described, sentences, as_asked, failure = told(REAP, airflow_env)
+    dag = json.loads(described)
+    assert dag.pop("every_s") == 900
+    assert (dag.pop("catchup"), dag.pop("at_a_time")) == (False, 1)
+    assert 0 < dag.pop("timeout_s") < 3600
+    assert dag.pop("retries") >= 1
+    assert dag.pop("starts_in_the_past")
+    assert "benchlab reap --dry-run" in dag.pop("doc")
+    assert json.loads(sentences) == ["us-west-2: instance i-1 of campaign c1 terminated: expired."]
+    assert as_asked == "True"
+    assert failure == "us-west-2: instance i-2: no permission", "which makes the task red"
+
+
+def test_the_demo_is_for_this_machine(tmp_path: Path) -> None:
+    """A fleet's report type is refused before Airflow is started, with what to do instead."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchlab_airflow.demo", "sysbench_ec2"],
+        env={**os.environ, "BENCHLAB_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "target: ec2: the demo is for this machine" in done.stderr
+    assert "make up" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,139 @@
+"""`benchlab plan` shows what will happen and what it needs, before anything is started or spent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from benchlab import catalog, plan_commands
+from benchlab.cli import app
+from benchlab.errors import SpecError
+from benchlab.home import find
+from benchlab.plan_view import duration
+
+HOME = find()
+
+
+def plan(*arguments: str) -> str:
+    """What `benchlab plan` prints."""
+    done = CliRunner().invoke(app, ["plan", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
+    """Everything a person has to know before approving it."""
+    shown = plan("sysbench_ec2", "--set", "snapshots=s3://bucket/prefix")
+    for part in (
+        "rent 10 hosts in us-west-2",
+        "candidate: deploy",
+        "from the dataset snapshot",
+        "3 x tikv (i3.4xlarge)",
+        "vCPUs: 144",
+        "on each storage host",
+        "at list prices of 20",
+        "approval above 20 dollars (a person has to approve it), refused above 60",
+        "round 6 · ",
+        "estimates",
+    ):
+        assert part in shown
+
+
+def test_a_machine_s_plan_says_that_nothing_is_rented() -> None:
+    """No word of dollars, quota or hosts."""
+    shown = plan("sysbench_local", "--set", "engine=mariadb")
+    assert "nothing is rented" in shown
+    assert not {"dollars", "vCPUs", "approval"} & set(shown.split())
+
+
+def test_a_published_plan_stands_beside_its_page() -> None:
+    """Document, its client, both durations, and every difference."""
+    shown = plan("sysbench_v520_vs_v511")
+    spec = catalog.load(catalog.find_report(HOME, "sysbench_v520_vs_v511"))
+    assert spec.published is not None
+    assert spec.published.document in shown
+    assert "sysbench 1.1.0-ead2689" in shown
+    assert "as on the page" in shown
+    for difference in spec.published.differences:
+        assert difference in shown
+
+
+def test_the_json_is_the_plan() -> None:
+    """`--json` prints what the store keeps, with the same overrides."""
+    document = json.loads(plan("sysbench_ec2", "--json", "--set", "rounds=2"))
+    assert document["rounds"] == 2
+    assert len(document["hosts"]) == 10
+    assert document["dollars"] > 0
+
+
+def test_commands_stand_in_the_order_in_which_they_run() -> None:
+    """Deploy before load before analyze before back-up before the first trial; release last."""
+    shown = plan("sysbench_v520_vs_v511", "--commands")
+    marks = (
+        "tiup cluster deploy benchlab-baseline v5.1.1",
+        "haproxy -c",
+        " prepare\n",
+        "ANALYZE TABLE sbtest.sbtest16;",
+        "baseline/data /data/benchlab/<campaign>/baseline/snapshot",
+        "tiup cluster deploy benchlab-candidate v5.2.0",
+        "baseline/snapshot /data/benchlab/<campaign>/baseline/data",
+        "sysbench oltp_point_select",
+        "sysbench oltp_update_non_index",
+        "tiup cluster destroy benchlab-candidate",
+    )
+    places = [shown.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["sysbench_local", "sysbench_ec2", "sysbench_hosts"])
+def test_what_is_not_known_yet_is_a_name_in_brackets(name: str) -> None:
+    """Addresses of hosts to be rented, the campaign, the password: never a made-up value."""
+    shown = plan(name, "--commands")
+    assert "<campaign>" in shown
+    assert ("<tidb-1>:4000" in shown) == (name == "sysbench_ec2")
+    assert ("172.16.30.32:4000" in shown) == (name == "sysbench_hosts")
+    for line in shown.splitlines():
+        assert "IDENTIFIED BY" not in line or "'<password>'" in line
+
+
+def test_snapshots_show_how_a_dataset_is_kept_and_laid_back() -> None:
+    """BR's commands are there where, and only where, the report type keeps dataset snapshots."""
+    seeded = plan("sysbench_ec2", "--commands", "--set", "snapshots=s3://bucket/prefix")
+    assert "br:v6.1.0 restore db" in seeded
+    assert "br:v6.5.0 backup db" in seeded
+    assert " restore db" not in plan("sysbench_ec2", "--commands")
+
+
+def test_what_can_only_be_planned_for_cannot_be_run() -> None:
+    """TiDB Cloud: the plan says why, and a run is refused with the same sentence."""
+    sentence = catalog.PLANNED_TARGETS["tidb_cloud"]
+    assert sentence in plan("sysbench_v713_cloud")
+    spec = catalog.load(catalog.find_report(HOME, "sysbench_v713_cloud"))
+    with pytest.raises(SpecError) as refused:
+        catalog.choose_engine(spec, HOME)
+    assert sentence in str(refused.value)
+
+
+def test_no_server_has_to_be_on_this_machine_to_plan_for_a_fleet() -> None:
+    """TiUP on the fleet fetches them."""
+    spec = catalog.load(catalog.find_report(HOME, "sysbench_v520_vs_v511"))
+    assert catalog.choose_engine(spec, HOME, to_run=False)[0] == "tidb"
+
+
+def test_commands_as_text_name_stage_and_host_once() -> None:
+    """A heading where stage or host changes, and only there."""
+    spec = catalog.load(catalog.find_report(HOME, "sysbench_v713_cloud"))
+    made = plan_commands.of(HOME, spec, catalog.plan(HOME, spec, "tidb", "c1"))
+    text = plan_commands.render(made)
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == [
+        *("## load, on client", "## analyze, on client"),
+        *("## measure, on TiDB Cloud's support", "## measure, on client"),
+    ]
+
+
+def test_durations_are_in_the_unit_people_use() -> None:
+    """Minutes below two hours, hours from there on."""
+    assert (duration(9.54), duration(119.9), duration(292.8)) == ("9.5 min", "119.9 min", "4.9 h")

@@ -1,0 +1,538 @@
+"""The process behind `Cloud`: moto, made to behave like EC2 where it counts.
+
+moto ignores ClientToken, accepts any image, lets groups go that are in use, and its instances run
+at once and print always the same. Here a call with a known token launches nothing, an instance is
+pending until it has booted, and its console shows what its user data printed.
+
+    python -m tests.hosts.cloud_server FOLDER REGION [NETWORK ADDRESS]
+
+prints its port. It ends with its standard input. NETWORK is the default VPC's, ADDRESS the socket
+on which :mod:`tests.hosts.cloud` makes hosts of instances; without them user data runs in a folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from io import BytesIO
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from moto.backends import get_backend
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+from tests.hosts import first_boot
+
+XEN = ("i3", "m4", "c4", "r4", "d2")
+ATTEMPTS = 3
+LOCAL_DISKS = {"i3": 2, "i3en": 2, "i4i": 1, "c5d": 1, "m5d": 1}
+STANDARD = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
+QUOTA = 256.0
+PARAMETER = "/aws/service/debian/release/12/latest/amd64"
+UNAVAILABLE = {"RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"}
+Start = Callable[..., Any]
+Answer = tuple[int, str, bytes]
+
+
+class RefusedError(Exception):
+    """A call that is refused, as AWS says it."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code, self.message = code, message
+        super().__init__(code)
+
+
+@dataclass
+class Request:
+    """One call to AWS."""
+
+    service: str
+    region: str
+    action: str
+    form: dict[str, str]
+    json: dict[str, Any]
+
+    def listed(self, prefix: str) -> list[str]:
+        """The values of ``Prefix.1``, ``Prefix.2``..."""
+        return [value for key, value in self.form.items() if re.fullmatch(rf"{prefix}\.\d+", key)]
+
+
+@dataclass
+class Boot:
+    """One instance's life beside moto's."""
+
+    region: str
+    instance: Any
+    console: Callable[[], str] = field(default=lambda: "")
+    address: str | None = None
+
+
+class Server:
+    """The WSGI application and its state."""
+
+    def __init__(self, folder: Path, region: str, network: str, hosts: str) -> None:
+        self.folder, self.hosts = folder, hosts
+        self.moto = DomainDispatcherApplication(create_backend_app)
+        self.lock = threading.RLock()
+        self.asking = threading.Lock()
+        self.pool = ThreadPoolExecutor(12, thread_name_prefix="boot")
+        self.tokens: dict[tuple[str, str], tuple[str, bytes, list[str]]] = {}
+        self.faults: list[dict[str, Any]] = []
+        self.boots: dict[str, Boot] = {}
+        self.settings: dict[str, dict[str, Any]] = {}
+        self.gone: set[str] = set()
+        self.requests: list[dict[str, Any]] = []
+        self.quota = QUOTA
+        # Any of those that moto knows, in every region the same.
+        self.image = sorted(
+            name for name, ami in self.ec2(region).amis.items() if ami.architecture == "x86_64"
+        )[0]
+        if network:
+            self._use(region, ipaddress.IPv4Network(network))
+
+    # ------------------------------------------------------------ moto's inside
+
+    def ec2(self, region: str) -> Any:
+        """moto's EC2 of a region."""
+        return get_backend("ec2")[DEFAULT_ACCOUNT_ID][region]
+
+    def _use(self, region: str, network: ipaddress.IPv4Network) -> None:
+        """Make a network the default VPC's, a quarter of it for each of four zones."""
+        ec2 = self.ec2(region)
+        old = ec2.get_default_vpc()
+        old.is_default = False
+        ec2.default_vpc = ec2.create_vpc(str(network), is_default=True)
+        zones = sorted(zone.name for zone in ec2.describe_availability_zones())[:4]
+        for subnets in ec2.subnets.values():
+            subnets.clear()
+        for zone, block in zip(zones, network.subnets(prefixlen_diff=2), strict=False):
+            ec2.create_subnet(ec2.default_vpc.id, str(block), availability_zone=zone)
+
+    def instances(self, region: str) -> list[Any]:
+        """moto's instances."""
+        return [
+            instance
+            for reservation in self.ec2(region).reservations.values()
+            for instance in reservation.instances
+        ]
+
+    def _state(self, instance: Any, name: str, code: int) -> None:
+        instance._state.name, instance._state.code = name, code
+
+    # ------------------------------------------------------------ WSGI
+
+    def __call__(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        path = environ["PATH_INFO"]
+        if path.startswith("/_"):
+            given = json.loads(body) if body else {}
+            return _send(start, self.admin(environ["REQUEST_METHOD"], path, given))
+        request = _understood(environ, body)
+        try:
+            answer = self.answer(request, environ, body)
+        except RefusedError as refusal:
+            answer = _refusal(request, refusal)
+        if answer[1] == "lost":
+            # As a connection that breaks: there is no answer at all.
+            environ["werkzeug.socket"].shutdown(2)
+        return _send(start, answer)
+
+    def answer(self, request: Request, environ: dict[str, Any], body: bytes) -> Answer:
+        """What a call is answered; injected faults first, or last where they are to be."""
+        with self.lock:
+            zone = self._zone(request)
+            tokens = {**request.form, **request.json}
+            self.requests.append(
+                {"service": request.service, "action": request.action, "parameters": tokens}
+            )
+            fault = self._fault(request, zone)
+            if fault and not fault.get("after_success"):
+                return self._faulty(request, fault)
+            own = getattr(self, f"do_{request.action}", None)
+            if own is None:
+                answer = self.forward(environ, body)
+            else:
+                answer = own(request, lambda: self.forward(environ, body))
+            return self._faulty(request, fault) if fault else answer
+
+    def forward(self, environ: dict[str, Any], body: bytes) -> Answer:
+        """moto's own answer."""
+        status: list[str] = []
+        headers: dict[str, str] = {}
+
+        def start(line: str, listed: list[tuple[str, str]], *_: Any) -> None:
+            status.append(line)
+            headers.update({key.lower(): value for key, value in listed})
+
+        environ = {**environ, "wsgi.input": BytesIO(body)}
+        environ.pop("werkzeug.request", None)
+        text = b"".join(self.moto(environ, start))
+        return int(status[0].split()[0]), headers.get("content-type", "text/xml"), text
+
+    def _zone(self, request: Request) -> str | None:
+        subnet = request.form.get("SubnetId") or request.form.get("NetworkInterface.1.SubnetId")
+        if request.action != "RunInstances" or subnet is None:
+            return None
+        return str(self.ec2(request.region).get_subnet(subnet).availability_zone)
+
+    def _fault(self, request: Request, zone: str | None) -> dict[str, Any] | None:
+        told = json.dumps({**request.form, **request.json})
+        for fault in self.faults:
+            wanted = {"action": request.action, "zone": zone, "region": request.region}
+            fits = all(fault.get(key) in (None, value) for key, value in wanted.items())
+            if fits and fault.get("match", "") in told and fault["times"] != 0:
+                fault["times"] -= 1
+                return fault
+        return None
+
+    def _faulty(self, request: Request, fault: dict[str, Any]) -> Answer:
+        if fault["code"] == "lost":
+            return 500, "lost", b""
+        if fault["code"] == "empty":
+            name = f"{request.action}Response"
+            xmlns = "http://ec2.amazonaws.com/doc/2016-11-15/"
+            return 200, "text/xml", f'<{name} xmlns="{xmlns}"></{name}>'.encode()
+        told = fault.get("message") or f"Fault injected into {request.action}."
+        raise RefusedError(fault["code"], told)
+
+    # ------------------------------------------------------------ what moto does not do
+
+    def do_RunInstances(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """Idempotent by ClientToken; unknown images refused; then the instance boots."""
+        if (image := request.form.get("ImageId", "")) not in self.ec2(request.region).amis:
+            raise RefusedError("InvalidAMIID.NotFound", f"The image id '[{image}]' does not exist")
+        token = (request.region, request.form.get("ClientToken", ""))
+        told = json.dumps(sorted(request.form.items()))
+        if known := self.tokens.get(token):
+            if known[0] != told:
+                raise RefusedError(
+                    "IdempotentParameterMismatch",
+                    "Arguments on this idempotent request are inconsistent with arguments used "
+                    "in previous request(s).",
+                )
+            return 200, "text/xml", self._with_state(request.region, known[1], known[2])
+        status, kind, text = forward()
+        if status != 200:
+            return status, kind, text
+        ids = re.findall(r"<instanceId>(i-[0-9a-f]+)</instanceId>", text.decode())
+        self.tokens[token] = (told, text, ids)
+        for instance in self.instances(request.region):
+            if instance.id in ids:
+                self._state(instance, "pending", 0)
+                boot = self.boots[instance.id] = Boot(request.region, instance)
+                self.pool.submit(self._boot, boot)
+        return status, kind, self._with_state(request.region, text, ids)
+
+    def _with_state(self, region: str, text: bytes, ids: list[str]) -> bytes:
+        """An earlier answer with the state of now."""
+        [instance] = [one for one in self.instances(region) if one.id in ids]
+        state = f"<code>{instance.state_code}</code><name>{instance.state}</name>"
+        pattern = rb"(<instanceState>\s*)<code>\d+</code>\s*<name>[a-z-]+</name>"
+        changed, count = re.subn(pattern, rb"\g<1>" + state.encode(), text)
+        assert count == 1, text
+        return changed
+
+    def do_DescribeInstances(self, _: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """What shuts down has shut down when it is looked at again."""
+        answer = forward()
+        for instance in [boot.instance for boot in self.boots.values()]:
+            if instance.state == "shutting-down" and instance.id in self.gone:
+                self._state(instance, "terminated", 48)
+        return answer
+
+    def do_TerminateInstances(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """First shutting down, and only then terminated."""
+        known = {instance.id: instance for instance in self.instances(request.region)}
+        ended = [known[one] for one in request.listed("InstanceId") if one in known]
+        if ended and all(one.state in ("shutting-down", "terminated") for one in ended):
+            name = "TerminateInstancesResponse"
+            return 200, "text/xml", f"<{name}><instancesSet/></{name}>".encode()
+        answer = forward()
+        if answer[0] == 200:
+            for instance in ended:
+                self._state(instance, "shutting-down", 32)
+                self.pool.submit(self._end, self.boots[instance.id])
+        return answer
+
+    def do_DeleteSecurityGroup(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """A group is kept while an instance has it."""
+        group = request.form.get("GroupId", "")
+        for instance in self.instances(request.region):
+            groups = {one.id for one in instance.security_groups} | {
+                one.id for nic in instance.nics.values() for one in nic.group_set
+            }
+            if group in groups and instance.state != "terminated":
+                raise RefusedError(
+                    "DependencyViolation", f"resource {group} has a dependent object"
+                )
+        return forward()
+
+    def do_GetConsoleOutput(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """What user data has printed; live on Nitro only."""
+        one = request.form.get("InstanceId", "")
+        boot = self.boots.get(one)
+        if boot is None:
+            return forward()
+        latest = request.form.get("Latest", "").lower() == "true"
+        if latest and boot.instance.instance_type.split(".")[0] in XEN:
+            raise RefusedError(
+                "UnsupportedOperation", "This instance type does not support the latest output."
+            )
+        noise = "[    0.000000] Linux version 6.1.0-26-cloud-amd64\r\n"
+        text = base64.b64encode((noise + boot.console()).encode()).decode()
+        name = "GetConsoleOutputResponse"
+        inner = f"<instanceId>{one}</instanceId><output>{text}</output>"
+        return 200, "text/xml", f"<{name}>{inner}</{name}>".encode()
+
+    def do_GetServiceQuota(self, request: Request, _: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """One quota of EC2."""
+        quota = {
+            "ServiceCode": request.json.get("ServiceCode"),
+            "QuotaCode": request.json.get("QuotaCode"),
+            "QuotaName": STANDARD,
+            "Value": self.quota,
+        }
+        return 200, "application/x-amz-json-1.1", json.dumps({"Quota": quota}).encode()
+
+    def do_GetParameter(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """Debian's public parameter, which moto does not have."""
+        if request.json.get("Name") != PARAMETER:
+            return forward()
+        value = {"Name": PARAMETER, "Type": "String", "Value": self.image}
+        return 200, "application/x-amz-json-1.1", json.dumps({"Parameter": value}).encode()
+
+    # ------------------------------------------------------------ instances
+
+    def _boot(self, boot: Boot) -> None:
+        """Make a host of an instance, and run its user data."""
+        instance, settings = boot.instance, self._settings(boot)
+        if settings.get("never"):
+            return
+        script = instance.user_data.decode() if instance.user_data else ""
+        fail = settings.get("fail", ())
+        try:
+            if self.hosts:
+                self._boot_host(boot, script, fail)
+            else:
+                self._boot_folder(boot, script, fail)
+        except Exception as error:  # noqa: BLE001 - an instance dies of whatever it is
+            self._die(boot, f"Server.InternalError: {error}")
+
+    def _boot_folder(self, boot: Boot, script: str, fail: Iterable[str]) -> None:
+        import asyncssh
+
+        key = asyncssh.generate_private_key("ssh-ed25519").export_public_key().decode().strip()
+        place = first_boot.here(self.folder / boot.instance.id, host_key=key)
+        kind = boot.instance.instance_type.split(".")[0]
+        disks = {f"nvme{n}n1": "" for n in range(1, LOCAL_DISKS.get(kind, 0) + 1)}
+        place.prepare(disks, fail=fail)
+        self._run(boot)
+        place.run(script)
+        with self.lock:
+            boot.console = lambda: place.console
+
+    def _boot_host(self, boot: Boot, script: str, fail: Iterable[str]) -> None:
+        address = str(boot.instance.private_ip)
+        pair = self.ec2(boot.region).key_pairs[boot.instance.key_name]
+        key = pair.material_public
+        key = key.decode() if isinstance(key, bytes) else str(key)
+        self._ask("add", address, key)
+        with self.lock:
+            boot.address = address
+            ended = boot.instance.state not in ("pending", "running")
+        if ended:
+            self._remove(boot)
+            return
+        self._run(boot)
+        text = self._ask("boot", address, script, list(fail))
+        with self.lock:
+            boot.console = lambda: text
+
+    def _run(self, boot: Boot) -> None:
+        with self.lock:
+            if boot.instance.state == "pending":
+                self._state(boot.instance, "running", 16)
+
+    def _end(self, boot: Boot) -> None:
+        self._remove(boot)
+        with self.lock:
+            self.gone.add(boot.instance.id)
+
+    def _remove(self, boot: Boot) -> None:
+        with self.lock:
+            address, boot.address = boot.address, None
+        if address is not None:
+            self._ask("remove", address)
+
+    def _die(self, boot: Boot, reason: str) -> None:
+        """As an instance whose hardware fails, or that shuts itself down."""
+        self._remove(boot)
+        with self.lock:
+            boot.instance.terminate()
+            boot.instance.state_reason.code = reason.split(":")[0]
+            boot.instance.state_reason.message = reason
+            self.gone.add(boot.instance.id)
+
+    def _settings(self, boot: Boot) -> dict[str, Any]:
+        named = {tag["key"]: tag["value"] for tag in boot.instance.get_tags()}
+        return self.settings.get(named.get("benchlab:name", ""), {})
+
+    def _ask(self, *request: Any) -> Any:
+        """What the process that has the hosts answers; a broken connection is made anew."""
+        good, answer = self._answered(request)
+        if not good:
+            raise RuntimeError(answer)
+        return answer
+
+    def _answered(self, request: tuple[Any, ...]) -> tuple[bool, Any]:
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                with self._send(request) as connection:
+                    answered: tuple[bool, Any] = connection.recv()
+                    return answered
+            except (OSError, EOFError, AuthenticationError) as error:
+                # Nothing was done: the other side answers whatever it has received.
+                print(f"{request[0]}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _send(self, request: tuple[Any, ...]) -> Any:
+        key = bytes.fromhex(os.environ["BENCHLAB_TEST_CLOUD_KEY"])
+        # One handshake at a time.
+        with self.asking:
+            connection = Client("\0" + self.hosts[1:], "AF_UNIX", authkey=key)
+            connection.send(request)
+        return connection
+
+    # ------------------------------------------------------------ the admin's routes
+
+    def admin(self, method: str, path: str, given: dict[str, Any]) -> Answer:
+        """Faults, deaths, and what is left."""
+        routes = {
+            "/_faults": self._admin_faults,
+            "/_boots": self._admin_boots,
+            "/_kill": self._admin_kill,
+            "/_quota": self._admin_quota,
+            "/_holdings": self._admin_holdings,
+            "/_requests": lambda *_: self.requests,
+            "/_image": lambda *_: self.image,
+            "/_reset": self._admin_reset,
+        }
+        if path == "/_kill":  # ends a host, which may take its time
+            return _json(self._admin_kill(method, given))
+        with self.lock:
+            return _json(routes[path](method, given))
+
+    def _admin_faults(self, method: str, given: dict[str, Any]) -> Any:
+        if method == "DELETE":
+            self.faults.clear()
+        else:
+            self.faults.append({"times": -1, **given})
+        return self.faults
+
+    def _admin_reset(self, *_: Any) -> Any:
+        for name in ("ec2", "iam"):
+            for backend in get_backend(name)[DEFAULT_ACCOUNT_ID].values():
+                backend.reset()
+        for kept in (self.tokens, self.faults, self.boots, self.settings, self.requests):
+            kept.clear()
+        self.gone.clear()
+        self.quota = QUOTA
+        return {}
+
+    def _admin_boots(self, _: str, given: dict[str, Any]) -> Any:
+        self.settings[given["name"]] = given
+        return self.settings
+
+    def _admin_kill(self, _: str, given: dict[str, Any]) -> Any:
+        reason = given.get("reason") or "Server.InternalError: Internal error on launch"
+        self._die(self.boots[given["instance"]], reason)
+        return {}
+
+    def _admin_quota(self, _: str, given: dict[str, Any]) -> Any:
+        self.quota = float(given["vcpus"])
+        return {}
+
+    def _admin_holdings(self, *_: Any) -> Any:
+        regions = list(get_backend("ec2")[DEFAULT_ACCOUNT_ID])
+        return {
+            "instances": sorted(
+                one.id
+                for region in regions
+                for one in self.instances(region)
+                if one.state != "terminated"
+            ),
+            "keys": sorted(name for region in regions for name in self.ec2(region).key_pairs),
+            "groups": sorted(
+                group.id
+                for region in regions
+                for groups in self.ec2(region).groups.values()
+                for group in groups.values()
+                if group.name != "default"
+            ),
+        }
+
+
+def _understood(environ: dict[str, Any], body: bytes) -> Request:
+    scope = re.search(
+        r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/", environ.get("HTTP_AUTHORIZATION", "")
+    )
+    region, service = (scope[1], scope[2]) if scope else ("", "")
+    if target := environ.get("HTTP_X_AMZ_TARGET"):
+        return Request(service, region, target.split(".")[-1], {}, json.loads(body or b"{}"))
+    form: dict[str, str] = {}
+    if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+        form = dict(parse_qsl(body.decode(), keep_blank_values=True))
+    return Request(service, region, form.get("Action", ""), form, {})
+
+
+def _refusal(request: Request, refusal: RefusedError) -> Answer:
+    status = 503 if refusal.code in UNAVAILABLE else 400
+    if not request.form:
+        told = {"__type": refusal.code, "message": refusal.message}
+        return status, "application/x-amz-json-1.1", json.dumps(told).encode()
+    error = f"<Error><Code>{refusal.code}</Code><Message>{refusal.message}</Message></Error>"
+    if request.service == "ec2":
+        text = f"<Response><Errors>{error}</Errors><RequestID>r</RequestID></Response>"
+    else:
+        text = f"<ErrorResponse>{error}<RequestId>r</RequestId></ErrorResponse>"
+    return status, "text/xml", text.encode()
+
+
+def _json(value: Any) -> Answer:
+    return 200, "application/json", json.dumps(value).encode()
+
+
+def _send(start: Start, answer: Answer) -> Iterable[bytes]:
+    status, kind, text = answer
+    start(f"{status} X", [("Content-Type", kind), ("Content-Length", str(len(text)))])
+    return [text]
+
+
+def main(folder: str, region: str, network: str = "", hosts: str = "") -> None:
+    """Serve until standard input ends."""
+    application = Server(Path(folder), region, network, hosts)
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.port, flush=True)
+    sys.stdin.read()
+    # Boots that are still at work are not waited for.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,85 @@
+"""Hosts with a real sshd, on this machine; root only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchlab.fleet import FleetHost
+from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
+
+# What a host is made of: namespaces, an overlay over the root, a link to another namespace.
+_TRY = """
+exec unshare --net --pid --mount --uts --fork sh -ec '
+    mount -t tmpfs layers "$1"
+    mkdir "$1/upper" "$1/work" "$1/merged"
+    mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/merged"
+    ip link add hosts type bridge
+    ip link add one type veth peer name other
+' try "$1"
+"""
+NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
+
+
+@cache
+def missing() -> str | None:
+    """Why there can be no hosts here; None where there can."""
+    if os.geteuid() != 0:
+        return "only root can make network namespaces"
+    lacking = [name for name in NEEDED if shutil.which(name) is None]
+    if lacking:
+        return f"not installed: {', '.join(lacking)}"
+    with tempfile.TemporaryDirectory() as folder:
+        tried = subprocess.run(
+            ["sh", "-c", _TRY, "try", folder], capture_output=True, text=True, check=False
+        )
+    if tried.returncode:
+        return f"this kernel or container allows no network namespaces: {tried.stderr.strip()}"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip this folder's tests, with the reason, where there can be no hosts."""
+    if reason := missing():
+        here = Path(__file__).parent
+        for item in items:
+            if here in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def ssh_key() -> tuple[str, str]:
+    """The key with which `admin` logs in: private, public."""
+    return new_key("benchlab tests")
+
+
+@pytest.fixture(scope="module")
+def namespaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespaces]:
+    """A network without a host yet; it is gone afterwards."""
+    with unused(tmp_path_factory.mktemp("hosts")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def fleet_host() -> Callable[..., FleetHost]:
+    """A host as a fleet knows it."""
+
+    def described(host: NamespaceHost, name: str = "tikv-1") -> FleetHost:
+        return FleetHost(
+            name=name,
+            roles=("tikv",),
+            address=host.address,
+            ssh_address=host.address,
+            user=USER,
+            host_key=host.host_key,
+            data=Path("/data"),
+        )
+
+    return described

@@ -1,0 +1,148 @@
+"""A home of its own whose report types run on a rented test fleet.
+
+AWS is :class:`tests.hosts.cloud.Cloud`; every instance is a host with a real sshd, on which the
+stand-in for TiUP puts one real MariaDB behind the fleet's TiDB addresses. SSH, HAProxy, sysbench,
+backup and restore are real.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tests.hosts import standin
+from tests.hosts.cloud import REGION, Cloud
+from tests.hosts.namespaces import Namespaces, unused
+from tests.machine import PROJECT, Machine, machine_in
+
+TOPOLOGY = "test_fleet"
+LINKED = ("dags", "plugins", "include", "bin", "pyproject.toml", "docs", "tests")
+# What the stand-in for a cluster knows nothing of: TiDB's own variables.
+SMALL = {
+    "topology": TOPOLOGY,
+    "baseline": "v5.1.1",
+    "candidate": "v5.2.0",
+    "engines.tidb.parameters": "{}",
+    "workloads": "oltp_update_index",
+    "threads": "2",
+    "rounds": "1",
+    "seconds": "1",
+    "warmup_seconds": "0",
+    "dataset.tables": "1",
+    "dataset.table_size": "1000",
+}
+
+
+class RentingCloud(Cloud):
+    """AWS whose instances come with the stand-in for TiUP.
+
+    Attributes:
+        granted: environment of every login on instances that boot from now on: what a real one
+            is granted by its instance profile.
+    """
+
+    granted: Mapping[str, str] = {}
+
+    def _boot(self, address: str, script: str, fail: list[str]) -> str:
+        console = super()._boot(address, script, fail)
+        host = self._hosts[address]
+        standin.install(host)
+        lines = [f'{name}="{value}"\n' for name, value in self.granted.items()]
+        (host.root / "etc/environment").write_text("".join(lines))
+        return console
+
+
+@dataclass
+class Rented:
+    """A machine from which campaigns rent, and what they rent from."""
+
+    machine: Machine
+    cloud: RentingCloud
+    namespaces: Namespaces
+
+    def settings(self, **changed: object) -> list[str]:
+        """See :func:`settings`."""
+        return settings(**changed)
+
+    def instance(self, name: str) -> str:
+        """The living instance of a host's name, where one campaign is at work."""
+        listed = self.cloud.client("ec2").describe_instances(
+            Filters=[
+                {"Name": "tag:benchlab:name", "Values": [name]},
+                {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            ]
+        )
+        (found,) = [i for group in listed["Reservations"] for i in group["Instances"]]
+        return str(found["InstanceId"])
+
+    def address(self, name: str) -> str:
+        """The address of that host."""
+        listed = self.cloud.client("ec2").describe_instances(InstanceIds=[self.instance(name)])
+        return str(listed["Reservations"][0]["Instances"][0]["PrivateIpAddress"])
+
+
+@contextmanager
+def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
+    """A machine and its cloud, for as long as the caller needs them."""
+    project = project_in(folder)
+    with (
+        unused(folder / "network") as namespaces,
+        RentingCloud(folder / "cloud", namespaces) as cloud,
+        machine_in(folder, servers, project, **cloud.environment) as machine,
+    ):
+        write_topology(project, _topology(cloud, namespaces))
+        yield Rented(machine, cloud, namespaces)
+
+
+def project_in(folder: Path) -> Path:
+    """A project whose configurations can be changed."""
+    project = folder / "project"
+    shutil.copytree(PROJECT / "configs", project / "configs")
+    _let_neighbours_be(project / "configs/quality/validity.yaml")
+    for name in LINKED:
+        (project / name).symlink_to(PROJECT / name)
+    return project
+
+
+def write_topology(project: Path, topology: Mapping[str, object]) -> None:
+    """The topology of the small campaign."""
+    text = yaml.safe_dump(dict(topology), sort_keys=False)
+    (project / "configs/topologies" / f"{TOPOLOGY}.yaml").write_text(text)
+
+
+def settings(**changed: object) -> list[str]:
+    """`--set` arguments of the small campaign, with changes (`__` for a dot)."""
+    values: dict[str, object] = dict(SMALL)
+    values |= {key.replace("__", "."): value for key, value in changed.items()}
+    return [part for key, value in values.items() for part in ("--set", f"{key}={value}")]
+
+
+def _let_neighbours_be(gates: Path) -> None:
+    """All hosts share this machine's CPU and show its figures; rented ones have their own."""
+    entries = yaml.safe_load(gates.read_text())
+    for entry in entries:
+        if entry["id"] in ("client_cpu", "cpu_steal"):
+            entry["max"] = 2.0
+    gates.write_text(yaml.safe_dump(entries))
+
+
+def _topology(cloud: Cloud, namespaces: Namespaces) -> dict[str, object]:
+    return {
+        "kind": "ec2",
+        "region": REGION,
+        "image": {"id": cloud.image},
+        "user": "admin",
+        "ssh_from": f"{namespaces.gateway}/32",
+        "tiup": "image",
+        "roles": {
+            "pd": {"instance_type": "m5.xlarge", "count": 1},
+            "tikv": {"instance_type": "i3.4xlarge", "count": 2},
+            "tidb": {"instance_type": "c5.4xlarge", "count": 2},
+            "client": {"instance_type": "c5.9xlarge", "count": 1},
+        },
+    }

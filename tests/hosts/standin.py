@@ -1,0 +1,40 @@
+"""Puts the stand-in for TiUP on the client host of a test fleet.
+
+To run the engine against a real TiUP instead, leave this out, install TiUP on the client host,
+and name a mirror in ``TIUP_MIRRORS`` there: the public one, or the directory of a local one made
+with ``tiup mirror clone`` that has the versions' pd, tikv, tidb, ctl and br. The hosts then need
+systemd and about 8 GB of memory each.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sysconfig
+from pathlib import Path
+
+from benchlab import home
+from tests.hosts.namespaces import NamespaceHost
+
+# Which MariaDB release stands for which version of TiDB.
+RELEASES = {"v5.1.1": "10.2.11", "v5.2.0": "10.11.5"}
+HERE = Path(__file__).parent
+PLACE = Path("usr/local/lib/standin-tiup")
+
+_PROGRAM = """\
+#!/bin/sh
+PYTHONPATH={packages} exec /usr/bin/python3 -W ignore /{place}/standin_tiup.py "$@"
+"""
+
+
+def install(client: NamespaceHost, releases: dict[str, str] = RELEASES) -> None:
+    """Make ``tiup`` a command of a host; versions that are not in ``releases`` are unknown."""
+    place = client.root / PLACE
+    place.mkdir(parents=True, exist_ok=True)
+    for name in ("standin_tiup.py", "standin_server.py"):
+        shutil.copy(HERE / name, place / name)
+    program = client.root / "usr/local/bin/tiup"
+    program.write_text(_PROGRAM.format(packages=sysconfig.get_path("purelib"), place=PLACE))
+    program.chmod(0o755)
+    settings = {"servers": str((home.find().servers / "mariadb").resolve()), "versions": releases}
+    (client.root / "etc/standin-tiup.json").write_text(json.dumps(settings))

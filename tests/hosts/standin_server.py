@@ -1,0 +1,282 @@
+"""A server of the stand-in for TiUP: PD, TiKV or TiDB as far as Benchlab sees them from outside.
+
+    python3 standin_server.py NAME   in its deploy directory, with conf/standin.json
+
+Tests only. On the first TiKV host a real MariaDB keeps the data, inside that TiKV's data
+directory; TiDB servers hand connections on to it; the status routes answer over HTTP. It runs
+with Debian's python3 and its standard library, for it is copied to hosts that have no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+PLACEHOLDER = "space_placeholder_file"
+
+
+class Database:
+    """A real MariaDB in the data directory of a TiKV server."""
+
+    def __init__(self, settings: dict, data: Path) -> None:
+        self.base, self.port = Path(settings["base"]), settings["port"]
+        self.version, self.data = settings["version"], data / "mariadb"
+        # Socket paths may not be longer than 107 bytes.
+        self.socket = f"/tmp/standin-{self.port}.sock"
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        fresh = not self.data.exists()
+        if fresh:
+            self.install()
+        # The packages' programs may only be root's to execute; the server then becomes the user.
+        program = next(p for p in ("mariadbd", "mysqld") if (self.base / "bin" / p).exists())
+        self.process = subprocess.Popen(
+            [
+                *self.as_root(self.base / "bin" / program, "--no-defaults"),
+                f"--basedir={self.base}",
+                f"--datadir={self.data}",
+                f"--user={getpass.getuser()}",
+                f"--port={self.port}",
+                "--bind-address=0.0.0.0",
+                f"--socket={self.socket}",
+                f"--pid-file={self.pid_file}",
+                f"--version={self.version}",
+                "--max-connections=2000",
+                "--innodb-flush-log-at-trx-commit=2",
+                "--skip-name-resolve",
+                "--skip-ssl",
+            ]
+        )
+        self.wait()
+        if fresh:
+            # As a fresh TiDB: root from everywhere, without a password. The other account is
+            # for what reads TiKV without asking TiDB, as BR does.
+            self.sql(
+                "DELETE FROM mysql.user WHERE user='';"
+                "FLUSH PRIVILEGES;"
+                "DROP DATABASE IF EXISTS test;"
+                "CREATE USER 'standin'@'%'; GRANT ALL ON *.* TO 'standin'@'%';"
+                "CREATE USER 'root'@'%'; GRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;"
+            )
+
+    def install(self) -> None:
+        scripts = self.base / "scripts"
+        names = ("mariadb-install-db", "mysql_install_db")
+        script = next(scripts / name for name in names if (scripts / name).exists())
+        subprocess.run(
+            [
+                *self.as_root(script, "--no-defaults"),
+                f"--basedir={self.base}",
+                f"--datadir={self.data}",
+                f"--user={getpass.getuser()}",
+                "--skip-name-resolve",
+                "--auth-root-authentication-method=normal",
+            ],
+            check=True,
+        )
+        subprocess.run(["sudo", "-n", "chown", "-R", getpass.getuser(), str(self.data)], check=True)
+
+    def wait(self) -> None:
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                return self.sql("SELECT 1")
+            if time.monotonic() > deadline or self.process.poll() is not None:
+                raise SystemExit("MariaDB did not start")
+            time.sleep(0.05)
+
+    def sql(self, statement: str) -> None:
+        client = ["mariadb", "--no-defaults", "--user=root", f"--socket={self.socket}"]
+        subprocess.run(client, input=statement, text=True, check=True, capture_output=True)
+
+    def stop(self) -> None:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            os.kill(int(self.pid_file.read_text()), signal.SIGTERM)
+        self.process.wait()
+
+    @property
+    def pid_file(self) -> Path:
+        return self.data / "mysql.pid"
+
+    def as_root(self, program: Path, option: str) -> list[str]:
+        library = f"LD_LIBRARY_PATH={self.base / 'libs'}"
+        return ["sudo", "-n", "env", library, str(program), option]
+
+
+class Routes:
+    """What a server answers over HTTP, by its path."""
+
+    def __init__(self, conf: dict, identity: str) -> None:
+        self.conf, self.identity = conf, identity
+
+    def answer(self, path: str):
+        return getattr(self, self.conf["component"])(path)
+
+    def tidb(self, path: str):
+        conf = self.conf
+        return {
+            "/status": {
+                "connections": 0,
+                "version": f"5.7.25-TiDB-{conf['version']}",
+                "git_hash": conf["git_hash"],
+            },
+            "/info": {"is_owner": True, "ddl_id": self.identity, "git_hash": conf["git_hash"]},
+            "/config": conf["config"],
+        }.get(path)
+
+    def tikv(self, path: str):
+        return {"/config": self.conf["config"], "/standin/identity": self.identity}.get(path)
+
+    def pd(self, path: str):
+        conf = self.conf
+        if path == "/standin/database":  # by which the stand-in's BR finds the data
+            return conf["database"]
+        route = {
+            "status": lambda: {
+                "version": conf["version"],
+                "git_hash": conf["git_hash"],
+                "start_timestamp": self.identity,
+            },
+            "version": lambda: {"version": conf["version"]},
+            "config": lambda: conf["config"],
+            "schedulers": lambda: ["balance-leader-scheduler", "balance-region-scheduler"],
+            "health": lambda: [
+                {"name": m["name"], "client_urls": [m["url"]], "health": True}
+                for m in conf["members"]
+            ],
+            "members": lambda: {
+                "members": [
+                    {
+                        "name": m["name"],
+                        "client_urls": [m["url"]],
+                        "binary_version": conf["version"],
+                    }
+                    for m in conf["members"]
+                ]
+            },
+            "stores": self.stores,
+        }.get(path.removeprefix("/pd/api/v1/"))
+        return None if route is None else route()
+
+    def stores(self):
+        stores = []
+        for number, (address, status) in enumerate(self.conf["stores"], start=1):
+            identity = _get(f"http://{status}/standin/identity")
+            stores.append(
+                {
+                    "store": {
+                        "id": number,
+                        "address": address,
+                        "version": self.conf["version"].removeprefix("v"),
+                        "status_address": status,
+                        "git_hash": self.conf["tikv_git_hash"],
+                        "start_timestamp": identity,
+                        "state_name": "Up" if identity else "Disconnected",
+                    },
+                    "status": {"leader_count": 10, "region_count": 30},
+                }
+            )
+        return {"count": len(stores), "stores": stores}
+
+
+def serve_http(port: int, routes: Routes) -> None:
+    """Answer in a thread of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = routes.answer(self.path)
+            body = json.dumps(found).encode()
+            self.send_response(404 if found is None else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments) -> None:
+            return
+
+    server = ThreadingHTTPServer(("0.0.0.0", port), Handler)  # noqa: S104 - inside a namespace
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+async def forward(port: int, backend: str) -> None:
+    """Hand every connection on to the backend, for ever."""
+    host, _, backend_port = backend.rpartition(":")
+
+    async def pump(reader, writer) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def connected(reader, writer) -> None:
+        try:
+            onward = await asyncio.open_connection(host, int(backend_port))
+        except OSError:
+            writer.close()
+            return
+        await asyncio.gather(pump(reader, onward[1]), pump(onward[0], writer))
+
+    server = await asyncio.start_server(connected, "0.0.0.0", port)  # noqa: S104 - see above
+    async with server:
+        await server.serve_forever()
+
+
+def note_start(conf: dict, identity: str) -> None:
+    """Data change with every start, so that a restore can be seen on every host."""
+    data = Path(conf["data_dir"])
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / "starts").open("a") as file:
+        file.write(f"{identity}\n")
+    if conf["component"] == "tikv":
+        (data / PLACEHOLDER).write_bytes(b"\0" * 1_000_000)
+
+
+def _get(url: str):
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:
+            return json.load(answer)
+    except OSError:
+        return None
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    conf = json.loads(Path("conf/standin.json").read_text())
+    identity = uuid.uuid4().hex
+    Path("pid").write_text(str(os.getpid()))
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
+    database = None
+    if conf["data_dir"]:
+        note_start(conf, identity)
+    if conf.get("mariadb"):
+        database = Database(conf["mariadb"], Path(conf["data_dir"]))
+        database.start()
+    if conf["component"] == "tidb":
+        forwarding = forward(conf["port"], conf["backend"])
+        threading.Thread(target=asyncio.run, args=[forwarding], daemon=True).start()
+    serve_http(conf["status_port"], Routes(conf, identity))
+    while not ended.wait(1):
+        if database and database.process.poll() is not None:
+            sys.exit("MariaDB ended")
+    if database:
+        database.stop()
+    Path("pid").unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,587 @@
+"""A stand-in for ``tiup`` on the client host of a test fleet. Tests only.
+
+The contract of the real command line, as recorded in the samples of TiUP 1.16: arguments,
+outputs, exit codes, state under ``~/.tiup``. It logs in to the hosts by SSH, makes the same
+directories, and starts the servers of standin_server.py there, which outlive it as daemons with a
+pid file in their deploy directory.
+
+    tiup cluster deploy|start|stop|disable|destroy|display|list ...
+    tiup br:VERSION backup|restore db ...
+
+/etc/standin-tiup.json says where the MariaDB releases lie and which one stands for a version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+import yaml
+
+SETTINGS = json.loads(Path("/etc/standin-tiup.json").read_text())
+HOME = Path(os.environ.get("TIUP_HOME") or Path.home() / ".tiup")
+CLUSTERS = HOME / "storage" / "cluster" / "clusters"
+SERVER = Path(__file__).with_name("standin_server.py")
+ORDER = ("pd", "tikv", "tidb")
+KEYS = {
+    "pd": {"client_port", "peer_port"},
+    "tikv": {"port", "status_port"},
+    "tidb": {"port", "status_port"},
+}
+COMMON_KEYS = {"host", "ssh_port", "ignore_exporter"}
+UP = {"pd": "/pd/api/v1/health", "tikv": "/config", "tidb": "/status"}
+DEFAULTS = {
+    "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
+    "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
+    "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
+}
+
+
+class Failure(Exception):
+    """What is printed after ``Error:``; exit code 1."""
+
+
+class Server:
+    """One server of a topology."""
+
+    def __init__(self, meta: dict, component: str, entry: dict) -> None:
+        self.meta, self.component = meta, component
+        self.host, self.ssh_port = entry["host"], entry.get("ssh_port", 22)
+        self.port = entry["client_port" if component == "pd" else "port"]
+        self.status_port = self.port if component == "pd" else entry["status_port"]
+        self.ports = {value for key, value in entry.items() if key in KEYS[component]}
+        where = meta["topology"]["global"]
+        self.deploy_dir = f"{where['deploy_dir']}/{component}-{self.port}"
+        keeps_data = component != "tidb"
+        self.data_dir = f"{where['data_dir']}/{component}-{self.port}" if keeps_data else ""
+        self.id = f"{self.host}:{self.port}"
+
+    def up(self) -> bool:
+        url = f"http://{self.host}:{self.status_port}{UP[self.component]}"
+        try:
+            with urllib.request.urlopen(url, timeout=2):
+                return True
+        except OSError:
+            return False
+
+
+def servers(meta: dict) -> list[Server]:
+    """All servers of a cluster."""
+    return [
+        Server(meta, component, entry)
+        for component in ORDER
+        for entry in meta["topology"].get(f"{component}_servers", ())
+    ]
+
+
+# ---------------------------------------------------------------- SSH
+
+
+def ssh(server: Server, user: str, key: str, script: str, stdin: bytes = b"") -> str:
+    """Run a shell script on a server's host; returns what it printed."""
+    done = subprocess.run(
+        [
+            *("ssh", "-i", key, "-p", str(server.ssh_port), "-o", "BatchMode=yes"),
+            *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
+            *("-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-o", "LogLevel=ERROR"),
+            *(f"{user}@{server.host}", script),
+        ],
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        raise Failure(
+            "executor.ssh.execute_failed: Failed to execute command over SSH for "
+            f"'{user}@{server.host}:{server.ssh_port}' {{ssh_stderr: {done.stderr.decode()}, "
+            f"ssh_stdout: {done.stdout.decode()}, ssh_command: {script.splitlines()[0]}}}"
+        )
+    return done.stdout.decode()
+
+
+def everywhere(targets: list[Server], options, work) -> list[str]:
+    """Do something for servers, several at once; the failures as texts, after all are done."""
+    with ThreadPoolExecutor(max_workers=options.concurrency) as pool:
+        futures = [pool.submit(work, server) for server in targets]
+    return [str(error) for future in futures if (error := future.exception()) is not None]
+
+
+def one_per_host(found: list[Server]) -> list[Server]:
+    """Of servers, one of each host."""
+    return list({server.host: server for server in found}.values())
+
+
+# ---------------------------------------------------------------- what TiUP knows
+
+
+def known() -> dict[str, dict]:
+    """Clusters with metadata; a directory without is none, as to TiUP."""
+    return {
+        path.parent.name: yaml.safe_load(path.read_text())
+        for path in sorted(CLUSTERS.glob("*/meta.yaml"))
+    }
+
+
+def meta_of(name: str) -> dict:
+    """What is known of a cluster."""
+    try:
+        return known()[name]
+    except KeyError:
+        raise Failure(f"Cluster {name} not found") from None
+
+
+def key_of(name: str) -> str:
+    """The path of the key that a cluster's deployment made."""
+    return str(CLUSTERS / name / "ssh" / "id_rsa")
+
+
+def read_topology(path: str) -> dict:
+    """Read a topology file, strictly."""
+    topology = yaml.safe_load(Path(path).read_text())
+    allowed = {"global", "server_configs", *(f"{name}_servers" for name in ORDER)}
+    unknown = [f"field {key} not found in type spec.Specification" for key in {*topology} - allowed]
+    for component in ORDER:
+        for entry in topology.get(f"{component}_servers", ()):
+            unknown += [
+                f"field {key} not found in type spec.{component}Spec"
+                for key in {*entry} - KEYS[component] - COMMON_KEYS
+            ]
+    if unknown:
+        raise Failure(
+            f"Failed to parse topology file {path} (topology.parse_failed)\n"
+            "  caused by: yaml: unmarshal errors:\n  " + "\n  ".join(unknown)
+        )
+    return topology
+
+
+# ---------------------------------------------------------------- tiup cluster
+
+
+def deploy(options) -> None:
+    """``tiup cluster deploy``."""
+    if options.name in known():
+        raise Failure(
+            f"Cluster name '{options.name}' is duplicated (deploy.name_dup)\n\n"
+            "Please specify another cluster name"
+        )
+    meta = {
+        "user": options.user,
+        "tidb_version": options.version,
+        "topology": read_topology(options.topology),
+    }
+    meta["user"] = meta["topology"]["global"]["user"]
+    found = servers(meta)
+    refuse_port_conflict(found)
+    hosts = one_per_host(found)
+    if failed := everywhere(
+        hosts, options, lambda one: ssh(one, options.user, options.identity, "sudo -n uname -m")
+    ):
+        raise Failure(f"failed to fetch cpu-arch or kernel-name: {failed[0]}")
+    if options.version not in SETTINGS["versions"]:
+        raise Failure(
+            f"version {options.version} on linux/amd64 for component pd not found: unknown version"
+        )
+    key = make_key(options.name)
+    public = Path(f"{key}.pub").read_text().strip()
+    steps = (
+        (hosts, lambda one: ssh(one, options.user, options.identity, authorize(public))),
+        (found, lambda one: install(one, meta, found, key)),
+        (found, lambda one: check_config(one, meta)),
+    )
+    for targets, work in steps:
+        if failed := everywhere(targets, options, work):
+            raise Failure(failed[0])
+    for server in found:
+        print(f"\tEnable instance {server.id} success")
+    (CLUSTERS / options.name / "meta.yaml").write_text(yaml.safe_dump(meta))
+    print(f"Cluster `{options.name}` deployed successfully, you can start it with command: ...")
+
+
+def refuse_port_conflict(found: list[Server]) -> None:
+    """No two clusters share a port on a host."""
+    for name, meta in known().items():
+        for other in servers(meta):
+            for mine in found:
+                if mine.host == other.host and (shared := mine.ports & other.ports):
+                    raise Failure(
+                        "Deploy port conflicts to an existing cluster (deploy.port_conflict)\n\n"
+                        f"The port you specified in the topology file is:\n  Port: {min(shared)}\n"
+                        f"It conflicts to a port in the existing cluster:\n"
+                        f"  Existing Cluster Name: {name}"
+                    )
+
+
+def make_key(name: str) -> str:
+    """A key of the cluster's own; that of an earlier, failed deployment is used again."""
+    key = Path(key_of(name))
+    key.parent.mkdir(parents=True, exist_ok=True)
+    if not key.exists():
+        command = ["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", str(key)]
+        subprocess.run(command, check=True)
+    return str(key)
+
+
+def authorize(public: str) -> str:
+    """The script that lets a key log in."""
+    return f"""
+    keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
+    keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
+    case $keys in /*) ;; *) mkdir -p ~/.ssh && chmod 700 ~/.ssh && keys=$HOME/$keys ;; esac
+    echo {shlex.quote(public)} | sudo -n tee -a "$keys" > /dev/null
+    """
+
+
+def install(server: Server, meta: dict, found: list[Server], key: str) -> None:
+    """Directories, program and configuration of one server."""
+    deployed, user = server.deploy_dir, meta["user"]
+    name = f"{server.component}-server"
+    settings = json.dumps(settings_of(server, meta, found), indent=1)
+    script = f"""
+    sudo -n mkdir -p {deployed}/bin {deployed}/conf {deployed}/log {server.data_dir}
+    sudo -n chown -R {user} {deployed} {server.data_dir}
+    cat > {deployed}/bin/{name}
+    echo {shlex.quote(settings)} > {deployed}/conf/standin.json
+    """
+    ssh(server, user, key, script, SERVER.read_bytes())
+
+
+def settings_of(server: Server, meta: dict, found: list[Server]) -> dict:
+    """What one server is told of itself and the others."""
+    tikv = [one for one in found if one.component == "tikv"]
+    pd = [one for one in found if one.component == "pd"]
+    version = meta["tidb_version"]
+    database = f"{tikv[0].host}:{tikv[0].port + 5}"
+    settings = {
+        "component": server.component,
+        "version": version,
+        "git_hash": hashed(server.component, version),
+        "tikv_git_hash": hashed("tikv", version),
+        "port": server.port,
+        "status_port": server.status_port,
+        "data_dir": server.data_dir,
+        "config": config_of(server, meta),
+        "members": [{"name": f"pd-{one.host}-{one.port}", "url": f"http://{one.id}"} for one in pd],
+        "stores": [(one.id, f"{one.host}:{one.status_port}") for one in tikv],
+        "database": database,
+        "backend": database,
+    }
+    if server is tikv[0]:
+        settings["mariadb"] = {
+            "base": f"{SETTINGS['servers']}/{SETTINGS['versions'][version]}",
+            "port": server.port + 5,
+            "version": f"5.7.25-TiDB-{version}",
+        }
+    return settings
+
+
+def config_of(server: Server, meta: dict) -> dict:
+    """Defaults, what the topology sets, and what says where the server lies."""
+    config = json.loads(json.dumps(DEFAULTS[server.component]))
+    items = meta["topology"].get("server_configs", {}).get(server.component, {})
+    for key, value in items.items():
+        *parents, last = key.split(".")
+        node = config
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[last] = value
+    config["advertise-address"] = server.id
+    config["log-file"] = f"{server.deploy_dir}/log/{server.component}.log"
+    return config
+
+
+def check_config(server: Server, meta: dict) -> None:
+    """Refuse items that begin with ``no-such``, as a server refuses those it does not know."""
+    items = meta["topology"].get("server_configs", {}).get(server.component, {})
+    refused = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
+    if refused:
+        raise Failure(
+            f"init config failed: {server.id}: executor.ssh.execute_failed: Failed to execute "
+            f"command over SSH for '{meta['user']}@{server.host}:22' {{ssh_stderr: invalid "
+            f"configuration file: unknown configuration options: {', '.join(refused)}}}, cause: "
+            "Process exited with status 1: check config failed"
+        )
+
+
+def hashed(component: str, version: str) -> str:
+    """A made-up commit."""
+    return hashlib.sha1(f"{component} {version}".encode()).hexdigest()  # noqa: S324 - a name
+
+
+def start(options) -> None:
+    """``tiup cluster start``."""
+    meta = meta_of(options.name)
+    found, key = servers(meta), key_of(options.name)
+
+    def launch(server: Server) -> None:
+        command = f"/usr/bin/python3 bin/{server.component}-server {server.id}"
+        ssh(
+            server,
+            meta["user"],
+            key,
+            f"cd {server.deploy_dir} && setsid -f {command} < /dev/null "
+            f">> log/{server.component}.log 2>&1",
+        )
+        deadline = time.monotonic() + options.wait_timeout
+        while not server.up():
+            if time.monotonic() > deadline:
+                raise Failure(
+                    f"failed to start: {server.id} {server.component}-{server.port}.service, "
+                    f"please check the instance's log({server.deploy_dir}/log) for more detail.: "
+                    "timed out waiting for port to be started"
+                )
+            time.sleep(0.05)
+        print(f"\tStart instance {server.id} success")
+
+    for component in ORDER:
+        print(f"Starting component {component}")
+        idle = [one for one in found if one.component == component and not one.up()]
+        if failed := everywhere(idle, options, launch):
+            raise Failure(f"failed to start {component}: {failed[0]}")
+    print(f"Started cluster `{options.name}` successfully")
+
+
+def halt(server: Server, user: str, key: str) -> None:
+    """End one server and wait for it."""
+    script = f"""
+    cd {server.deploy_dir} 2> /dev/null && [ -f pid ] || exit 0
+    pid=$(cat pid); kill $pid 2> /dev/null
+    while kill -0 $pid 2> /dev/null; do sleep 0.05; done
+    rm -f pid
+    """
+    ssh(server, user, key, script)
+
+
+def stop(options) -> None:
+    """``tiup cluster stop``."""
+    meta = meta_of(options.name)
+    found, key = servers(meta), key_of(options.name)
+    for component in reversed(ORDER):
+        print(f"Stopping component {component}")
+        targets = [one for one in found if one.component == component]
+        if failed := everywhere(targets, options, lambda one: halt(one, meta["user"], key)):
+            raise Failure(f"failed to stop {component}: {failed[0]}")
+    print(f"Stopped cluster `{options.name}` successfully")
+
+
+def disable(options) -> None:
+    """``tiup cluster disable``."""
+    for server in servers(meta_of(options.name)):
+        print(f"\tDisable instance {server.id} success")
+
+
+def destroy(options) -> None:
+    """``tiup cluster destroy``."""
+    meta = meta_of(options.name)
+    found, key = servers(meta), key_of(options.name)
+    public = Path(f"{key}.pub").read_text().split()[1]
+
+    def remove(server: Server) -> None:
+        halt(server, meta["user"], key)
+        script = f"sudo -n rm -rf {server.deploy_dir} {server.data_dir}"
+        ssh(server, meta["user"], key, script)
+
+    def forget_key(server: Server) -> None:
+        script = f"""
+        keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
+        keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
+        case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
+        sudo -n sed -i '\\|{public}|d' "$keys"
+        """
+        ssh(server, meta["user"], key, script)
+
+    failed = everywhere(found, options, remove)
+    failed += everywhere(one_per_host(found), options, forget_key)
+    if failed and not options.force:
+        raise Failure(f"failed to destroy: {failed[0]}")
+    subprocess.run(["rm", "-rf", str(CLUSTERS / options.name)], check=True)
+    print(f"Destroyed cluster `{options.name}` successfully")
+
+
+def display(options) -> None:
+    """``tiup cluster display``."""
+    meta = meta_of(options.name)
+    instances = [
+        {
+            "id": one.id,
+            "role": one.component,
+            "host": one.host,
+            "ports": "/".join(map(str, sorted(one.ports))),
+            "status": "Up" if one.up() else "Down",
+            "data_dir": one.data_dir or "-",
+            "deploy_dir": one.deploy_dir,
+        }
+        for one in servers(meta)
+    ]
+    cluster = {"cluster_name": options.name, "cluster_version": meta["tidb_version"]}
+    if options.format == "json":
+        print(json.dumps({"cluster_meta": cluster, "instances": instances}, indent=2))
+        return
+    for one in instances:
+        print("  ".join(one.values()))
+
+
+def list_clusters(options) -> None:
+    """``tiup cluster list``."""
+    clusters = [
+        {
+            "name": name,
+            "user": meta["user"],
+            "version": meta["tidb_version"],
+            "path": str(CLUSTERS / name),
+            "private_key": key_of(name),
+        }
+        for name, meta in known().items()
+    ]
+    if options.format == "json":
+        print(json.dumps({"clusters": clusters}))
+        return
+    for one in clusters:
+        print("  ".join(one.values()))
+
+
+# ---------------------------------------------------------------- tiup br
+
+
+def br(options) -> None:
+    """``tiup br``."""
+    try:
+        with urllib.request.urlopen(f"http://{options.pd}/standin/database", timeout=5) as answer:
+            host, _, port = json.load(answer).rpartition(":")
+    except OSError as error:
+        raise Failure(f"cannot reach PD {options.pd}: {error}") from error
+    login = ["--no-defaults", "--skip-ssl", "--user=standin", f"--host={host}", f"--port={port}"]
+    if options.action == "backup":
+        command = ["mariadb-dump", *login, "--databases", options.db]
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            raise Failure(f"database {options.db} not found: {done.stderr.decode()}")
+        write_object(options, done.stdout)
+    else:
+        query = f"SHOW TABLES FROM {options.db}"
+        there = subprocess.run(["mariadb", *login, "-e", query], capture_output=True, check=False)
+        if there.stdout.strip():
+            raise Failure(f"failed to restore: table already exists in {options.db}")
+        subprocess.run(["mariadb", *login], input=read_object(options), check=True)
+    print(f"[{options.action.title()} success]")
+
+
+def write_object(options, data: bytes) -> None:
+    """Keep a backup."""
+    url = urlsplit(options.storage)
+    if url.scheme == "local":
+        Path(url.path).mkdir(parents=True, exist_ok=True)
+        (Path(url.path) / "backupmeta").write_bytes(data)
+        return
+    key = f"{url.path.strip('/')}/backupmeta"
+    s3(options).put_object(Bucket=url.netloc, Key=key, Body=data)
+
+
+def read_object(options) -> bytes:
+    """A backup that was kept."""
+    url = urlsplit(options.storage)
+    if url.scheme == "local":
+        return (Path(url.path) / "backupmeta").read_bytes()
+    key = f"{url.path.strip('/')}/backupmeta"
+    return s3(options).get_object(Bucket=url.netloc, Key=key)["Body"].read()
+
+
+def s3(options):
+    """A client whose credentials come from the environment."""
+    import boto3
+
+    return boto3.client("s3", endpoint_url=options.endpoint, region_name=options.region)
+
+
+# ---------------------------------------------------------------- the command line
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends as TiUP does on arguments it does not know."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Failure(message)
+
+
+def cluster_parser() -> Parser:
+    """Arguments of ``tiup cluster``."""
+    parser = Parser(prog="tiup cluster", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    work = {
+        "deploy": deploy,
+        "start": start,
+        "stop": stop,
+        "disable": disable,
+        "destroy": destroy,
+        "display": display,
+        "list": list_clusters,
+    }
+    for name, function in work.items():
+        command = commands.add_parser(name, allow_abbrev=False)
+        command.set_defaults(work=function)
+        command.add_argument("-y", "--yes", action="store_true")
+        command.add_argument("--wait-timeout", type=int, default=120)
+        command.add_argument("-c", "--concurrency", type=int, default=5)
+        command.add_argument("--format", default="default")
+        if name != "list":
+            command.add_argument("name")
+        if name == "deploy":
+            command.add_argument("version")
+            command.add_argument("topology")
+            command.add_argument("-u", "--user", required=True)
+            command.add_argument("-i", "--identity_file", dest="identity", required=True)
+        if name == "destroy":
+            command.add_argument("--force", action="store_true")
+    return parser
+
+
+def br_parser() -> Parser:
+    """Arguments of ``tiup br``."""
+    parser = Parser(prog="tiup br", allow_abbrev=False)
+    parser.add_argument("action", choices=["backup", "restore"])
+    parser.add_argument("what", choices=["db"])
+    for option in ("--pd", "--storage", "--db"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--s3.endpoint", dest="endpoint")
+    parser.add_argument("--s3.region", dest="region")
+    parser.set_defaults(work=br, format="default", yes=True)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; returns its exit code."""
+    as_json = False
+    try:
+        component, *rest = arguments
+        is_br = component.startswith("br:")
+        options = (br_parser() if is_br else cluster_parser()).parse_args(rest)
+        as_json = options.format == "json"
+        if not options.yes:
+            raise Failure("Operation aborted by user (with incorrect answer '')")
+        options.work(options)
+    except Failure as failure:
+        if as_json:
+            print(json.dumps({"exit_code": 1, "error": str(failure)}), file=sys.stderr)
+        else:
+            print(f"\nError: {failure}\n\nVerbose debug logs has been written to ...")
+        return 1
+    if as_json:
+        print(json.dumps({"exit_code": 0}), file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        sys.exit(main(sys.argv[1:]))

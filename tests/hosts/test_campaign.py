@@ -1,0 +1,278 @@
+"""Whole campaigns on a rented test fleet, by the command line, and what befalls them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from benchlab import fleet_state
+from benchlab.fleet import Fleet
+from benchlab.progress import ProgressLog, Step
+from tests.hosts.cloud import NOTHING, REGION
+from tests.hosts.rented import TOPOLOGY, Rented, rented_in
+from tests.machine import LIMIT_S, Machine, servers
+
+__all__ = ["servers"]  # a fixture
+
+CLI = "benchlab.cli"
+# Longer than a connection without an answer is held on to.
+OUTAGE_S = 30.0
+
+
+@pytest.fixture
+def rented(tmp_path: Path, servers: Path) -> Iterator[Rented]:
+    """A machine from which campaigns rent; nothing of them is left afterwards."""
+    with rented_in(tmp_path, servers) as found:
+        yield found
+
+
+def test_a_campaign_rents_measures_reports_and_gives_everything_back(rented: Rented) -> None:
+    """From nothing to the report; afterwards there is no instance, key or group."""
+    machine = rented.machine
+    said = machine.run(CLI, "run", "sysbench_ec2", *rented.settings(), "--campaign", "whole")
+    assert rented.cloud.holdings() == NOTHING
+    assert rented.namespaces.addresses == ()
+    campaign, trials = machine.outcome("whole")
+    assert campaign.state == "complete"
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    assert "update_index" in said
+    facts = campaign.facts
+    assert facts["baseline"].version.endswith("v5.1.1")
+    assert facts["candidate"].version.endswith("v5.2.0")
+    assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
+    assert (machine.here.reports / "whole" / "report.html").exists()
+    directory = machine.here.campaign("whole")
+    assert not (directory / "ssh_key").exists()
+    assert not (directory / "password").exists()
+    secrets = subprocess.run(
+        ["grep", "-rlF", "BEGIN OPENSSH PRIVATE KEY", str(machine.here.root / "campaigns")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert secrets.stdout == ""
+
+
+@pytest.mark.timeout(600)
+def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: Rented) -> None:
+    """Each has its own fleet; a client that cannot be asked for 30 s is measured once."""
+    machine, cloud = rented.machine, rented.cloud
+    runs = {
+        name: machine.start(
+            CLI, "run", "sysbench_ec2", *rented.settings(seconds=5), "--campaign", name
+        )
+        for name in ("one", "two")
+    }
+    in_trial(machine, "one", runs["one"])
+    fleet = fleet_of(machine, "one")
+    with no_way_to(rented, fleet.client.address):
+        began = time.monotonic()
+        in_trial(machine, "two", runs["two"])
+        other = fleet_of(machine, "two")
+        assert "nothing to end" in machine.run(CLI, "reap")
+        time.sleep(max(0.0, OUTAGE_S - (time.monotonic() - began)))
+    for name, run in runs.items():
+        output, _ = run.communicate(timeout=LIMIT_S)
+        assert run.returncode == 0, output
+        campaign, trials = machine.outcome(name)
+        assert campaign.state == "complete"
+        assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+        assert [t.attempt for t in trials] == [1, 1]
+        for result in trials:
+            # Not begun again, and not longer than it should have been.
+            assert len([s for s in steps(machine, name, result.trial.title) if s == "start"]) == 1
+            (duration,) = [s.value for s in result.samples if s.metric == "duration_s"]
+            assert duration == pytest.approx(5, abs=1)
+    (cut, _) = machine.outcome("one")[1]
+    assert (cut.ended_at - cut.started_at).total_seconds() > OUTAGE_S, "it was waited for"
+    assert not instances(fleet) & instances(other)
+    for request in cloud.requests("TerminateInstances"):
+        ended = {value for key, value in request.items() if key.startswith("InstanceId")}
+        assert ended <= instances(fleet) or ended <= instances(other)
+    assert_nothing_left(rented, "one", "two")
+
+
+@pytest.mark.timeout(600)
+def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented) -> None:
+    """It is named; the trial has no figure, and the fleet is given back without SSH."""
+    machine = rented.machine
+    settings = rented.settings(seconds=2, repeat_limit=0)
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "cut")
+    in_trial(machine, "cut", run, after=1)
+    client = fleet_of(machine, "cut").client
+    rented.namespaces.set_way(client.address, up=False)
+    said, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 1, said
+    assert "1 of 2 trials have no valid result" in said
+    assert f"{client.name} ({client.address}) cannot be reached over SSH" in said
+    campaign, (first, second) = machine.outcome("cut")
+    assert campaign.state == "failed"
+    assert first.valid
+    assert not second.valid
+    assert second.samples == ()
+    assert_no_figure_of(machine, "cut", second.trial.id)
+    assert_nothing_left(rented, "cut")
+
+
+@pytest.mark.timeout(600)
+def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) -> None:
+    """What was measured meanwhile does not count, and what cannot be measured names the host."""
+    machine = rented.machine
+    settings = rented.settings(seconds=3, repeat_limit=0)
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "dead")
+    in_trial(machine, "dead", run)
+    rented.cloud.kill(rented.instance("tikv-2"))
+    said, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 1, said
+    assert "2 of 2 trials have no valid result" in said
+    campaign, (first, second) = machine.outcome("dead")
+    assert campaign.state == "failed"
+    assert not first.valid
+    assert [g.gate for g in first.gates if g.status == "fail"], first.reasons
+    assert not second.valid
+    assert second.samples == ()
+    assert "tikv-2" in second.reasons[0]
+    for result in (first, second):
+        assert_no_figure_of(machine, "dead", result.trial.id)
+    assert_nothing_left(rented, "dead")
+
+
+@pytest.mark.timeout(600)
+def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) -> None:
+    """The first campaign loads and keeps both sides; later ones restore, or refuse what differs."""
+    machine = rented.machine
+    settings = rented.settings(snapshots="s3://datasets/small")
+    machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "loads")
+    loaded, _ = machine.outcome("loads")
+    assert loaded.environment["dataset"] == "loaded by the client"
+    notes = [o.key for o in bucket.objects.all() if o.key.endswith(".json")]
+    assert sorted(key.rpartition("/")[2][:6] for key in notes) == ["v5.1.1", "v5.2.0"]
+    machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "restores")
+    seeded, trials = machine.outcome("restores")
+    assert seeded.environment["dataset"] == "restored from a dataset snapshot"
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    for side in ("baseline", "candidate"):
+        assert seeded.facts[side].dataset_checksum == loaded.facts[side].dataset_checksum
+        assert seeded.facts[side].rows == loaded.facts[side].rows
+    (of_baseline,) = [bucket.Object(key) for key in notes if "v5.1.1" in key]
+    note = json.loads(of_baseline.get()["Body"].read()) | {"checksum": "another"}
+    of_baseline.put(Body=json.dumps(note).encode())
+    said = machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "differs", code=1)
+    assert f"baseline: the dataset restored from s3://datasets/{of_baseline.key[:-5]}" in said
+    assert machine.outcome("differs")[1] == []
+    assert_nothing_left(rented, "loads", "restores", "differs")
+
+
+def test_hosts_that_may_not_use_the_bucket_are_not_rented(rented: Rented) -> None:
+    """Found out before anything costs money, not after hours of loading."""
+    settings = rented.settings(snapshots="s3://datasets/small")
+    said = rented.machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "unfit", code=1)
+    assert f"topology {TOPOLOGY}: instance_profile: missing" in said
+    assert rented.cloud.requests("RunInstances") == []
+
+
+@pytest.fixture
+def bucket(rented: Rented) -> Iterator[Any]:
+    """The bucket `datasets`, which Benchlab may use, and by an instance profile the hosts."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address=rented.namespaces.gateway, port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    granted = {
+        "AWS_ENDPOINT_URL_S3": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
+        "AWS_SECRET_ACCESS_KEY": "not-a-secret",
+        "AWS_DEFAULT_REGION": REGION,
+    }
+    rented.cloud.granted = granted
+    rented.machine.environment["AWS_ENDPOINT_URL_S3"] = granted["AWS_ENDPOINT_URL_S3"]
+    rented.cloud.client("iam").create_instance_profile(InstanceProfileName="datasets")
+    file = rented.machine.here.configs / f"topologies/{TOPOLOGY}.yaml"
+    topology = yaml.safe_load(file.read_text())
+    file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
+    s3 = boto3.resource(
+        "s3",
+        endpoint_url=granted["AWS_ENDPOINT_URL_S3"],
+        region_name=REGION,
+        aws_access_key_id=granted["AWS_ACCESS_KEY_ID"],
+        aws_secret_access_key=granted["AWS_SECRET_ACCESS_KEY"],
+    )
+    made = s3.create_bucket(
+        Bucket="datasets", CreateBucketConfiguration={"LocationConstraint": REGION}
+    )
+    yield made
+    s3.meta.client.close()
+    server.stop()
+
+
+@contextmanager
+def no_way_to(rented: Rented, address: str) -> Iterator[None]:
+    """Benchlab cannot reach the host; the hosts reach each other."""
+    rented.namespaces.set_way(address, up=False)
+    try:
+        yield
+    finally:
+        rented.namespaces.set_way(address, up=True)
+
+
+def in_trial(
+    machine: Machine, campaign: str, run: subprocess.Popen[str], *, after: int = 0
+) -> None:
+    """Wait until a client runs, ``after`` trials being behind; a process that ends fails it."""
+    log = ProgressLog(machine.here.campaign(campaign) / "progress.jsonl")
+    while not any(s.phase == "run" and (s.done or 0) >= after for s in log.read()[0]):
+        assert run.poll() is None, run.communicate()[0]
+        time.sleep(0.02)
+
+
+def fleet_of(machine: Machine, campaign: str) -> Fleet:
+    """The fleet of a campaign at work."""
+    return fleet_state.read_fleet(machine.here.campaign(campaign))
+
+
+def instances(fleet: Fleet) -> set[str | None]:
+    """The ids of its instances."""
+    return {host.instance for host in fleet.hosts}
+
+
+def steps(machine: Machine, campaign: str, trial: str) -> list[str]:
+    """The phases of one trial, those of all its tries."""
+    log = ProgressLog(machine.here.campaign(campaign) / "progress.jsonl")
+    found: list[Step] = log.read()[0]
+    return [step.phase for step in found if step.trial == trial]
+
+
+def assert_no_figure_of(machine: Machine, campaign: str, trial: str) -> None:
+    """The comparison names the trial as missing, and none of its side's figures is there."""
+    comparison = machine.comparison(campaign)
+    assert trial in comparison["missing"]
+    assert trial in [one["trial"] for one in comparison["excluded"]]
+    side = "baseline" if "baseline" in trial else "candidate"
+    (cell,) = comparison["workloads"][0]["cells"]
+    assert cell[side] == {"tps": None, "qps": None, "p95_ms": None}
+    assert cell["improvement_pct"] is None
+
+
+def assert_nothing_left(rented: Rented, *campaigns: str) -> None:
+    """No instance, key, group, host, process, secret or lock of these campaigns."""
+    machine = rented.machine
+    assert rented.cloud.holdings() == NOTHING
+    assert rented.namespaces.addresses == ()
+    assert "nothing to end" in machine.run(CLI, "reap")
+    for campaign in campaigns:
+        assert machine.left_running(campaign) == []
+        directory = machine.here.campaign(campaign)
+        for secret in ("ssh_key", "password", "fleet.json"):
+            assert not (directory / secret).exists()
+        lock = directory / fleet_state.DRIVER_LOCK
+        assert not lock.exists() or lock.read_text() == ""

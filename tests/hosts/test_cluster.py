@@ -1,0 +1,461 @@
+"""A cluster on a fleet: deployed through the command line of TiUP, backed up and restored.
+
+Hosts, SSH, data and their copies are real; PD, TiKV and TiDB are the stand-in's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from benchlab.engines.tidb import Cluster, ClusterInstance, Ports
+from benchlab.errors import BenchlabError, EngineError, TargetError
+from benchlab.fleet import Fleet, FleetHost, Role
+from benchlab.spec import Side
+from benchlab.ssh import SSHExecutor
+from tests.hosts import standin
+from tests.hosts.namespaces import USER, NamespaceHost, Namespaces
+
+DATA = Path("/data/benchlab")
+KEY = Path(f"/home/{USER}/tiup-key")
+REGION = "eu-west-1"
+AUTHORIZED = f"/etc/ssh/authorized_keys/{USER}"
+# One with a server of each kind, one with data only, one without any.
+ROLES: dict[str, tuple[Role, ...]] = {
+    "kv-1": ("pd", "tikv", "tidb"),
+    "kv-2": ("tikv",),
+    "tidb-1": ("tidb",),
+    "client-1": ("client",),
+}
+VERSIONS: dict[Side, str] = {"baseline": "v5.1.1", "candidate": "v5.2.0"}
+
+
+@dataclass
+class TestFleet:
+    """Hosts with the stand-in for TiUP on the one of the client."""
+
+    namespaces: Namespaces
+    key: str
+    hosts: dict[str, NamespaceHost] = field(default_factory=dict)
+    fleet: Fleet = field(default_factory=lambda: Fleet(()))
+    executors: dict[str, SSHExecutor] = field(default_factory=dict)
+    __test__ = False
+
+    def instance(self, side: Side, **fields: Any) -> ClusterInstance:
+        """One side's cluster; ``fields`` replace what is made up."""
+        made: dict[str, Any] = {
+            "side": side,
+            "version": VERSIONS[side],
+            "parameters": {"log.level": "error"},
+            "components": {"tikv": {"storage.scheduler-worker-pool-size": 5}},
+            "cluster_name": f"c1-{side}",
+            "directory": Path(f"/home/{USER}/benchlab/{side}"),
+            "subdirectory": PurePosixPath("c1") / side,
+            "ports": Ports.of(side),
+            "host": self.fleet.of("tidb")[0].address,
+            "max_connections": 100,
+            "password": "hunter2",
+            "tiup_key": KEY,
+            "user": USER,
+        }
+        return ClusterInstance(**(made | fields))
+
+    def cluster(self, side: Side, **fields: Any) -> Cluster:
+        """The cluster itself."""
+        return Cluster(
+            self.fleet, lambda host: self.executors[host.name], self.instance(side, **fields)
+        )
+
+    def left(self, side: str) -> dict[str, str]:
+        """What is there of a side, by host: files, processes."""
+        script = f"ls -d {DATA}/c1/{side} /home/{USER}/.tiup/storage/cluster/clusters/c1-{side}; "
+        script += f"ls -l /proc/[0-9]*/cwd | grep {DATA}/c1/{side}"
+        return {
+            name: found
+            for name, host in self.hosts.items()
+            if (found := host.run(f"({script}) 2> /dev/null", check=False).stdout)
+        }
+
+    def logins(self) -> dict[str, str]:
+        """Keys that may log in, by host."""
+        return {name: host.run(f"cat {AUTHORIZED}").stdout for name, host in self.hosts.items()}
+
+
+@pytest.fixture(scope="module")
+def fleet(namespaces: Namespaces, ssh_key: tuple[str, str], tmp_path_factory: Any) -> TestFleet:
+    """A fleet without a cluster."""
+    private, public = ssh_key
+    made = TestFleet(namespaces, private)
+    first = namespaces.network.rsplit(".", 1)[0]
+    hosts = []
+    for number, (name, roles) in enumerate(ROLES.items(), start=11):
+        address = f"{first}.{number}"
+        inside = made.hosts[name] = namespaces.add(address, public)
+        inside.run(f"mkdir -p {DATA} && chown {USER}: {DATA}")
+        hosts.append(FleetHost(name, roles, address, address, USER, inside.host_key, DATA))
+    made.fleet = Fleet(tuple(hosts))
+    made.executors = {
+        host.name: SSHExecutor(host, private, "c1", Path(f"/home/{USER}/benchlab"))
+        for host in hosts
+    }
+    standin.install(made.hosts["client-1"])
+    made.executors["client-1"].put(KEY, private, private=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def sides(fleet: TestFleet) -> Iterator[dict[Side, Cluster]]:
+    """Both sides deployed beside each other, none running, each with a row and a snapshot."""
+    clusters: dict[Side, Cluster] = {side: fleet.cluster(side) for side in VERSIONS}
+    for cluster in clusters.values():
+        cluster.deploy()
+        cluster.sql("CREATE TABLE sbtest.t (id INT PRIMARY KEY); INSERT INTO sbtest.t VALUES (1)")
+        cluster.backup()
+    yield clusters
+    for cluster in clusters.values():
+        cluster.destroy()
+
+
+@pytest.fixture
+def running(sides: dict[Side, Cluster]) -> Iterator[Cluster]:
+    """The baseline, running with what its snapshot has."""
+    cluster = sides["baseline"]
+    cluster.restore()
+    cluster.start()
+    yield cluster
+    cluster.stop()
+
+
+def rows(cluster: Cluster) -> list[str]:
+    """The rows of the table."""
+    return [row[0] for row in cluster.sql("SELECT id FROM sbtest.t ORDER BY id")]
+
+
+def test_each_side_is_its_own_version(fleet: TestFleet, sides: dict[Side, Cluster]) -> None:
+    """On the same hosts, one running at a time; every server is counted and fits."""
+    hashes = set()
+    for side, cluster in sides.items():
+        assert not cluster.running()
+        cluster.start()
+        try:
+            facts = cluster.facts()
+            hashes.add(facts.git_hash)
+            assert facts.version == f"5.7.25-TiDB-{VERSIONS[side]}"
+            assert facts.git_hash == cluster.git_hash()
+            assert facts.variables["tikv.storage.scheduler-worker-pool-size"] == "5"
+            assert facts.variables["tidb.log.level"] == "error"
+            assert [(one.component, one.host) for one in cluster.instances()] == [
+                *(("pd", "kv-1"), ("tikv", "kv-1"), ("tikv", "kv-2")),
+                *(("tidb", "kv-1"), ("tidb", "tidb-1")),
+            ]
+            assert cluster.columns() == {
+                "ended_servers": 0,
+                "wrong_version_servers": 0,
+                "ineffective_parameters": 0,
+                "leader_imbalance": 0,
+            }
+            assert rows(cluster) == ["1"]
+        finally:
+            cluster.stop()
+        assert not cluster.running()
+    assert len(hashes) == 2
+
+
+def test_a_restore_undoes_what_was_written_on_every_host(
+    fleet: TestFleet, running: Cluster
+) -> None:
+    """Every PD and TiKV directory is as it was in the snapshot."""
+    running.sql("INSERT INTO sbtest.t VALUES (2)")
+    assert rows(running) == ["1", "2"]
+    root = DATA / "c1/baseline"
+    differ = f"diff -rq {root}/snapshot {root}/data"
+    running.stop()
+    for name in ("kv-1", "kv-2"):
+        assert fleet.hosts[name].run(differ, check=False).returncode == 1
+    running.restore()
+    for name in ("kv-1", "kv-2"):
+        assert fleet.hosts[name].run(differ).stdout == ""
+    running.start()
+    assert rows(running) == ["1"]
+
+
+def test_the_snapshot_is_without_the_space_that_tikv_reserves(
+    fleet: TestFleet, running: Cluster
+) -> None:
+    """It is gigabytes of nothing; TiKV makes it anew."""
+    find = f"find {DATA}/c1/baseline/%s -name space_placeholder_file"
+    for name in ("kv-1", "kv-2"):
+        assert fleet.hosts[name].run(find % "snapshot").stdout == ""
+        assert fleet.hosts[name].run(find % "data").stdout != ""
+
+
+def test_stopping_and_destroying_again_does_no_harm(sides: dict[Side, Cluster]) -> None:
+    """A stopped side stays stopped, and the other one is untouched."""
+    sides["candidate"].stop()
+    sides["candidate"].stop()
+    assert not sides["candidate"].running()
+
+
+def test_a_server_that_ended_is_counted(fleet: TestFleet, running: Cluster) -> None:
+    """Also where it has been started again since."""
+    pid_file = DATA / "c1/baseline/deploy/tidb-4000/pid"
+    fleet.hosts["tidb-1"].run(f"kill -9 $(cat {pid_file})")
+    assert running.columns()["ended_servers"] == 1
+    assert not running.running()
+    # As systemd would: not Benchlab's doing, so that the new server is not the noted one.
+    running._tiup.start(running.instance.cluster_name)
+    assert running.columns()["ended_servers"] == 1
+    assert running.running()
+
+
+def test_a_server_of_another_version_is_named(fleet: TestFleet, running: Cluster) -> None:
+    """By component and host, with both versions."""
+    conf = DATA / "c1/baseline/deploy/tidb-4000/conf/standin.json"
+    fleet.hosts["tidb-1"].run(f'sed -i \'s/"version": "v5.1.1"/"version": "v5.1.0"/\' {conf}')
+    try:
+        running.stop()
+        running.start()
+        with pytest.raises(TargetError, match=r"tidb on tidb-1 is version .*v5\.1\.0.*v5\.1\.1"):
+            running.facts()
+        assert running.columns()["wrong_version_servers"] == 1
+    finally:
+        fleet.hosts["tidb-1"].run(f'sed -i \'s/"version": "v5.1.0"/"version": "v5.1.1"/\' {conf}')
+
+
+def test_a_full_disk_while_backing_up_names_the_host_and_spoils_nothing(
+    fleet: TestFleet, running: Cluster
+) -> None:
+    """There is then no snapshot at all, rather than one of two states."""
+    root, full = DATA / "c1/baseline", fleet.hosts["kv-2"]
+    running.sql("INSERT INTO sbtest.t VALUES (3)")
+    full.run(f"head -c 4M /dev/urandom > {root}/data/tikv-20160/sst")
+    full.run(f"chown {USER}: {root}/data/tikv-20160/sst")
+    full.run(f"mount -t tmpfs -o size=1m,uid=$(id -u {USER}) small {root}/snapshot")
+    with pytest.raises(BenchlabError, match=r"(?s)backing up kv-2: .*No space left"):
+        running.backup()
+    with pytest.raises(EngineError, match=r"no whole snapshot.*kv-1, kv-2"):
+        running.restore()
+    running.start()
+    assert rows(running) == ["1", "3"]  # nothing was laid back
+    full.run(f"umount {root}/snapshot; rm {root}/data/tikv-20160/sst")
+    running.sql("DELETE FROM sbtest.t WHERE id = 3")
+    running.backup()
+    running.restore()
+
+
+def test_half_restored_data_are_not_started(fleet: TestFleet, running: Cluster) -> None:
+    """One host has the snapshot's state, another its last; a whole restore mends it."""
+    snapshot = DATA / "c1/baseline/snapshot"
+    fleet.hosts["kv-2"].run(f"mv {snapshot} {snapshot}.away")
+    with pytest.raises(BenchlabError, match="restoring kv-2"):
+        running.restore()
+    with pytest.raises(EngineError, match="restore again before starting"):
+        running.start()
+    fleet.hosts["kv-2"].run(f"mv {snapshot}.away {snapshot}")
+    running.restore()
+    running.start()
+    assert rows(running) == ["1"]
+
+
+def test_a_dataset_goes_to_object_storage_and_back(
+    fleet: TestFleet, running: Cluster, bucket_region: str
+) -> None:
+    """By what the hosts are granted: Benchlab gives BR no credentials."""
+    running.save_dataset("s3://datasets/small", bucket_region)
+    running.sql("DELETE FROM sbtest.t")
+    running.load_dataset("s3://datasets/small", bucket_region)
+    assert rows(running) == ["1"]
+
+
+@pytest.fixture
+def bucket_region(fleet: TestFleet) -> Iterator[str]:
+    """The region of the bucket `datasets` on an S3 that the client's host may use."""
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address=fleet.namespaces.gateway, port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    s3 = boto3.client("s3", endpoint_url=endpoint, region_name=REGION, **keys)
+    where = {"LocationConstraint": REGION}
+    s3.create_bucket(Bucket="datasets", CreateBucketConfiguration=where)
+    # As an instance profile grants it to a real host; a login sees it from its beginning.
+    granted = {name.upper(): value for name, value in keys.items()}
+    granted["AWS_ENDPOINT_URL_S3"] = endpoint
+    environment = fleet.hosts["client-1"].root / "etc/environment"
+    before = environment.read_text() if environment.exists() else ""
+    environment.write_text("".join(f'{key}="{value}"\n' for key, value in granted.items()))
+    fleet.executors["client-1"].close()
+    yield REGION
+    environment.write_text(before)
+    fleet.executors["client-1"].close()
+    s3.close()
+    server.stop()
+
+
+# What follows deploys clusters of its own, on ports of their own.
+
+OTHER = Ports(pd=3379, pd_peer=3380, tikv=21160, tikv_status=21180, tidb=5000, tidb_status=11080)
+
+
+def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
+    """A further cluster on the same hosts."""
+    fields = {"ports": OTHER, "subdirectory": PurePosixPath("c1") / name, **fields}
+    directory = Path(f"/home/{USER}/benchlab/{name}")
+    return fleet.cluster("candidate", cluster_name=f"c1-{name}", directory=directory, **fields)
+
+
+def test_a_refused_configuration_leaves_nothing_on_the_hosts(fleet: TestFleet) -> None:
+    """TiUP itself would leave files and a login on each, and know of no cluster to destroy."""
+    before = fleet.logins()
+    cluster = other(fleet, "refused", components={"tikv": {"raftstore.no-such-item": 1}})
+    with pytest.raises(EngineError) as caught:
+        cluster.deploy()
+    for part in ("candidate", "raftstore.no-such-item", "correct it in the report type"):
+        assert part in str(caught.value)
+    assert fleet.left("refused") == {}
+    assert fleet.logins() == before
+
+
+def test_an_unknown_version_leaves_nothing_on_the_hosts(fleet: TestFleet) -> None:
+    """And the message says where versions are listed."""
+    cluster = other(fleet, "unknown", version="v5.9.9")
+    with pytest.raises(EngineError, match=r"(?s)v5\.9\.9.*tiup list tidb"):
+        cluster.deploy()
+    assert fleet.left("unknown") == {}
+
+
+def test_what_an_interrupted_deployment_left_is_no_hindrance(fleet: TestFleet) -> None:
+    """Half-made directories, a running server and TiUP's own half of a cluster are removed."""
+    cluster = other(fleet, "again")
+    root = DATA / "c1/again"
+    fleet.hosts["kv-2"].run(
+        f"mkdir -p {root}/data/tikv-21160 && touch {root}/data/tikv-21160/old && "
+        f"cd {root}/data && setsid sleep 1000 > /dev/null 2>&1 < /dev/null &"
+    )
+    cluster.deploy()
+    try:
+        assert fleet.hosts["kv-2"].run(f"ls {root}/data/tikv-21160").stdout.split() == [
+            "space_placeholder_file",
+            "starts",
+        ]
+        cluster.deploy()  # and once more, over one that runs
+        assert cluster.running()
+    finally:
+        cluster.destroy()
+    assert fleet.left("again") == {}
+
+
+def test_data_behind_a_link_are_stopped_and_removed_all_the_same(fleet: TestFleet) -> None:
+    """Servers know their directory without links; unseen, they would run on under a copy."""
+    linked = Path("/linked")
+    for host in fleet.hosts.values():
+        host.run(f"mkdir -p /mnt/nvme && chown {USER}: /mnt/nvme && ln -s /mnt/nvme {linked}")
+    behind = Fleet(tuple(replace(host, data=linked) for host in fleet.fleet.hosts))
+    instance = other(fleet, "linked").instance
+    cluster = Cluster(behind, lambda host: fleet.executors[host.name], instance)
+
+    def at_work() -> dict[str, str]:
+        script = "ls -l /proc/[0-9]*/cwd 2> /dev/null | grep -o '/mnt/nvme/.*'"
+        found = {name: host.run(script, check=False).stdout for name, host in fleet.hosts.items()}
+        return {name: text for name, text in found.items() if text}
+
+    cluster.deploy()
+    try:
+        assert sorted(at_work()) == ["kv-1", "kv-2", "tidb-1"]
+        cluster.backup()
+        assert at_work() == {}
+        cluster.start()
+        # TiUP forgets it, as when its state is lost: destroyed by path.
+        state = f"/home/{USER}/.tiup/storage/cluster/clusters/c1-linked/meta.yaml"
+        fleet.hosts["client-1"].run(f"rm {state}")
+    finally:
+        cluster.destroy()
+    assert at_work() == {}
+    for host in fleet.hosts.values():
+        assert host.run("ls /mnt/nvme").stdout == ""
+
+
+TIUP_KEY = "AAAAB3NzaC1yc2EAAAADAQABAAABAQC+made/up=="
+
+
+@pytest.fixture
+def logins(fleet: TestFleet) -> Iterator[str]:
+    """The file with the logins of kv-2, a link to one on a disk of its own; TiUP's is in it."""
+    host = fleet.hosts["kv-2"]
+    small = f"{AUTHORIZED}.disk"
+    host.run(f"mkdir {small} && mount -t tmpfs -o size=64k,mode=755 small {small}")
+    host.run(f"mv {AUTHORIZED} {small}/keys && ln -s {small}/keys {AUTHORIZED}")
+    host.run(f"chmod 640 {small}/keys && chown root:{USER} {small}/keys")
+    host.run(f"echo 'from=\"10.0.0.0/8\" ssh-rsa {TIUP_KEY} tiup' >> {small}/keys")
+    host.run(f"echo 'ssh-rsa {TIUP_KEY}longer other' >> {small}/keys")
+    yield f"{small}/keys"
+    host.run(f"rm -f {AUTHORIZED} && grep -v made/up {small}/keys > {AUTHORIZED}")
+    host.run(f"chmod 644 {AUTHORIZED} && umount {small} && rmdir {small}")
+
+
+def test_only_the_login_of_tiup_is_removed(fleet: TestFleet, logins: str) -> None:
+    """Whole lines with exactly its key; link, owner and mode of the file stay."""
+    host = fleet.hosts["kv-2"]
+    lines = host.run(f"cat {logins}").stdout.splitlines()
+    assert other(fleet, "login")._hosts.clean(TIUP_KEY) == {}
+    left = host.run(f"cat {logins}").stdout.splitlines()
+    assert left == [line for line in lines if TIUP_KEY not in line.split()]
+    assert len(left) == len(lines) - 1
+    assert host.run(f"stat -c '%U:%G %a' {logins}").stdout.strip() == f"root:{USER} 640"
+    assert host.run(f"readlink {AUTHORIZED}").stdout.strip() == logins
+
+
+def test_a_full_disk_does_not_lock_the_owner_out(fleet: TestFleet, logins: str) -> None:
+    """The host is named, its logins stay as they are, and another try removes the one."""
+    host, cluster = fleet.hosts["kv-2"], other(fleet, "login")
+    before = host.run(f"cat {logins}").stdout
+    folder = logins.rpartition("/")[0]
+    host.run(f"head -c 1M /dev/zero > {folder}/filler 2> /dev/null", check=False)
+    failed = cluster._hosts.clean(TIUP_KEY)
+    assert [*failed] == ["kv-2"]
+    assert "No space left" in failed["kv-2"]
+    assert host.run(f"cat {logins}").stdout == before
+    assert sorted(host.run(f"ls {folder}").stdout.split()) == ["filler", "keys"]
+    host.run(f"rm {folder}/filler")
+    assert cluster._hosts.clean(TIUP_KEY) == {}
+    assert f"{TIUP_KEY} tiup" not in host.run(f"cat {logins}").stdout
+
+
+def test_a_host_that_is_down_is_named_and_the_others_are_cleaned(
+    fleet: TestFleet, namespaces: Namespaces
+) -> None:
+    """When it is back, destroying again removes what is left."""
+    before = fleet.logins()
+    cluster = other(fleet, "down")
+    cluster.deploy()
+    (down,) = [host for host in fleet.fleet.hosts if host.name == "kv-2"]
+    namespaces.set_link(down.address, up=False)
+    try:
+        with pytest.raises(TargetError, match="kv-2 could not be cleaned"):
+            cluster.destroy()
+        # On the client what TiUP knows of the cluster: the login that is still to be removed.
+        assert [*fleet.left("down")] == ["kv-2", "client-1"]
+    finally:
+        namespaces.set_link(down.address, up=True)
+    cluster.destroy()
+    assert fleet.left("down") == {}
+    assert fleet.logins() == before
+
+
+def test_a_port_that_another_cluster_has_is_named(
+    fleet: TestFleet, sides: dict[Side, Cluster]
+) -> None:
+    """And that cluster stays as it is."""
+    cluster = other(fleet, "conflict", ports=replace(OTHER, tidb=Ports().tidb))
+    with pytest.raises(EngineError, match=r"(?s)port_conflict.*4000.*c1-baseline"):
+        cluster.deploy()
+    sides["baseline"].start()
+    assert rows(sides["baseline"]) == ["1"]
+    sides["baseline"].stop()

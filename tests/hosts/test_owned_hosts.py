@@ -1,0 +1,282 @@
+"""Whole campaigns on hosts that somebody owns, by the command line, and what is left on them.
+
+One host has every server role, as in the mixed topology of the published v2.1 vs. v2.0 report.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from benchlab import catalog
+from benchlab.access import Access
+from benchlab.campaign import CampaignRun
+from benchlab.errors import LockHeldError, TargetError
+from benchlab.fleet import FleetHost, Role
+from benchlab.lock import Holder
+from benchlab.owned_hosts import lock_of
+from benchlab.targets.hosts import Target
+from tests.hosts import standin
+from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
+from tests.hosts.rented import project_in, settings, write_topology
+from tests.machine import LIMIT_S, Machine, machine_in, servers
+
+__all__ = ["servers"]  # a fixture
+
+CLI = "benchlab.cli"
+DATA = "/data/benches"
+LOCK = f"{DATA}/benchlab/campaign.lock"
+ROLES: dict[str, tuple[Role, ...]] = {
+    "host-1": ("client",),
+    "host-2": ("tidb", "pd", "tikv"),
+    "host-3": ("tidb", "tikv"),
+    "host-4": ("tikv",),
+}
+# What there is of a campaign on a host. Servers do not carry its tag, but lie in its directories.
+LOOK = f"""
+ls -d {DATA}/benchlab/* /home/{USER}/.tiup/storage/cluster/clusters/* | grep -v '\\.lock$'
+grep -lsz '^BENCHLAB_CAMPAIGN=' /proc/[0-9]*/environ
+find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/*'
+cat {LOCK}
+"""
+LOGINS = f"cat /etc/ssh/authorized_keys/{USER} /home/{USER}/.ssh/authorized_keys"
+
+
+@dataclass
+class Owned:
+    """A machine with Benchlab on it, and the hosts that it may use."""
+
+    machine: Machine
+    hosts: dict[str, NamespaceHost]
+    owners_key: str
+    namespaces: Namespaces
+
+    def start(self, campaign: str, **changed: object) -> list[str]:
+        """The command line of the small campaign."""
+        return [CLI, "run", "sysbench_hosts", *settings(**changed), "--campaign", campaign]
+
+    def target(self, campaign: str) -> Target:
+        """A campaign that is planned and has taken nothing yet."""
+        here = self.machine.here
+        changes = catalog.parse_assignments(settings()[1::2])
+        spec = catalog.override(catalog.load(catalog.find_report(here, "sysbench_hosts")), changes)
+        with self.machine.store() as store:
+            return cast(Target, CampaignRun.create(here, store, spec, campaign, "test").target)
+
+    def end(self, campaign: str) -> str:
+        """What `benchlab release` does."""
+        return catalog.end(self.machine.here, campaign, Access())
+
+    def works(self) -> dict[str, str]:
+        """Files and processes of campaigns, and the lock's holder, by host."""
+        looked = {
+            name: host.run(f"({LOOK}) 2> /dev/null", check=False).stdout
+            for name, host in self.hosts.items()
+        }
+        return {name: text for name, text in looked.items() if text}
+
+    def logins(self) -> dict[str, list[str]]:
+        """Keys that are let in beside the owner's, by host."""
+        looked = {
+            name: host.run(f"({LOGINS}) 2> /dev/null", check=False).stdout.splitlines()
+            for name, host in self.hosts.items()
+        }
+        found = {n: [line for line in ls if line != self.owners_key] for n, ls in looked.items()}
+        return {name: lines for name, lines in found.items() if lines}
+
+    def left(self) -> dict[str, str]:
+        """What is on the hosts beside what their owner put there."""
+        works, logins = self.works(), self.logins()
+        return {
+            name: works.get(name, "") + "".join(logins.get(name, []))
+            for name in works.keys() | logins.keys()
+        }
+
+
+@pytest.fixture
+def owned(tmp_path: Path, servers: Path) -> Iterator[Owned]:
+    """Four hosts that let their owner in; nothing of them is left afterwards."""
+    private, public = new_key("owner")
+    key = tmp_path / "owners_key"
+    key.touch(mode=0o600)
+    key.write_text(private)
+    project = project_in(tmp_path)
+    with (
+        unused(tmp_path / "network") as namespaces,
+        machine_in(tmp_path, servers, project, BENCHLAB_SSH_KEY=str(key)) as machine,
+    ):
+        hosts = _hosts(namespaces, public)
+        write_topology(project, _topology(hosts))
+        yield Owned(machine, hosts, public, namespaces)
+
+
+def _hosts(namespaces: Namespaces, public: str) -> dict[str, NamespaceHost]:
+    network = namespaces.network.rsplit(".", 1)[0]
+    hosts = {
+        name: namespaces.add(f"{network}.{number}", public)
+        for number, name in enumerate(ROLES, start=31)
+    }
+    standin.install(hosts["host-1"])
+    return hosts
+
+
+def _topology(hosts: dict[str, NamespaceHost]) -> dict[str, object]:
+    return {
+        "kind": "hosts",
+        "ssh": "test_hosts",
+        "user": USER,
+        "data": DATA,
+        "hosts": [
+            {
+                "name": name,
+                "address": host.address,
+                "host_key": host.host_key,
+                "roles": list(ROLES[name]),
+            }
+            for name, host in hosts.items()
+        ],
+    }
+
+
+@pytest.mark.timeout(600)
+def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> None:
+    """Beside the report nothing is left; meanwhile nobody else gets onto the hosts."""
+    machine = owned.machine
+    run = machine.start(*owned.start("first"))
+    machine.wait_for("first", "run")
+    # Its id begins another's: what is taken away of it must not be the other's.
+    said = machine.run(*owned.start("fir"), code=1)
+    assert "host-1" in said
+    assert "is held by campaign first" in said
+    assert "benchlab release first" in said
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    campaign, trials = machine.outcome("first")
+    assert campaign.state == "complete"
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    assert campaign.environment["client_hosts"].startswith("1 x ")
+    assert campaign.environment["tikv_hosts"].startswith("3 x ")
+    assert (machine.here.reports / "first" / "report.html").exists()
+    assert machine.outcome("fir")[0].state == "failed"
+    assert owned.left() == {}
+    for name in ("first", "fir"):
+        for secret in ("ssh_key", "password", "fleet.json"):
+            assert not (machine.here.campaign(name) / secret).exists()
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_campaign_is_released_and_leaves_nothing(owned: Owned) -> None:
+    """Its process was SIGKILLed in a trial: until it is released its hosts stay held."""
+    machine = owned.machine
+    run = machine.start(*owned.start("killed", seconds=120))
+    machine.wait_for("killed", "run")
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate(timeout=LIMIT_S)
+    assert {*owned.left()} == {*ROLES}
+    said = machine.run(*owned.start("next"), code=1)
+    assert "is held by campaign killed" in said
+    assert "4 hosts cleaned" in machine.run(CLI, "release", "killed")
+    assert owned.left() == {}
+    campaign, trials = machine.outcome("killed")
+    assert campaign.state == "failed"
+    assert trials == []
+    assert not (machine.here.campaign("killed") / "ssh_key").exists()
+    machine.run(CLI, "release", "killed")  # and again, when there is nothing any more
+
+
+@pytest.mark.parametrize("down", ["host-1", "host-3"])
+def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, down: str) -> None:
+    """The client's or a server's: it is named, and a repeated release does the rest."""
+    target = owned.target("halfdown")
+    target.acquire("test")
+    target.provision(lambda text: None)
+    target.engine("baseline").deploy()
+    assert {*owned.works()} == {*ROLES}
+    target.close()
+    owned.namespaces.set_link(owned.hosts[down].address, False)
+    with pytest.raises(TargetError) as caught:
+        owned.end("halfdown")
+    assert f"{down}: end processes: {down} ({owned.hosts[down].address})" in str(caught.value)
+    assert f"{down}: remove files: " in str(caught.value)
+    assert "benchlab release halfdown" in str(caught.value)
+    others = {*ROLES} - {down}
+    assert not [fault for fault in str(caught.value).splitlines() if fault[:6] in others]
+    lock = {"host-1"}  # nobody gets in as long as something is left
+    assert {*owned.works()} == {down} | lock
+    client = owned.works()["host-1"] if down != "host-1" else ""
+    assert f"{DATA}/benchlab/halfdown" not in client
+    owned.namespaces.set_link(owned.hosts[down].address, True)
+    assert "4 hosts cleaned" in owned.end("halfdown")
+    assert owned.left() == {}
+    assert not (owned.machine.here.campaign("halfdown") / "ssh_key").exists()
+
+
+def test_a_campaign_that_waits_changes_no_host(owned: Owned) -> None:
+    """It learns by whom the hosts are held, however often it asks."""
+    first, second = owned.target("first"), owned.target("second")
+    first.acquire("test")
+    look = f"cd /home/{USER}; stat -c '%n %i %y %z' .ssh .ssh/*; cat .ssh/*; ls {DATA}/benchlab"
+    before = {name: host.run(look).stdout for name, host in owned.hosts.items()}
+    for _ in range(2):
+        with pytest.raises(LockHeldError, match="is held by campaign first"):
+            second.acquire("test")
+        assert {name: host.run(look).stdout for name, host in owned.hosts.items()} == before
+    assert not (owned.machine.here.campaign("second") / "ssh_key").exists()
+    first.release()
+    second.acquire("test")
+    second.release()
+    assert owned.left() == {}
+
+
+def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
+    owned: Owned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of those that had let its key in and of those that had not."""
+    let_in: Callable[[Target, FleetHost, str], None] = Target._let_in
+
+    def killed(target: Target, host: FleetHost, public: str) -> None:
+        if host.name in ("host-2", "host-4"):
+            let_in(target, host, public)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Target, "_let_in", killed)
+    target = owned.target("opening")
+    with pytest.raises(KeyboardInterrupt):
+        target.acquire("test")
+    target.close()
+    assert {*owned.logins()} == {"host-2", "host-4"}
+    owned.end("opening")
+    assert owned.left() == {}
+
+
+def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
+    """What it left is removed before another begins, at the second try if not at the first."""
+    dead, next_one = owned.target("dead"), owned.target("next")
+    dead.acquire("test")
+    dead.provision(lambda text: None)
+    dead.executors()["host-3"].start_job("server", ["sleep", "1000"])
+    lock_of(dead.executor, dead.fleet).acquire("dead", "test", -1)
+    dead.close()
+    busy = f"{DATA}/benchlab/dead"
+    owned.hosts["host-3"].run(f"mount -t tmpfs busy {busy}")  # so that it cannot be removed
+    with pytest.raises(TargetError, match="of campaign dead: host-3: remove files"):
+        next_one.acquire("test")
+    assert {name for name, text in owned.works().items() if busy in text} == {"host-3"}
+    # Given up by now, it would be the lock's last holder: the lock stays until all is removed.
+    with pytest.raises(TargetError, match="of campaign dead: host-3: remove files"):
+        owned.end("next")
+    owned.hosts["host-3"].run(f"umount {busy}")
+    next_one.acquire("test")
+    assert {*owned.works()} == {"host-1"}
+    holder = lock_of(next_one.executor, next_one.fleet).holder()
+    assert isinstance(holder, Holder)
+    assert holder.campaign == "next"
+    next_one.release()
+    owned.end("dead")  # its keys are its own
+    assert owned.left() == {}
