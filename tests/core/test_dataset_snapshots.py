@@ -77,7 +77,8 @@ class Rented(FleetTarget):
         """Of the bucket."""
         return REGION
 
-    def release(self) -> str:
+    @classmethod
+    def end(cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
         """Nothing was rented."""
         return ""
 

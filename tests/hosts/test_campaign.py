@@ -17,6 +17,7 @@ from benchlab import fleet_state
 from benchlab.fleet import Fleet
 from benchlab.progress import ProgressLog, Step
 from tests.hosts.cloud import NOTHING, REGION
+from tests.hosts.object_storage import KEYS, bucket_on
 from tests.hosts.rented import TOPOLOGY, Rented, rented_in
 from tests.machine import LIMIT_S, Machine, servers
 
@@ -181,38 +182,19 @@ def test_hosts_that_may_not_use_the_bucket_are_not_rented(rented: Rented) -> Non
 
 @pytest.fixture
 def bucket(rented: Rented) -> Iterator[Any]:
-    """The bucket `datasets`, which Benchlab may use, and by an instance profile the hosts."""
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address=rented.namespaces.gateway, port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    granted = {
-        "AWS_ENDPOINT_URL_S3": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE",
-        "AWS_SECRET_ACCESS_KEY": "not-a-secret",
-        "AWS_DEFAULT_REGION": REGION,
-    }
-    rented.cloud.granted = granted
-    rented.machine.environment["AWS_ENDPOINT_URL_S3"] = granted["AWS_ENDPOINT_URL_S3"]
-    rented.cloud.client("iam").create_instance_profile(InstanceProfileName="datasets")
-    file = rented.machine.here.configs / f"topologies/{TOPOLOGY}.yaml"
-    topology = yaml.safe_load(file.read_text())
-    file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
-    s3 = boto3.resource(
-        "s3",
-        endpoint_url=granted["AWS_ENDPOINT_URL_S3"],
-        region_name=REGION,
-        aws_access_key_id=granted["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=granted["AWS_SECRET_ACCESS_KEY"],
-    )
-    made = s3.create_bucket(
-        Bucket="datasets", CreateBucketConfiguration={"LocationConstraint": REGION}
-    )
-    yield made
-    s3.meta.client.close()
-    server.stop()
+    """A bucket, which Benchlab may use, and by an instance profile the hosts."""
+    with bucket_on(rented.namespaces.gateway, REGION) as (endpoint, made):
+        rented.cloud.granted = {
+            "AWS_ENDPOINT_URL_S3": endpoint,
+            "AWS_DEFAULT_REGION": REGION,
+            **{name.upper(): value for name, value in KEYS.items()},
+        }
+        rented.machine.environment["AWS_ENDPOINT_URL_S3"] = endpoint
+        rented.cloud.client("iam").create_instance_profile(InstanceProfileName="datasets")
+        file = rented.machine.here.configs / f"topologies/{TOPOLOGY}.yaml"
+        topology = yaml.safe_load(file.read_text())
+        file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
+        yield made
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from benchlab.spec import Side
 from benchlab.ssh import SSHExecutor
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces
+from tests.hosts.object_storage import KEYS, bucket_on
 
 DATA = Path("/data/benchlab")
 KEY = Path(f"/home/{USER}/tiup-key")
@@ -273,30 +274,18 @@ def test_a_dataset_goes_to_object_storage_and_back(
 
 @pytest.fixture
 def bucket_region(fleet: TestFleet) -> Iterator[str]:
-    """The region of the bucket `datasets` on an S3 that the client's host may use."""
-    import boto3
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address=fleet.namespaces.gateway, port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
-    s3 = boto3.client("s3", endpoint_url=endpoint, region_name=REGION, **keys)
-    where = {"LocationConstraint": REGION}
-    s3.create_bucket(Bucket="datasets", CreateBucketConfiguration=where)
-    # As an instance profile grants it to a real host; a login sees it from its beginning.
-    granted = {name.upper(): value for name, value in keys.items()}
-    granted["AWS_ENDPOINT_URL_S3"] = endpoint
+    """The region of a bucket on an S3 that the client's host may use."""
     environment = fleet.hosts["client-1"].root / "etc/environment"
     before = environment.read_text() if environment.exists() else ""
-    environment.write_text("".join(f'{key}="{value}"\n' for key, value in granted.items()))
-    fleet.executors["client-1"].close()
-    yield REGION
-    environment.write_text(before)
-    fleet.executors["client-1"].close()
-    s3.close()
-    server.stop()
+    with bucket_on(fleet.namespaces.gateway, REGION) as (endpoint, _):
+        # As an instance profile grants it to a real host; a login sees it from its beginning.
+        granted = {name.upper(): value for name, value in KEYS.items()}
+        granted["AWS_ENDPOINT_URL_S3"] = endpoint
+        environment.write_text("".join(f'{key}="{value}"\n' for key, value in granted.items()))
+        fleet.executors["client-1"].close()
+        yield REGION
+        environment.write_text(before)
+        fleet.executors["client-1"].close()
 
 
 # What follows deploys clusters of its own, on ports of their own.
