@@ -108,9 +108,12 @@ class Machine:
         log = ProgressLog(self.here.campaign(campaign) / "progress.jsonl")
         deadline = time.monotonic() + LIMIT_S
         while time.monotonic() < deadline:
+            ended = bool(self.processes) and all(p.poll() is not None for p in self.processes)
             for step in log.read()[0]:
                 if step.phase == phase and (step.done or 0) >= after:
                     return step
+            if ended:
+                raise AssertionError(f"{campaign} ended first: {self.processes[-1].communicate()}")
             time.sleep(0.02)
         raise AssertionError(f"{campaign} never came to {phase}: {log.read()[0][-3:]}")
 
@@ -136,7 +139,8 @@ class Machine:
         for process in self.processes:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+            if process.stdout is not None and not process.stdout.closed:
+                process.communicate()
         campaigns = self.here.root / "campaigns"
         for directory in campaigns.iterdir() if campaigns.is_dir() else ():
             end_tagged(f"{TAG}={directory.name}", grace_s=2)

@@ -13,22 +13,23 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from benchlab import catalog, compare
+from benchlab import catalog, client_program, compare, consistency
 from benchlab.access import Access
-from benchlab.database import USER, Database
-from benchlab.deployment import client_config
+from benchlab.consistency import Query
+from benchlab.database import OPEN_USER, Database
+from benchlab.deployment import client_config, endpoint
 from benchlab.errors import BenchlabError, LockHeldError, NotMeasuredError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.lock import Holder
 from benchlab.progress import ProgressLog, Step
 from benchlab.publishers import files
 from benchlab.report import bundle
-from benchlab.results import Campaign
+from benchlab.results import Campaign, Condition, Moment, inconsistencies
 from benchlab.sequence import TrialSequence
-from benchlab.spec import ReportSpec, Side
+from benchlab.spec import Client, ReportSpec, Side
 from benchlab.store import Store
+from benchlab.workloads.client import Endpoint
 
 EVERYDAY = Access()
 LOAD_LIMIT_S = 24 * 3600.0
@@ -108,6 +109,8 @@ class CampaignRun:
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
+        for warning in planned.warnings:
+            run.note("plan", "warning", note=warning)
         return run
 
     @classmethod
@@ -152,12 +155,25 @@ class CampaignRun:
         self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
-        """Get hosts and servers ready, write the client's option file, note the hosts' facts."""
+        """Get hosts and servers ready, choose the client, note the facts of both.
+
+        Raises:
+            UnavailableError: no client is there.
+            TargetError: it is another than the one that has measured trials already.
+        """
         self.note("provision", self.spec.target)
         self.target.provision(lambda text: self.note("provision", "install", note=text))
-        text = self._client_config_text()
+        facts = client_program.install(
+            self.target.executor,
+            client_config(self.target).parent,
+            self._workload,
+            self.spec.client.program,
+            measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
+        )
+        self.note("provision", "client", note=facts["client_version"])
+        self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
+        text = self._workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)
-        self.store.set_environment(self.campaign.id, self.target.environment())
 
     def deploy(self, side: Side) -> None:
         """A running, empty server of the side's version, with its parameters in effect.
@@ -195,8 +211,9 @@ class CampaignRun:
         self._begin("load", side)
         engine = self._engine(side)
         engine.start()
-        database = self._workload.DATABASE
-        engine.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
+        engine.create_database()
+        if self._endpoint(side).user == OPEN_USER:
+            engine.open_account(self.target.client_address)
         if self.target.dataset_source() == "snapshot":
             self.note("prepare", f"restore the dataset of {side}")
             self.target.load_dataset(side)
@@ -227,6 +244,33 @@ class CampaignRun:
         if kept := self.target.keep_dataset(side, facts.dataset_checksum):
             self.note("prepare", f"analyze {side}", note=kept)
 
+    def check(
+        self,
+        side: Side,
+        moment: Moment,
+        query: Query | None = None,
+    ) -> tuple[Condition, ...]:
+        """Ask a side whether its dataset meets the workload's conditions; store what is found.
+
+        Nothing is restored: after the last trial the data are what that trial has left.
+
+        Args:
+            query: runs one statement in the schema of the dataset; by default the mariadb client.
+
+        Raises:
+            TargetError: after the load a condition does not hold; names each.
+            EngineError, CommandError: the side cannot be started or asked; nothing is stored.
+        """
+        if (conditions := consistency.conditions_of(self._workload)) is None:
+            return ()
+        self._begin(f"check after {moment}", side)
+        for other in self.target.sides:
+            if other != side:
+                self._engine(other).stop()
+        engine = self._engine(side)
+        engine.start()
+        return consistency.check(conditions, engine, self.store, self.campaign.id, moment, query)
+
     def back_up(self, side: Side) -> None:
         """Stop the server and take the snapshot.
 
@@ -240,8 +284,12 @@ class CampaignRun:
 
     def compare(self) -> compare.Comparison:
         """The verdicts from what the store has now."""
+        record = self.store.campaign(self.campaign.id)
         return compare.compare(
-            self.plan, self.store.trials(self.campaign.id), self.spec.threshold_pct
+            self.plan,
+            self.store.trials(self.campaign.id),
+            self.spec.threshold_pct,
+            inconsistencies(record.facts),
         )
 
     def publish(self) -> list[Path]:
@@ -259,22 +307,34 @@ class CampaignRun:
         return self.directory / "published"
 
     def finish(self) -> None:
-        """Set the final state: complete, or failed where a planned trial has no valid result."""
-        state = "failed" if self.compare().missing else "complete"
+        """Set the final state: complete, or failed where something gave no figure to rely on.
+
+        That is a planned trial without a valid result, or a side that is not consistent any more.
+        """
+        unreliable = self.compare().missing or self._doubts()
+        state = "failed" if unreliable else "complete"
         self.store.finish(self.campaign.id, state)  # type: ignore[arg-type]
 
     def verdict(self) -> None:
         """Fail where something could not be measured; a finding is not a failure.
 
         Raises:
-            NotMeasuredError: names the trials without a valid result and why; or nothing is
-                missing, and there is no report nevertheless.
+            NotMeasuredError: names the trials without a valid result and why; or the conditions
+                that a side's dataset does not meet any more; or nothing is missing, and there is
+                no report nevertheless.
         """
         outcome = self.compare()
+        doubts = self._doubts()
         if not outcome.missing and not self._published.exists():
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "
                 f"published; `benchlab render {self.campaign.id}` prints it"
+                + "".join(f"\n{sentence}" for sentence in doubts)
+            )
+        if not outcome.missing and doubts:
+            raise NotMeasuredError(
+                "a database that breaks its own consistency gives no figure to rely on; see "
+                "whether anything else wrote to it, and what its log says:\n" + "\n".join(doubts)
             )
         if not outcome.missing:
             self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
@@ -286,7 +346,7 @@ class CampaignRun:
         ]
         raise NotMeasuredError(
             f"{len(outcome.missing)} of {len(self.plan.trials)} trials have no valid result: "
-            f"{', '.join(outcome.missing)}\n" + "\n".join(why)
+            f"{', '.join(outcome.missing)}\n" + "\n".join([*why, *doubts])
         )
 
     def release(self) -> str:
@@ -294,6 +354,10 @@ class CampaignRun:
         released: str = self.target.release()
         self.note("release", "done", note=released)
         return released
+
+    def _doubts(self) -> list[str]:
+        record = self.store.campaign(self.campaign.id)
+        return consistency.doubts(record, consistency.conditions_of(self._workload))
 
     def _begin(self, stage: str, side: Side) -> None:
         """A stage of a side begins; what a try of it that died left running is ended first."""
@@ -318,23 +382,21 @@ class CampaignRun:
             str(client_config(self.target)),
             self.spec.dataset,
             threads=MAX_LOAD_THREADS,
+            client=self._client,
         )
         return command
 
     @property
     def _workload(self) -> ModuleType:
-        """The module of the workloads: those of one report type are of one module."""
-        return catalog.workloads()[self.spec.workloads[0]]
+        return catalog.module_of(self.spec)
 
-    def _endpoint(self, side: Side) -> Any:
-        balancer = self.target.balancer(side)
-        return self._workload.Endpoint(
-            balancer.host,
-            balancer.entry_port,
-            USER,
-            self.home.password(self.campaign.id) if self._workload.TAKES_PASSWORD else "",
-            self._workload.DATABASE,
-        )
+    @property
+    def _client(self) -> Client:
+        return self.store.campaign(self.campaign.id).client
+
+    def _endpoint(self, side: Side) -> Endpoint:
+        password = self.home.password(self.campaign.id)
+        return endpoint(self.target, side, self._workload, self._client, password)
 
     def _engine(self, side: Side) -> Database:
         engine: Database = self.target.engine(side)
@@ -344,10 +406,6 @@ class CampaignRun:
         for side in self.target.sides:
             self.target.balancer(side).stop()
             self._engine(side).stop()
-
-    def _client_config_text(self) -> str:
-        text: str = self._workload.config_file_text(self._endpoint(self.target.sides[0]))
-        return text
 
     def _tables(self) -> list[str]:
         return list(self._workload.tables(self.spec.dataset))
@@ -375,8 +433,11 @@ def run(work: CampaignRun) -> list[Path]:
             work.deploy(side)
             work.load(side)
             work.analyze(side)
+            work.check(side, "load")
             work.back_up(side)
         work.sequence.measure_all()
+        for side in work.target.sides:
+            work.check(side, "last trial")
         paths = work.publish()
     except BaseException as error:
         work.store.finish(work.campaign.id, "failed")

@@ -66,10 +66,14 @@ def workloads() -> dict[str, ModuleType]:
     }
 
 
-def parser(tool: str) -> Callable[[str], Any]:
-    """The function that reads a client's output, by the name of the client's module."""
-    parse: Callable[[str], Any] = _modules(benchlab.workloads)[tool].parse
-    return parse
+def module_of(spec: ReportSpec) -> ModuleType:
+    """The workload module of a report type: its workloads are of one."""
+    return workloads()[spec.workloads[0]]
+
+
+def parsers() -> dict[str, Callable[[str], Any]]:
+    """The functions that read a client's output, by the client's name."""
+    return {module.TOOL: module.parse for module in workloads().values()}
 
 
 def install(engine: str, version: str, home: Home, executor: Executor | None = None) -> None:
@@ -98,6 +102,8 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
         read_only_workloads(),
         topology=topology,
         prices=pricing.load(home.configs / "prices.csv") if topology else None,
+        metrics={name: module.METRIC for name, module in workloads().items()},
+        warnings=module_of(spec).warnings(spec.dataset, spec.threads),
     )
 
 

@@ -20,7 +20,7 @@ from benchlab.ec2 import reaper
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
 from benchlab.progress_view import ProgressView
-from benchlab.report import bundle, model, terminal
+from benchlab.report import bundle, machine, model, terminal
 from benchlab.spec import SIDES, ReportSpec
 from benchlab.store import Store
 
@@ -134,8 +134,8 @@ def compare(campaign: CampaignId, as_json: Json = False) -> None:
         work = campaigns.CampaignRun.open(home, store, campaign)
         outcome = work.compare()
         if as_json:
-            machine = model.to_json(work.campaign, outcome, store.trials(campaign))
-            print(json.dumps(machine, indent=2, ensure_ascii=False))
+            document = machine.to_json(work.campaign, outcome, store.trials(campaign))
+            print(json.dumps(document, indent=2, ensure_ascii=False))
         else:
             built = model.build(work.campaign, outcome, store.trials(campaign))
             print(terminal.render(built, _width(), sys.stdout.isatty()))
@@ -173,7 +173,7 @@ def list_campaigns() -> None:
 @app.command()
 def parse(
     tool: Annotated[
-        Literal["sysbench", "tpcc"], typer.Argument(help="the client that printed the file")
+        Literal["sysbench", "go-tpc"], typer.Argument(help="the client that printed the file")
     ],
     file: Annotated[Path, typer.Argument(help="its output")],
     as_json: Json = False,
@@ -183,7 +183,7 @@ def parse(
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BenchlabError(f"{file}: cannot be read: {error.strerror}") from error
-    output = catalog.parser(tool)(text)
+    output = catalog.parsers()[tool](text)
     document: dict[str, Any] = output.to_json()
     if as_json:
         print(json.dumps(document, indent=2))

@@ -1,7 +1,8 @@
 """The decision rule: rounds become ratios, intervals and verdicts.
 
 Per workload: in each round r, d_r is the mean over thread counts of ln(candidate / baseline) of
-the throughput. The two blocks of a round are adjacent in time, so what disturbs both alike
+the throughput, which is the metric that the plan names: transactions per second, or TPC-C's new
+orders per minute. The two blocks of a round are adjacent in time, so what disturbs both alike
 cancels in the ratio. d_1 .. d_R are then one sample of a paired t test:
 
 * estimate = mean(d), standard error = s / sqrt(R), R - 1 degrees of freedom (Student 1908;
@@ -28,29 +29,36 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from benchlab.paired import geometric_mean, holm, interval, p_value, percent
 from benchlab.plan import Plan
 from benchlab.results import GateResult, TrialResult
 from benchlab.spec import SIDES, Side
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
 ALPHA = 0.05
-THROUGHPUT = "tps"
+# What is shown of a side in a cell, by the metric of the workload.
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "tps": ("tps", "qps", "p95_ms"),
+    "tpmc": (
+        *("tpmc", "tpm_total"),
+        *("new_order_p50_ms", "new_order_p90_ms", "new_order_p95_ms", "new_order_p99_ms"),
+    ),
+}
 
 Cell = tuple[str, int]  # workload, threads
 
 
 @dataclass(frozen=True)
 class SideFigures:
-    """One side of one cell: geometric means over the rounds used; None where all are missing.
+    """One side of one cell, by metric: those that ``FIGURES`` has for the workload's.
 
-    ``values`` are the throughputs by round (1/s), for the points of the charts.
+    Attributes:
+        means: geometric means over the rounds used; None where all are missing.
+        rounds: the values by round, for the points of the charts.
     """
 
-    tps: float | None
-    qps: float | None
-    p95_ms: float | None
-    values: dict[int, float]
-    p95_values: dict[int, float]
+    means: dict[str, float | None]
+    rounds: dict[str, dict[int, float]]
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,7 @@ class WorkloadComparison:
     """One workload's verdict.
 
     Attributes:
+        metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
         rounds_used: rounds in which every thread count was valid on both sides.
         estimate_pct: geometric mean of the ratios over rounds and threads, as a percentage.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
@@ -154,19 +163,29 @@ def invalid_pairs(plan: Plan, results: Iterable[TrialResult]) -> list[tuple[int,
     return [pair for pair in planned if pair not in done]
 
 
-def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) -> Comparison:
+def compare(
+    plan: Plan,
+    results: Sequence[TrialResult],
+    threshold_pct: float,
+    unsound: Mapping[Side, Sequence[str]] | None = None,
+) -> Comparison:
     """Compare the sides of a campaign, workload by workload.
 
     Args:
         plan: what was to be measured; says what is missing.
         results: all trials, the invalid ones too.
         threshold_pct: the smallest change that is called one, in percent.
+        unsound: why a side's figures cannot be trusted though its trials are valid, as sentences
+            by side (:func:`benchlab.results.inconsistencies`). No change is then concluded.
     """
     used, excluded = select(plan, results)
     workloads = list(dict.fromkeys(trial.workload for trial in plan.trials))
     threads = list(dict.fromkeys(trial.threads for trial in plan.trials))
     ratios = {name: _round_ratios(plan, used, name) for name in workloads}
-    p_values = {name: _p_value(list(d.values())) for name, d in ratios.items()}
+    distrust = [
+        f"on the {side} side {why}" for side, found in (unsound or {}).items() for why in found
+    ]
+    p_values = {name: p_value(list(d.values())) for name, d in ratios.items()}
     adjusted = holm({name: p for name, p in p_values.items() if p is not None})
     measured = {result.trial.id for result in used}
     missing = [trial for trial in plan.trials if trial.id not in measured]
@@ -176,11 +195,13 @@ def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) ->
         workloads=tuple(
             _workload(
                 name,
+                plan.metric(name),
                 list(ratios[name].values()),
                 adjusted.get(name),
                 threshold_pct,
                 [trial.side for trial in missing if trial.workload == name],
-                tuple(_cell(used, name, count) for count in threads),
+                distrust,
+                tuple(_cell(used, name, count, plan.metric(name)) for count in threads),
             )
             for name in workloads
         ),
@@ -192,52 +213,22 @@ def compare(plan: Plan, results: Sequence[TrialResult], threshold_pct: float) ->
     )
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1)."""
-    adjusted: dict[str, float] = {}
-    largest = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
-        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
-        adjusted[name] = largest
-    return adjusted
-
-
-def interval(d: Sequence[float], confidence: float) -> tuple[float, float] | None:
-    """Student's interval of the mean of ``d``; None with fewer than two values."""
-    if len(d) < 2:
-        return None
-    from scipy.special import stdtrit  # scipy.stats has the same and takes a second to import
-
-    half = float(stdtrit(len(d) - 1, 0.5 + confidence / 2)) * _standard_error(d)
-    return statistics.fmean(d) - half, statistics.fmean(d) + half
-
-
-def percent(log_ratio: float) -> float:
-    """A logarithm of a ratio as a change in percent."""
-    return 100 * math.expm1(log_ratio)
-
-
-def geometric_mean(values: Sequence[float]) -> float | None:
-    """Geometric mean of positive values; None where there is none or one is not positive."""
-    if not values or min(values) <= 0:
-        return None
-    return statistics.geometric_mean(values)
-
-
 def _workload(
     name: str,
+    metric: str,
     d: Sequence[float],
     p_adjusted: float | None,
     threshold_pct: float,
     missing_sides: Sequence[Side],
+    distrust: Sequence[str],
     cells: tuple[CellComparison, ...],
 ) -> WorkloadComparison:
-    verdict, reasons = _verdict(d, p_adjusted, threshold_pct, missing_sides)
+    verdict, reasons = _verdict(d, p_adjusted, threshold_pct, missing_sides, distrust)
     ci95 = interval(d, 0.95)
     changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
     return WorkloadComparison(
         name=name,
-        metric=THROUGHPUT,
+        metric=metric,
         rounds_used=len(d),
         estimate_pct=percent(statistics.fmean(d)) if d else None,
         ci95_pct=(percent(ci95[0]), percent(ci95[1])) if ci95 else None,
@@ -254,12 +245,16 @@ def _verdict(
     p_adjusted: float | None,
     threshold_pct: float,
     missing_sides: Sequence[Side],
+    distrust: Sequence[str],
 ) -> tuple[Verdict, tuple[str, ...]]:
     count = len(missing_sides)
     lost = f"{count} planned trial{' has' if count == 1 else 's have'} no valid result"
-    if len(set(missing_sides)) == 1:
-        return "unstable", (f"{lost}, only on the {missing_sides[0]} side",)
+    one_sided = len(set(missing_sides)) == 1
+    if one_sided:
+        lost += f", only on the {missing_sides[0]} side"
     notes = (lost,) if missing_sides else ()
+    if one_sided or distrust:
+        return "unstable", (*notes, *distrust)
     if len(d) < 2 or p_adjusted is None:
         return "inconclusive", (
             *notes,
@@ -295,29 +290,13 @@ def _why_inconclusive(d: Sequence[float], p_adjusted: float, threshold_pct: floa
     return f"the rounds differ too much to tell a change of {threshold_pct:g}% from none"
 
 
-def _p_value(d: Sequence[float]) -> float | None:
-    """Two-sided p value of the paired t test of mean(d) = 0; None with fewer than two rounds."""
-    if len(d) < 2:
-        return None
-    from scipy.special import stdtr
-
-    error = _standard_error(d)
-    mean = statistics.fmean(d)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return float(2 * stdtr(len(d) - 1, -abs(mean) / error))
-
-
-def _standard_error(d: Sequence[float]) -> float:
-    return statistics.stdev(d) / math.sqrt(len(d))
-
-
 def _round_ratios(plan: Plan, used: Sequence[TrialResult], workload: str) -> dict[int, float]:
     """d_r by round, for the rounds in which every cell has a positive figure on both sides."""
+    metric = plan.metric(workload)
     values = {
-        (r.trial.round, r.trial.threads, r.trial.side): tps
+        (r.trial.round, r.trial.threads, r.trial.side): rate
         for r in used
-        if r.trial.workload == workload and (tps := r.value(THROUGHPUT)) is not None and tps > 0
+        if r.trial.workload == workload and (rate := r.value(metric)) is not None and rate > 0
     }
     threads = {trial.threads for trial in plan.trials if trial.workload == workload}
     ratios = {}
@@ -331,7 +310,7 @@ def _round_ratios(plan: Plan, used: Sequence[TrialResult], workload: str) -> dic
     return ratios
 
 
-def _cell(used: Sequence[TrialResult], workload: str, threads: int) -> CellComparison:
+def _cell(used: Sequence[TrialResult], workload: str, threads: int, metric: str) -> CellComparison:
     """One cell; its figures are over the rounds that both sides have, where there are any."""
     by_side = {
         side: [
@@ -343,33 +322,28 @@ def _cell(used: Sequence[TrialResult], workload: str, threads: int) -> CellCompa
     }
     common = set.intersection(*({r.trial.round for r in members} for members in by_side.values()))
     sides = {
-        side: _figures([r for r in members if not common or r.trial.round in common])
+        side: _figures([r for r in members if not common or r.trial.round in common], metric)
         for side, members in by_side.items()
     }
-    baseline, candidate = sides["baseline"], sides["candidate"]
+    baseline, candidate = (sides[side].rounds[metric] for side in SIDES)
     logs = [
-        math.log(candidate.values[number] / baseline.values[number])
-        for number in sorted(baseline.values.keys() & candidate.values.keys())
+        math.log(candidate[number] / baseline[number])
+        for number in sorted(baseline.keys() & candidate.keys())
     ]
     return CellComparison(threads, sides, percent(statistics.fmean(logs)) if logs else None)
 
 
-def _figures(results: Sequence[TrialResult]) -> SideFigures:
-    def by_round(metric: str) -> dict[int, float]:
-        return {
+def _figures(results: Sequence[TrialResult], metric: str) -> SideFigures:
+    rounds = {
+        shown: {
             r.trial.round: value
             for r in results
-            if (value := r.value(metric)) is not None and value > 0
+            if (value := r.value(shown)) is not None and value > 0
         }
-
-    tps, p95 = by_round("tps"), by_round("p95_ms")
-    return SideFigures(
-        tps=geometric_mean(list(tps.values())),
-        qps=geometric_mean(list(by_round("qps").values())),
-        p95_ms=geometric_mean(list(p95.values())),
-        values=tps,
-        p95_values=p95,
-    )
+        for shown in FIGURES[metric]
+    }
+    means = {shown: geometric_mean(list(values.values())) for shown, values in rounds.items()}
+    return SideFigures(means, rounds)
 
 
 def _ids_by_pair(plan: Plan) -> dict[tuple[int, str], set[str]]:

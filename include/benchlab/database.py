@@ -17,7 +17,8 @@ from benchlab.results import SideFacts
 from benchlab.spec import Parameters, Side
 
 USER = "bench"
-DATABASE = "sbtest"
+# The account of a client that can take no password in private.
+OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 SQL_LIMIT_S = 3600.0
 
@@ -28,6 +29,7 @@ class Deployed(Protocol):
     Attributes:
         directory: of this side on the host of the executor: configuration, logs.
         host, port: one server that answers SQL.
+        database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
     """
 
@@ -43,6 +45,8 @@ class Deployed(Protocol):
     def host(self) -> str: ...
     @property
     def port(self) -> int: ...
+    @property
+    def database(self) -> str: ...
     @property
     def password(self) -> str: ...
 
@@ -177,6 +181,26 @@ class Database(ABC):
         )
         return [line.split("\t") for line in completed.stdout.splitlines()]
 
+    def create_database(self) -> None:
+        """The schema of the dataset, empty."""
+        database = self.instance.database
+        self.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
+
+    def open_account(self, address: str) -> None:
+        """An account without a password, for a client that can take none in private.
+
+        It may do nothing outside the dataset's schema, and connect from one address only.
+
+        Args:
+            address: the load balancer's, as the server sees it.
+        """
+        account = f"'{OPEN_USER}'@'{address}'"
+        self.sql(
+            f"DROP USER IF EXISTS {account};"
+            f"CREATE USER {account};"
+            f"GRANT ALL ON {self.instance.database}.* TO {account}"
+        )
+
     def analyze(self, tables: Sequence[str]) -> None:
         """ANALYZE every table, so that no side plans its queries by guess.
 
@@ -184,26 +208,30 @@ class Database(ABC):
             EngineError: a table's analysis did not report success.
         """
         for table in tables:
-            for row in self.sql(f"ANALYZE TABLE {DATABASE}.{table}"):
+            for row in self.sql(f"ANALYZE TABLE {self.instance.database}.{table}"):
                 if len(row) >= 4 and row[2].lower() == "error":
                     raise EngineError(f"{self._name()}: ANALYZE TABLE {table}: {row[3]}")
 
     def row_count(self, table: str) -> int:
         """Rows of one table, counted."""
-        ((rows,),) = self.sql(f"SELECT COUNT(*) FROM {DATABASE}.{table}")
+        ((rows,),) = self.sql(f"SELECT COUNT(*) FROM {self.instance.database}.{table}")
         return int(rows)
 
     def checksum(self, tables: Sequence[str]) -> str:
         """Row count and an order-free sum of row hashes of every table, as one string.
 
         By SQL, because what engines offer themselves differs, and TiDB's embedded storage
-        answers its own statement with a constant.
+        answers its own statement with a constant. A NULL is told from an empty text.
         """
         parts = []
         for table in tables:
+            name = f"{self.instance.database}.{table}"
+            columns = [
+                f"COALESCE({row[0]}, '\\0')" for row in self.sql(f"SHOW COLUMNS FROM {name}")
+            ]
             ((count, total),) = self.sql(
-                "SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', id, k, c, pad))), 0) "
-                f"FROM {DATABASE}.{table}"
+                f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) "
+                f"FROM {name}"
             )
             parts.append(f"{table}:{count}:{total}")
         return " ".join(parts)

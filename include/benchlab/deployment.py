@@ -8,13 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
-from benchlab.database import Database
+from benchlab.database import OPEN_USER, USER, Database
 from benchlab.dataset import AnyDataset
 from benchlab.executor import Executor
 from benchlab.loadbalancer.haproxy import HAProxy
 from benchlab.quality import Gate
 from benchlab.results import SideFacts
 from benchlab.spec import Client, Side
+from benchlab.workloads.client import Endpoint, program_of
 
 
 class Deployment(Protocol):
@@ -25,6 +26,7 @@ class Deployment(Protocol):
         directory: the campaign's directory on that host.
         sides: those that are deployed.
         client_host: the name of the client's host among the :meth:`executors`.
+        client_address: from which the servers see the load balancer connect.
         client_alone: whether nothing but client and load balancer is at work on it.
         dedicated: whether the hosts do nothing else, so that what a hypervisor takes of their
             CPU is told apart from what their neighbours do.
@@ -41,6 +43,9 @@ class Deployment(Protocol):
 
     @property
     def client_host(self) -> str: ...
+
+    @property
+    def client_address(self) -> str: ...
 
     @property
     def client_alone(self) -> bool: ...
@@ -64,6 +69,7 @@ class Setting:
     """What is the same for every trial of a campaign.
 
     Attributes:
+        client: its program has been chosen.
         workload: the module that has the trial's workload.
         facts: of each deployed side, for the gates; its dataset is checked where
             ``check_dataset`` is set.
@@ -82,3 +88,18 @@ class Setting:
 def client_config(deployment: Deployment) -> Path:
     """The client's option file with the password, on its host."""
     return deployment.directory / "workload.cnf"
+
+
+def endpoint(
+    deployment: Deployment, side: Side, workload: ModuleType, client: Client, password: str
+) -> Endpoint:
+    """Where the client connects, and as whom: without a password if it can take none in private."""
+    private = program_of(client.program, workload.PROGRAMS).takes_password
+    balancer = deployment.balancer(side)
+    return Endpoint(
+        balancer.host,
+        balancer.entry_port,
+        USER if private else OPEN_USER,
+        password if private else "",
+        workload.DATABASE,
+    )

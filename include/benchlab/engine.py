@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchlab import snapshot
-from benchlab.database import DATABASE, USER, Database, written
+from benchlab.database import USER, Database, written
 from benchlab.errors import EngineError
 from benchlab.executor import Executor
 from benchlab.spec import Parameters, Side
 
 __all__ = [
-    "DATABASE",
     "USER",
     "Availability",
     "BaseEngine",
@@ -38,6 +37,7 @@ class Instance:
 
     Attributes:
         directory: everything of this side: ``data``, ``snapshot``, configuration, logs.
+        database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
     """
 
@@ -49,6 +49,7 @@ class Instance:
     port: int
     status_port: int
     max_connections: int
+    database: str
     password: str
 
     def __repr__(self) -> str:
@@ -77,6 +78,8 @@ class BaseEngine(Database):
     has_status_port: ClassVar[bool] = False
     #: Parameters that Benchlab sets itself, so that a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()
+    #: Parameters by which a server refuses connections above a number; 0 is no limit.
+    connection_limits: ClassVar[frozenset[str]] = frozenset()
     #: The class of its clusters on a fleet; None where it runs on one machine only.
     cluster: ClassVar[Any] = None
 
@@ -132,7 +135,7 @@ class BaseEngine(Database):
 
     @abstractmethod
     def secure(self) -> None:
-        """On the fresh server: create the client's account and database, close the others."""
+        """On the fresh server: create the client's account, close the others."""
 
     # What all share
 

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -95,6 +96,15 @@ class Executor(Protocol):
 
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
         """Write a file; ``private``: readable by its owner only, from its first byte."""
+
+    def reach(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
+        """An address on this machine that leads to ``host:port`` as seen from the executor's host.
+
+        It holds for as long as the block lasts.
+
+        Raises:
+            UnreachableError: nothing can be reached through that host; names it.
+        """
 
     def release(self) -> int:
         """End every process that carries this campaign's tag; returns how many there were."""
@@ -238,6 +248,11 @@ class LocalExecutor:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         part.replace(path)
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`Executor`; what this machine sees is the address itself."""
+        yield host, port
 
     def release(self) -> int:
         """See :class:`Executor`."""

@@ -12,7 +12,11 @@ from types import ModuleType
 from typing import Any
 
 from benchlab.engine import BaseEngine
-from benchlab.spec import Components, ReportSpec
+from benchlab.spec import Components, ReportSpec, SideSpec
+from benchlab.workloads.client import program_of
+
+# Connections that Benchlab opens beside the client's.
+OWN_SESSIONS = 10
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,10 @@ def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
     if not isinstance(spec.dataset, first.DATASET):
         wanted = ", ".join(first.DATASET.model_fields)
         yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
+    try:
+        program_of(spec.client.program, first.PROGRAMS)
+    except ValueError as fault:
+        yield str(fault)
 
 
 def _versions(spec: ReportSpec, offer: Offer) -> Iterator[str]:
@@ -98,6 +106,21 @@ def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
                 for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
             )
             yield from (f"engines.{name}.{side}: {fault}" for fault in told)
+            yield from (
+                f"engines.{name}.{side}: {fault}" for fault in _connections(spec, engine, chosen)
+            )
+
+
+def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:
+    """A server that refuses its client's connections would be found out in the first trial."""
+    needed = max(spec.threads) + OWN_SESSIONS
+    for key in sorted(engine.connection_limits & side.parameters.keys()):
+        limit = side.parameters[key]
+        if isinstance(limit, int) and 0 < limit < needed:
+            yield (
+                f"parameter {key} is {limit}; {max(spec.threads)} threads need a connection each "
+                f"and Benchlab {OWN_SESSIONS}: write {needed} or more, or leave it out"
+            )
 
 
 def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:

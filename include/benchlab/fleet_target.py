@@ -173,6 +173,11 @@ class FleetTarget(ABC):
         return fleet_state.directory_on(self.fleet.client, self.campaign)
 
     @property
+    def client_address(self) -> str:
+        """See :class:`benchlab.deployment.Deployment`."""
+        return self.fleet.client.address
+
+    @property
     def client_host(self) -> str:
         """The name of the client's host."""
         return self.fleet.client.name
@@ -210,6 +215,7 @@ class FleetTarget(ABC):
             of=self.plan.sides[side],
             campaign=self.campaign,
             max_connections=self._most_threads() + 50,
+            database=catalog.module_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
             directory=self.directory,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchlab import order, steps
@@ -15,6 +15,9 @@ from benchlab.steps import GIB, PlanStep
 from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
 
 __all__ = ["GIB", "Host", "Plan", "PlanStep", "PlannedTrial", "make", "needs_approval", "seed_of"]
+
+# What a workload's throughput is where the plan does not say: transactions per second.
+DEFAULT_METRIC = "tps"
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Plan:
         page_minutes: a published plan's estimate as its page does it, by hand.
         seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
             it has them already, or its hosts are not rented.
+        warnings: what a reader should know before it is run, as sentences.
+        metrics: by workload, the metric that its throughput is; see :meth:`metric`.
     """
 
     report: str
@@ -70,6 +75,12 @@ class Plan:
     page_minutes: float | None = None
     seeded_minutes: float | None = None
     seeded_dollars: float | None = None
+    warnings: tuple[str, ...] = ()
+    metrics: dict[str, str] = field(default_factory=dict)
+
+    def metric(self, workload: str) -> str:
+        """The metric on which a workload's verdict is; plans of earlier releases know only TPS."""
+        return self.metrics.get(workload, DEFAULT_METRIC)
 
     def to_json(self) -> dict[str, Any]:
         """The shape that ``benchlab plan --json`` prints."""
@@ -96,6 +107,8 @@ class Plan:
             "page_minutes": self.page_minutes,
             "seeded_minutes": self.seeded_minutes,
             "seeded_dollars": self.seeded_dollars,
+            "warnings": list(self.warnings),
+            "metrics": self.metrics,
         }
 
     @classmethod
@@ -108,6 +121,7 @@ class Plan:
                 "trials": tuple(PlannedTrial(**trial) for trial in raw["trials"]),
                 "hosts": tuple(Host(**host) for host in raw["hosts"]),
                 "steps": tuple(PlanStep(**step) for step in raw.get("steps", ())),
+                "warnings": tuple(raw.get("warnings", ())),
             }
         )
 
@@ -120,6 +134,8 @@ def make(
     *,
     topology: Topology | None = None,
     prices: PriceList | None = None,
+    metrics: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
 ) -> Plan:
     """Plan a campaign.
 
@@ -130,6 +146,8 @@ def make(
         read_only: the workloads that leave the data as they found it.
         topology: the one that ``spec`` names; None on one machine.
         prices: needed where hosts are rented.
+        metrics: by workload, the metric that its throughput is; others' are left out.
+        warnings: what a reader should know of it.
 
     Raises:
         SpecError: a price is missing, a rented fleet has no budget, or the plan is above its
@@ -175,6 +193,10 @@ def make(
         seeded_dollars=(
             None if rent is None or seeded_minutes is None else rent.dollars(seeded_minutes)
         ),
+        warnings=tuple(warnings),
+        metrics={
+            name: metric for name, metric in (metrics or {}).items() if name in spec.workloads
+        },
     )
 
 

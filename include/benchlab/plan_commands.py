@@ -12,12 +12,11 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from types import ModuleType
-from typing import Any
 
 from benchlab import catalog
 from benchlab.campaign import MAX_LOAD_THREADS
 from benchlab.command import Command, shell
-from benchlab.database import USER
+from benchlab.database import OPEN_USER, USER
 from benchlab.ec2.user_data import DATA
 from benchlab.engine import BaseEngine, Instance
 from benchlab.fleet import Fleet, FleetHost
@@ -27,6 +26,7 @@ from benchlab.plan import Plan
 from benchlab.rehearsal import Rehearsal
 from benchlab.spec import ReportSpec, Side
 from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology
+from benchlab.workloads.client import Endpoint, program_of
 
 DIRECTORY = PurePosixPath("benchlab/<campaign>")
 ENTRY = "127.0.0.1"
@@ -121,12 +121,15 @@ def _fleet(spec: ReportSpec, plan: Plan, fleet: Fleet) -> Iterator[Command]:
         yield from client.analyze()
         if spec.snapshots is not None:
             yield cluster.keep(f"{spec.snapshots}/<dataset>", client.database)
+        yield from client.check(f"{side}, after the load")
         if spec.restore != "never":
             yield from cluster.back_up()
     for trial in plan.trials:
         if trial.restore:
             yield from clusters[trial.side].restore()
         yield from client.measure(trial.workload, trial.threads)
+    for side in clusters:
+        yield from client.check(f"{side}, after its last trial")
     for cluster in clusters.values():
         yield from cluster.release()
 
@@ -165,6 +168,7 @@ def _local(home: Home, spec: ReportSpec, plan: Plan) -> Iterator[Command]:
                 port=port,
                 status_port=spec.ports.status,
                 max_connections=threads + SPARE_SESSIONS,
+                database=client.database,
                 password=PASSWORD,
             ),
             home.servers,
@@ -184,12 +188,15 @@ def _local(home: Home, spec: ReportSpec, plan: Plan) -> Iterator[Command]:
         yield from client.create()
         yield from client.load()
         yield from client.analyze()
+        yield from client.check(f"{side}, after the load")
         yield from rehearsal.of("back up", engine.backup)
     for trial in plan.trials:
         if trial.restore:
             yield from rehearsal.of("measure", engines[trial.side].restore)
         yield from rehearsal.of("measure", engines[trial.side].start)
         yield from client.measure(trial.workload, trial.threads)
+    for side in engines:
+        yield from client.check(f"{side}, after its last trial")
 
 
 def _balancer(side: Side, directory: str, config: str, host: str = "client") -> Iterator[Command]:
@@ -208,7 +215,10 @@ class _Client:
         self._spec, self._plan = spec, plan
         self._module: ModuleType = catalog.workloads()[spec.workloads[0]]
         self.database: str = self._module.DATABASE
-        self._endpoint: Any = self._module.Endpoint(*entry, USER, "", self.database)
+        # On hosts that are not there yet it is the program that the workload prefers.
+        program = program_of(spec.client.program, self._module.PROGRAMS)
+        user = USER if program.takes_password else OPEN_USER
+        self._endpoint = Endpoint(*entry, user, "", self.database)
         self._config = f"{directory}/workload.cnf"
         self._host = "this machine" if plan.topology is None else "client"
         self._ignored = catalog.engines()[plan.engine].retryable_errors
@@ -219,7 +229,11 @@ class _Client:
 
     def load(self) -> Iterator[Command]:
         words = self._module.prepare_command(
-            self._endpoint, self._config, self._spec.dataset, threads=MAX_LOAD_THREADS
+            self._endpoint,
+            self._config,
+            self._spec.dataset,
+            threads=MAX_LOAD_THREADS,
+            client=self._spec.client,
         )
         yield Command("load", self._host, f"load {self._spec.dataset}", shell(words))
 
@@ -227,6 +241,13 @@ class _Client:
         tables = self._module.tables(self._spec.dataset)
         sql = "\n".join(f"ANALYZE TABLE {self.database}.{table};" for table in tables)
         yield Command("analyze", self._host, "SQL", sql)
+
+    def check(self, when: str) -> Iterator[Command]:
+        """Whether the dataset is consistent; nothing where the workload has no conditions."""
+        if (consistency := getattr(self._module, "CONSISTENCY", None)) is not None:
+            statements = consistency.statements(self._spec.dataset)
+            sql = "\n".join(f"{statement};" for statement in statements)
+            yield Command("check", self._host, f"SQL in {self.database} of the {when}", sql)
 
     def measure(self, workload: str, threads: int) -> Iterator[Command]:
         title = f"{workload.removeprefix('oltp_')}, {threads} threads"

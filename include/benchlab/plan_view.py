@@ -25,6 +25,7 @@ def render(spec: ReportSpec, plan: Plan, reason: str, *, not_runnable: str | Non
         _head(plan, reason),
         _steps(plan),
         _needs(spec, plan),
+        iter([f"warning: {warning}" for warning in plan.warnings]),
         _published(spec.published, plan) if spec.published else iter(()),
         iter((f"cannot be run: {not_runnable}",)) if not_runnable else iter(()),
         _trials(spec, plan),
@@ -60,6 +61,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"- with dataset snapshots it would be {duration(plan.seeded_minutes)} and "
             f"{plan.seeded_dollars:.2f} dollars"
         )
+    yield from (f"- **warning**: {warning}" for warning in plan.warnings)
     yield ""
     yield (
         "Approved, the hosts are rented, and given back when the campaign ends, however it ends. "

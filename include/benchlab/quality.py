@@ -1,9 +1,10 @@
 """Gates: pure predicates over the columns of a trial.
 
 A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
-it passes, a column and its bounds. Columns are plain numbers, computed here from what the client
-printed and from what the target could tell about the trial. A column that is not there leaves its
-gate ``not evaluated``; it never passes for want of data.
+it passes, a column and its bounds, and the metric of the workloads that it is for, where it is not
+for all. Columns are plain numbers, computed from what the client printed and from what the target
+could tell about the trial. A column that is not there leaves its gate ``not evaluated``; it never
+passes for want of data.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from benchlab.errors import SpecError
-from benchlab.results import GateResult
+from benchlab.results import Condition, GateResult
 
 START_ALLOWANCE_S = 0.25
 
@@ -26,13 +27,18 @@ Columns = Mapping[str, float | None]
 
 
 class Gate(BaseModel):
-    """One gate: passes while ``min <= column <= max``; a bound that is None does not bind."""
+    """One gate: passes while ``min <= column <= max``; a bound that is None does not bind.
+
+    ``metric`` is that of the workloads it is for (``tps``, ``tpmc``); None: of all. The same id
+    may be there once for each metric, with bounds that fit what its clients print.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     sentence: str
     column: str
+    metric: str | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
 
@@ -76,9 +82,16 @@ def load(path: Path) -> tuple[Gate, ...]:
             raise SpecError(f"{path}: gate {gate.id}: has neither min nor max and cannot fail")
         if gate.min is not None and gate.max is not None and gate.min > gate.max:
             raise SpecError(f"{path}: gate {gate.id}: min is above max, so that it cannot pass")
-    if len({gate.id for gate in gates}) != len(gates):
-        raise SpecError(f"{path}: two gates have the same id")
+    for number, gate in enumerate(gates):
+        others = (other for other in gates[:number] if other.id == gate.id)
+        if any(None in (gate.metric, o.metric) or gate.metric == o.metric for o in others):
+            raise SpecError(f"{path}: two gates have the same id: {gate.id}")
     return gates
+
+
+def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
+    """The gates that judge trials of workloads with this metric."""
+    return tuple(gate for gate in gates if gate.metric in (None, metric))
 
 
 def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
@@ -99,30 +112,30 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
 
 
 def client_columns(
-    output: Mapping[str, Any], counts: Mapping[str, int | None], threads: int, seconds: float
+    output: Any, threads: int, seconds: float, dataset: Any
 ) -> dict[str, float | None]:
     """Columns from what the client printed.
 
     Args:
-        output: the JSON form of a parsed client output (``status``, ``duration_s``, ``tps``,
-            ``latency_ms``, ...); absent values None.
-        counts: the printed number of ``transactions``.
+        output: a parsed client output, as ``benchlab.workloads`` describes it; absent values None.
         threads: requested.
         seconds: requested.
+        dataset: what was loaded.
     """
-    latency = output["latency_ms"]
-    duration = output["duration_s"]
+    duration = output.duration_s
+    own: dict[str, float | None] = output.columns(threads, dataset)
     return {
-        "summary_present": 1.0 if output["status"] == "complete" else 0.0,
-        "duration_excess_s": _minus(duration, seconds),
-        "effective_threads_ratio": _effective_threads(latency["sum"], duration, threads),
-        "rate_error": _rate_error(output["tps"], duration, counts.get("transactions")),
-        "latency_disorder": _latency_disorder(latency),
+        "summary_present": 1.0 if output.status == "complete" else 0.0,
+        "duration_excess_s": None if duration is None else duration - seconds,
+        "effective_threads_ratio": _effective_threads(output.latency_ms.sum, duration, threads),
+        **own,
     }
 
 
-def _minus(duration: float | None, seconds: float) -> float | None:
-    return None if duration is None else duration - seconds
+def dataset_columns(loaded: Sequence[Condition] | None) -> dict[str, float | None]:
+    """Columns from the conditions that were checked after the load; None or none: not checked."""
+    violated = sum(condition.violations > 0 for condition in loaded or ())
+    return {"inconsistent_dataset": float(violated) if loaded else None}
 
 
 def _effective_threads(
@@ -137,28 +150,3 @@ def _effective_threads(
         return None
     at_work_s = max(duration_s - START_ALLOWANCE_S, duration_s / 2)
     return latency_sum_ms / 1000 / at_work_s / threads
-
-
-def _rate_error(rate: float | None, duration_s: float | None, count: int | None) -> float | None:
-    if rate is None or duration_s is None or not count:
-        return None
-    return abs(rate * duration_s / count - 1)
-
-
-def _latency_disorder(latency: Mapping[str, float | None]) -> float | None:
-    """How many of the orderings that must hold do not.
-
-    sysbench takes percentiles from a histogram whose buckets are about 1.8 % apart, so a p95 may
-    be printed a bucket above the true maximum.
-    """
-    low, mean, p95, high = (latency[key] for key in ("min", "avg", "p95", "max"))
-    if high is None or mean is None:
-        return None
-    # "not at most" rather than "above": NaN is in no order.
-    wrong = [not value >= 0 for value in (low, mean, p95, high) if value is not None]
-    wrong.append(not mean <= high)
-    if low is not None:
-        wrong.append(not low <= mean)
-    if p95 is not None:
-        wrong.append(not p95 <= high * 1.02)
-    return float(sum(wrong))

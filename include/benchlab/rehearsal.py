@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchlab.command import Command, shell
@@ -81,6 +82,11 @@ class Rehearsal:
         """See :class:`benchlab.executor.Executor`."""
         if path.name != ".reflink-probe":
             self._kept.append((f"write {path}", text))
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`benchlab.executor.Executor`."""
+        yield host, port
 
     def release(self) -> int:
         """See :class:`benchlab.executor.Executor`."""

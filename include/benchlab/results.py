@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from benchlab.host_samples import HostFigures
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.spec import Side
+from benchlab.spec import Client, Side
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
 
@@ -24,6 +25,12 @@ UNITS = {
     "duration_s": "s",
     "errors": "1",
     "reconnects": "1",
+    "tpm_total": "1/min",
+    "efficiency_pct": "%",
+    "new_order_p50_ms": "ms",
+    "new_order_p90_ms": "ms",
+    "new_order_p95_ms": "ms",
+    "new_order_p99_ms": "ms",
 }
 
 
@@ -112,6 +119,33 @@ class InstanceFacts:
     config_digest: str | None = None
 
 
+Moment = Literal["load", "last trial"]
+"""When a dataset's consistency was checked: after it."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition that a consistent dataset meets, as it was found.
+
+    Attributes:
+        clause: of the benchmark's standard, as ``3.3.2.1``.
+        sentence: what holds where it is met.
+        violations: rows or groups of rows for which it does not hold.
+    """
+
+    clause: str
+    sentence: str
+    violations: int
+
+    @property
+    def fault(self) -> str:
+        """What is wrong where it does not hold, as a part of a sentence."""
+        return (
+            f"condition {self.clause} of TPC-C does not hold: {self.sentence} "
+            f"({self.violations:,} violation{'s' * (self.violations != 1)})"
+        )
+
+
 @dataclass(frozen=True)
 class SideFacts:
     """What was found on a deployed side, before its first trial.
@@ -123,6 +157,8 @@ class SideFacts:
         dataset_checksum: of the loaded tables, taken before the snapshot.
         rows: row counts by table.
         instances: its servers, where it is a cluster.
+        consistency: the conditions of its dataset, by when they were checked; empty where the
+            workload has none.
     """
 
     version: str
@@ -131,6 +167,24 @@ class SideFacts:
     dataset_checksum: str | None = None
     rows: dict[str, int] = field(default_factory=dict)
     instances: tuple[InstanceFacts, ...] = ()
+    consistency: dict[Moment, tuple[Condition, ...]] = field(default_factory=dict)
+
+
+def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[str, ...]]:
+    """Why a side's figures cannot be trusted: conditions that its dataset lost while measured.
+
+    A sentence for each condition that was found violated after the last trial; a side without
+    any is left out, be it that all hold or that they were not checked.
+    """
+    found = {
+        side: tuple(
+            f"after the last trial {each.fault}"
+            for each in told.consistency.get("last trial", ())
+            if each.violations
+        )
+        for side, told in facts.items()
+    }
+    return {side: sentences for side, sentences in found.items() if sentences}
 
 
 @dataclass(frozen=True)
@@ -144,7 +198,8 @@ class Campaign:
         origin: how it was started: ``benchlab run`` or the Airflow run.
         environment: facts of the machine: cores, memory, kernel, tool versions; of a fleet a
             line per role instead (``tikv_hosts``), the ``zone`` if known, and where the
-            ``dataset`` came from. And, where the target tells, of the engine: ``engine_title``,
+            ``dataset`` came from; the ``client_program`` that was chosen and what it calls itself
+            (``client_version``). And, where the target tells, of the engine: ``engine_title``,
             ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated).
     """
 
@@ -158,6 +213,13 @@ class Campaign:
     ended_at: datetime | None
     environment: dict[str, str]
     facts: dict[Side, SideFacts]
+
+    @property
+    def client(self) -> Client:
+        """How the client is called; its program as it was chosen, where it has been."""
+        client = Client.model_validate(self.spec.get("client") or {})
+        chosen = self.environment.get("client_program", client.program)
+        return client.model_copy(update={"program": chosen})
 
     @property
     def is_aa(self) -> bool:

@@ -283,15 +283,16 @@ class TrialSequence:
             )
 
     def _setting(self, planned: PlannedTrial) -> Setting:
+        record = self.store.campaign(self.campaign.id)
         return Setting(
             deployment=self.deployment,
             workload=catalog.workloads()[planned.workload],
             dataset=self.spec.dataset,
-            client=self.spec.client,
+            client=record.client,
             warmup_seconds=self.spec.warmup_seconds,
             password=self.home.password(self.campaign.id),
             gates=quality.load(self.home.configs / "quality" / "validity.yaml"),
-            facts=self.store.campaign(self.campaign.id).facts,
+            facts=record.facts,
         )
 
     def _keep(self, collected: trial.Collected) -> TrialResult:

@@ -82,10 +82,13 @@ class Client(_Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
+        program: which of the programs that can run the workloads; None: the first of them that
+            is on the client's host.
         report_interval: seconds between the values of a series.
         auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
     """
 
+    program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
     report_interval: Annotated[int, Field(ge=1, le=60)] = 1
     auto_inc: bool = True
 

@@ -8,10 +8,11 @@ limit on the host itself.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, cast
@@ -151,6 +152,12 @@ class SSHExecutor:
         self._script(
             f"write {path}", ssh_scripts.PUT, *arguments, stdin=text, timeout_s=OUTPUT_LIMIT_S
         )
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`benchlab.executor.Executor`; a port of loopback, forwarded over SSH."""
+        with self._link().forward(host, port) as local:
+            yield "127.0.0.1", local
 
     def release(self) -> int:
         """See :class:`benchlab.executor.Executor`; of all users, therefore as root."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlab.dataset import Dataset
+from benchlab.dataset import Dataset, Warehouses
 from benchlab.order import PlannedTrial
 from benchlab.spec import Published, ReportSpec, Side
 from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
@@ -49,6 +49,12 @@ ANALYZE_ROWS_PER_S = 400_000
 """`ANALYZE TABLE`, one table after another; it reads every row once."""
 CHECKSUM_ROWS_PER_S = 1_000_000
 """Counting rows and hashing them, by SQL: after the load and after a side's first restore."""
+CHECK_ROWS_PER_S = 1_000_000
+"""The conditions of TPC-C's dataset: aggregates over orders and their lines, most of all rows."""
+CUSTOMERS_CHECKED_UP_TO = 10
+"""Warehouses up to which each of their customers is checked, too: it takes long, and memory."""
+CUSTOMERS_CHECK_S = 1.5
+"""That, for each warehouse, with the index that it needs; as seen on one machine."""
 STOP_S = 12.0
 """`tiup cluster stop`: TiDB, then TiKV, then PD."""
 REFLINK_S = 5.0
@@ -84,8 +90,9 @@ class PlanStep:
     """One step of a campaign.
 
     Attributes:
-        stage: ``provision``, ``deploy``, ``load``, ``analyze``, ``back up``, ``prepare`` (these
-            four on one machine), ``measure``, ``repeats``, ``publish``, ``release``.
+        stage: ``provision``, ``deploy``, ``load``, ``analyze``, ``check``, ``back up``,
+            ``prepare`` (these five on one machine), ``measure``, ``repeats``, ``check``,
+            ``publish``, ``release``. A dataset without conditions is not checked.
         side: None where it is not of one side.
         what: for people.
         minutes: estimated.
@@ -151,14 +158,17 @@ _Timed = tuple[str, Side | None, str, float]
 
 def _local(spec: ReportSpec, trials: Sequence[PlannedTrial]) -> Iterator[_Timed]:
     prepare = PREPARE_S + spec.dataset.rows / LOCAL_LOAD_ROWS_PER_S
+    check = "check, " if _has_conditions(spec) else ""
     for side in spec.measured_sides:
-        yield "prepare", side, f"deploy, load {spec.dataset}, analyze, back up", prepare
+        what = f"deploy, load {spec.dataset}, analyze, {check}back up"
+        yield "prepare", side, what, prepare + _check_s(spec)
     for of_side, what, members in _portions(spec, trials):
         seconds = sum(
             RESTART_S + (RESTORE_S if trial.restore else 0) + spec.warmup_seconds + trial.seconds
             for trial in members
         )
         yield "measure", of_side, what, seconds
+    yield from _check_again(spec, RESTART_S)
     yield "publish", None, "checks, comparison, report; start and end of the campaign", CAMPAIGN_S
 
 
@@ -182,6 +192,7 @@ def _fleet(
     if spec.repeat_limit:
         share = f"{REPEAT_SHARE:.0%} of what is measured, for pairs of blocks that are invalid"
         yield "repeats", None, share, REPEAT_SHARE * measured
+    yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
     yield "publish", None, "checks, comparison, report", PUBLISH_S
     if isinstance(topology, HostsTopology):
         yield "release", None, "end servers and jobs, remove data", release
@@ -202,9 +213,19 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Time
     checksums = 1 if spec.restore == "never" or in_cloud else 2
     analyze = spec.dataset.rows * (1 / ANALYZE_ROWS_PER_S + checksums / CHECKSUM_ROWS_PER_S)
     yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
+    if _has_conditions(spec):
+        yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
     if spec.restore != "never" and not in_cloud:
         what = "stop the cluster, copy the data on all storage hosts at once"
         yield "back up", side, what, STOP_S + _copy_s(spec, topology)
+
+
+def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
+    """After the last trial, each side is started on the data that it has then."""
+    if _has_conditions(spec):
+        for side in spec.measured_sides:
+            what = "whether the last trial has left the dataset consistent"
+            yield "check", side, what, start_s + _check_s(spec)
 
 
 def _before(
@@ -250,6 +271,18 @@ def _around(topology: Topology | None) -> tuple[float, str, float]:
             return CHECK_HOSTS_S, f"log in to {len(topology.hosts)} hosts, check them", STOP_S
         case None:
             return 0.0, "", 0.0
+
+
+def _has_conditions(spec: ReportSpec) -> bool:
+    return isinstance(spec.dataset, Warehouses)
+
+
+def _check_s(spec: ReportSpec) -> float:
+    if not isinstance(spec.dataset, Warehouses):
+        return 0.0
+    warehouses = spec.dataset.warehouses
+    customers = CUSTOMERS_CHECK_S * warehouses if warehouses <= CUSTOMERS_CHECKED_UP_TO else 0.0
+    return spec.dataset.rows / CHECK_ROWS_PER_S + customers
 
 
 def _load_s(spec: ReportSpec) -> float:

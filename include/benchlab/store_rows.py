@@ -14,6 +14,7 @@ from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.results import (
     Campaign,
+    Condition,
     GateResult,
     InstanceFacts,
     Sample,
@@ -154,9 +155,13 @@ def campaign_of(row: Any) -> Campaign:
 
 
 def side_facts_of(raw: dict[str, Any]) -> SideFacts:
-    """A side's facts from their JSON form; an older Benchlab wrote none of the servers."""
+    """A side's facts from their JSON form; an older Benchlab wrote no servers and no conditions."""
     instances = tuple(InstanceFacts(**each) for each in raw.get("instances", ()))
-    return SideFacts(**{**raw, "instances": instances})
+    consistency = {
+        moment: tuple(Condition(**each) for each in conditions)
+        for moment, conditions in raw.get("consistency", {}).items()
+    }
+    return SideFacts(**{**raw, "instances": instances, "consistency": consistency})
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:

@@ -6,10 +6,11 @@ fills in the rest.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,8 +26,10 @@ from benchlab.plan import Plan, PlannedTrial
 from benchlab.pricing import Price, PriceList
 from benchlab.results import (
     Campaign,
+    Condition,
     GateResult,
     InstanceFacts,
+    Moment,
     Sample,
     SideFacts,
     TrialResult,
@@ -36,6 +39,7 @@ from benchlab.topology import Ec2Topology, Topology
 
 START = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
 READ_ONLY = ("oltp_point_select",)
+METRICS = {"tpcc": "tpmc"}
 ON_EC2 = {
     "pd": ("m5.xlarge", 3, "4 cores, 15.3 GiB, Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz"),
     "tikv": ("i3.4xlarge", 3, "16 cores, 120.0 GiB, Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz"),
@@ -76,7 +80,7 @@ def plan(report_type: ReportSpec | None = None, campaign_id: str = "c1", **field
     """The plan of a report type, or of :func:`spec` with ``fields``."""
     report_type = report_type or spec(**fields)
     engine = next(iter(report_type.engines)) if report_type.engine == "auto" else report_type.engine
-    return planning.make(report_type, engine, campaign_id, READ_ONLY)
+    return planning.make(report_type, engine, campaign_id, READ_ONLY, metrics=METRICS)
 
 
 def campaign(
@@ -135,7 +139,13 @@ def fleet_campaign(
     """
     report_type = report_type or fleet_spec(**fields)
     planned = planning.make(
-        report_type, "tidb", id, READ_ONLY, topology=topology or ec2_topology(), prices=prices()
+        report_type,
+        "tidb",
+        id,
+        READ_ONLY,
+        topology=topology or ec2_topology(),
+        prices=prices(),
+        metrics=METRICS,
     )
     made = campaign(report_type, plan_=planned, id=id)
     return dataclasses.replace(
@@ -168,6 +178,67 @@ def fleet_spec(**fields: Any) -> ReportSpec:
             **fields,
         }
     )
+
+
+def tpcc_campaign(
+    *,
+    consistency: Mapping[Side, dict[Moment, tuple[Condition, ...]]] | None = None,
+    environment: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Campaign:
+    """A complete campaign of TPC-C on the fleet of :func:`fleet_campaign`, by ``tiup bench``.
+
+    Args:
+        consistency: the conditions of the sides' datasets; without, they were not checked.
+        environment: replaces or adds to what its hosts and its client tell.
+        fields: of :func:`fleet_spec`.
+    """
+    report_type = fleet_spec(
+        **{
+            "report": "tpcc_ec2",
+            "dataset": {"warehouses": 5000},
+            "workloads": ["tpcc"],
+            "threads": [50, 100, 200, 400],
+            "rounds": 4,
+            "restore": "every_trial",
+            "budget": {"approve_above": 20, "limit": 400},
+            **fields,
+        }
+    )
+    told = {"client_program": "tiup", "client_version": "tiup bench v1.12.0", **(environment or {})}
+    made = fleet_campaign(report_type, id="tpcc_ec2-20240102T030405", environment=told)
+    rows = {"warehouse": 5000, "district": 50_000, "item": 100_000, "customer": 150_000_000}
+    return dataclasses.replace(
+        made,
+        facts={
+            side: dataclasses.replace(
+                facts, rows=rows, consistency=dict((consistency or {}).get(side, {}))
+            )
+            for side, facts in made.facts.items()
+        },
+    )
+
+
+def tpcc_result(
+    trial: PlannedTrial, tpmc: float | None, *, reasons: Sequence[str] = (), **metrics: float | None
+) -> TrialResult:
+    """One executed trial of TPC-C; its latencies follow from its throughput by Little's law."""
+    mean = None if tpmc is None else trial.threads * 60_000 / (tpmc / 0.45)
+    latency = {
+        f"new_order_p{n}_ms": None if mean is None else mean * times
+        for n, times in ((50, 1.2), (90, 2.0), (95, 2.4), (99, 3.6))
+    }
+    values = {
+        "tpmc": tpmc,
+        "tpm_total": None if tpmc is None else tpmc / 0.45,
+        "avg_ms": mean,
+        **latency,
+        "duration_s": float(trial.seconds),
+        "errors": 0.0,
+        **metrics,
+    }
+    samples = tuple(Sample(metric, value) for metric, value in values.items())
+    return dataclasses.replace(trial_result(trial, reasons=reasons), samples=samples)
 
 
 def ec2_topology() -> Ec2Topology:
@@ -438,6 +509,11 @@ class FakeExecutor:
         if private:
             self.private.add(path)
 
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`benchlab.executor.Executor`."""
+        yield host, port
+
     def release(self) -> int:
         """See :class:`benchlab.executor.Executor`."""
         running = [job for job, (status, _) in self.jobs.items() if status.state == "running"]
@@ -543,6 +619,7 @@ class FakeDeployment:
         self.directory = Path("/fake")
         self.sides = tuple(plan.sides)
         self.client_host = executor.host
+        self.client_address = "127.0.0.1"
         self.client_alone = self.dedicated = False
         self.engines = {
             side: FakeEngine(
@@ -556,6 +633,7 @@ class FakeDeployment:
                     port=13410 + 10 * number,
                     status_port=13430,
                     max_connections=100,
+                    database="sbtest",
                     password=password,
                 ),
             )

@@ -18,19 +18,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchlab import host_metrics, quality
-from benchlab.database import USER, Database
-from benchlab.deployment import Setting, client_config
+from benchlab.database import Database
+from benchlab.deployment import Setting, client_config, endpoint
 from benchlab.errors import CommandError, EngineError, UnreachableError
 from benchlab.executor import Executor, JobStatus
 from benchlab.host_metrics import HostMetrics, Watched
 from benchlab.loadbalancer import haproxy
 from benchlab.plan import PlannedTrial
-from benchlab.results import Sample, TrialResult
+from benchlab.results import Condition, Sample, TrialResult
 from benchlab.spec import Side
 
 # Beyond its own time a client may need this long to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
 POLL_S = 0.05
+# go-tpc, whose server has gone, prints megabytes a second; a good run of a day stays below.
+OUTPUT_LIMIT_BYTES = 256 * 1024**2
+BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
 ASK_AGAIN_S = 1.0
 
 Phase = Callable[[str], None]
@@ -136,7 +139,7 @@ def begin(
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = _dataset_differs(setting, trial.side)
         _warm_up(setting, trial, clock)
-        executor.start_job(job, _run_command(setting, trial, trial.seconds))
+        executor.start_job(job, [*BOUNDED, *_run_command(setting, trial, trial.seconds)])
         _watch(setting, trial, job)
     on_phase("run")
     now = time.time()
@@ -166,20 +169,22 @@ def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase
         raw = executor.job_output(begun.job)
         output = setting.workload.parse(raw)
         columns = begun.columns | quality.client_columns(
-            output.to_json(), {"transactions": output.transactions}, trial.threads, trial.seconds
+            output, trial.threads, trial.seconds, setting.dataset
         )
         columns["client_exit_code"] = status.exit_code
         columns |= _server_columns(setting, trial.side)
         hosts = _watched_hosts(setting, trial, begun.job)
         columns |= hosts.columns()
-        results = quality.evaluate(setting.gates, columns)
-        reasons = [*quality.reasons(setting.gates, results), *_client_reasons(output, status)]
+        columns |= quality.dataset_columns(_checked_after_load(setting, trial.side))
+        gates = quality.of_metric(setting.gates, setting.workload.METRIC)
+        results = quality.evaluate(gates, columns)
+        reasons = [*quality.reasons(gates, results), *_client_reasons(output, status)]
     result = TrialResult(
         trial=trial,
         attempt=begun.attempt,
         valid=all(gate.status != "fail" for gate in results),
         reasons=tuple(reasons) if any(gate.status == "fail" for gate in results) else (),
-        samples=_samples(output),
+        samples=tuple(Sample(metric, value) for metric, value in output.samples().items()),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),
@@ -256,26 +261,16 @@ def _harness(setting: Setting, trial: PlannedTrial, job: str) -> tuple[Watched, 
 
 
 def _run_command(setting: Setting, trial: PlannedTrial, seconds: int) -> list[str]:
-    balancer, engine = (
-        setting.deployment.balancer(trial.side),
-        setting.deployment.engine(trial.side),
-    )
-    endpoint = setting.workload.Endpoint(
-        balancer.host,
-        balancer.entry_port,
-        USER,
-        setting.password if setting.workload.TAKES_PASSWORD else "",
-        setting.workload.DATABASE,
-    )
+    deployment = setting.deployment
     command: list[str] = setting.workload.run_command(
         trial.workload,
-        endpoint,
-        str(client_config(setting.deployment)),
+        endpoint(deployment, trial.side, setting.workload, setting.client, setting.password),
+        str(client_config(deployment)),
         setting.dataset,
         threads=trial.threads,
         seconds=seconds,
         client=setting.client,
-        ignore_errors=engine.retryable_errors,
+        ignore_errors=deployment.engine(trial.side).retryable_errors,
     )
     return command
 
@@ -314,6 +309,10 @@ def _dataset_differs(setting: Setting, side: Side) -> float | None:
     return 0.0 if found == wanted else 1.0
 
 
+def _checked_after_load(setting: Setting, side: Side) -> tuple[Condition, ...] | None:
+    return setting.facts[side].consistency.get("load") if side in setting.facts else None
+
+
 def _server_columns(setting: Setting, side: Side) -> dict[str, float | None]:
     """What the servers tell after the run; a server that is gone tells by that."""
     engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
@@ -344,27 +343,11 @@ def _client_reasons(output: Any, status: JobStatus) -> tuple[str, ...]:
     return (*said, f"client: exit code {ended}")
 
 
-def _samples(output: Any) -> tuple[Sample, ...]:
-    latency = output.latency_ms
-    return (
-        Sample("tps", output.tps),
-        Sample("qps", output.qps),
-        Sample("p95_ms", latency.p95),
-        Sample("avg_ms", latency.avg),
-        Sample("min_ms", latency.min),
-        Sample("max_ms", latency.max),
-        Sample("duration_s", output.duration_s),
-        Sample("errors", output.errors),
-        Sample("reconnects", output.reconnects),
-    )
-
-
 def _series_csv(output: Any) -> str:
-    columns = ("t", "threads", "tps", "qps", "p95_ms", "errors_per_s", "reconnects_per_s")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(output.SERIES)
     for interval in output.series:
-        values = (getattr(interval, column) for column in columns)
+        values = (getattr(interval, column) for column in output.SERIES)
         writer.writerow(["" if value is None else value for value in values])
     return text.getvalue()

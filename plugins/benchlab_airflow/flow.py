@@ -1,6 +1,8 @@
 """The campaign as tasks: plan, approve, register, provision, prepare, trials, validate, compare,
 publish, verdict, release.
 
+A dataset that has conditions, as TPC-C's, is checked before its snapshot and after the last trial.
+
 Only a target that rents its hosts has `approve`; before it nothing costs. `register` takes the
 machine and `release`, its teardown, gives it back: whatever fails in between, whoever marks the
 run failed, `release` ends every process of the campaign and gives back its hosts. `verdict` is a
@@ -19,7 +21,7 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 from benchlab import catalog, home
 from benchlab.errors import SpecError
 from benchlab.spec import MAX_REPEATS, SIDES, ReportSpec, Side
-from benchlab_airflow import params, stages
+from benchlab_airflow import stages, trigger_form
 from benchlab_airflow.approval import CampaignApproval
 from benchlab_airflow.trial_operator import TrialOperator
 
@@ -51,7 +53,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         schedule=None,
         catchup=False,
         max_active_runs=1,
-        params=params.form(spec),
+        params=trigger_form.form(spec),
         tags=["benchlab", spec.target],
         default_args={
             "retries": 1,
@@ -64,12 +66,15 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         planned = task(stages.plan, retries=0)(str(report_file))
         approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
         registered = _register()
-        prepared = [_prepare(side) for side in SIDES]
+        has_conditions = hasattr(catalog.module_of(spec), "CONSISTENCY")
+        prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
         measured = _trials("trials", planned, attempt=1, deferrable=target.deferrable)
         # As many as any form may ask for; what goes beyond the form's limit finds nothing to do.
         repeated = [
             _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
         ]
+        ask_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+        checked = [ask_again()] if has_conditions else []
         released = task(stages.release, retries=3)(spec.target).as_teardown(
             setups=registered, on_failure_fail_dagrun=True
         )
@@ -85,6 +90,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             *prepared,
             measured,
             *repeated,
+            *checked,
             task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
             task(stages.compare)(),
             task(stages.publish)(),
@@ -105,13 +111,16 @@ def _register() -> XComArg:
     return register().as_setup()
 
 
-def _prepare(side: Side) -> TaskGroup:
+def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
+    def on_side(stage: str) -> XComArg:
+        return task(stages.on_side, task_id=stage)(stage, side)
+
     with TaskGroup(f"prepare_{side}") as group:
         chain(
-            *(
-                task(stages.on_side, task_id=stage)(stage, side)
-                for stage in ("deploy", "load", "analyze", "back_up")
-            )
+            *(on_side(stage) for stage in ("deploy", "load", "analyze")),
+            # Before the snapshot: an inconsistent dataset is not worth one.
+            *([task(stages.check)(side)] if has_conditions else []),
+            on_side("back_up"),
         )
     return group
 

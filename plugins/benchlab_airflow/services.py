@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import contextlib
 import errno
 import fcntl
 import http.client
@@ -351,11 +352,11 @@ def _healthy(port: int, since: datetime | None) -> set[str]:
     ``since`` leaves out heartbeats of a group that ran before: for half a minute they
     would pass for those of a group that is only starting.
     """
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
-        connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
-        connection.request("GET", "/api/v2/monitor/health")
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
+        with contextlib.closing(connection):
+            connection.request("GET", "/api/v2/monitor/health")
+            answer = json.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError):
         return set()
     healthy = {"api-server"} if answer.get("metadatabase", {}).get("status") == "healthy" else set()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from benchlab.campaign import CampaignRun
+    from benchlab.results import Moment
     from benchlab.spec import Side
     from benchlab.trial import Begun
 
@@ -126,6 +127,30 @@ def on_side(stage: str, side: Side) -> None:
         getattr(work, stage)(side)
 
 
+def check(side: Side) -> None:
+    """Whether the loaded dataset of a side meets the workload's conditions."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        if side not in work.plan.sides:
+            log.info("nothing to do: this campaign measures one version, without a %s", side)
+            return
+        _check(work, side, "load")
+
+
+def check_consistency() -> None:
+    """Whether what the last trials have left on the sides still meets them."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        for side in work.target.sides:
+            _check(work, side, "last trial")
+
+
+def _check(work: CampaignRun, side: Side, moment: Moment) -> None:
+    from benchlab_airflow.database_hook import query_on
+
+    for found in work.check(side, moment, query_on(work.target.engine(side))):
+        say = log.warning if found.violations else log.info
+        say("%s: %s %s: %s violations", side, found.clause, found.sentence, found.violations)
+
+
 def on_campaign(stage: str) -> Any:
     """A stage of both sides: provision."""
     with _final_errors(*_UNFIT), _campaign() as work:
@@ -168,8 +193,11 @@ def _told(result: TrialResult | None) -> dict[str, Any] | None:
         "trial": result.trial.id,
         "title": result.trial.title,
         "valid": result.valid,
-        "tps": result.value("tps"),
-        "p95_ms": result.value("p95_ms"),
+        **{
+            metric: value
+            for metric in ("tpmc", "tps", "p95_ms")
+            if (value := result.value(metric)) is not None
+        },
     }
 
 

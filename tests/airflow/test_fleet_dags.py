@@ -130,9 +130,9 @@ def test_a_broken_published_plan_takes_no_dag_away(
 FORM = """
 import json
 from benchlab import catalog, home
-from benchlab_airflow import params
+from benchlab_airflow import params, trigger_form
 report = catalog.load(home.find().configs / "reports" / "REPORT.yaml")
-form = params.form(report)
+form = trigger_form.form(report)
 say(json.dumps({name: param.schema for name, param in form.items()}))
 filled = {**{name: param.value for name, param in form.items()}, **FILLED}
 say(params.chosen(report, filled).model_dump_json())

@@ -100,6 +100,26 @@ def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:
             assert dag["tasks"][later]["rule"] == "all_success"
 
 
+def test_a_dataset_with_conditions_is_checked_twice_and_any_other_is_not(
+    airflow_env: dict[str, str],
+) -> None:
+    """Before each side's snapshot and before the report, also where a repetition was skipped."""
+    dags = describe(airflow_env)
+    without = dags["sysbench_local"]["tasks"]
+    assert not [name for name in without if "check" in name]
+    tasks = dags["tpcc_local"]["tasks"]
+    for side in ("baseline", "candidate"):
+        check = tasks[f"prepare_{side}.check"]
+        assert check["upstream"] == [f"prepare_{side}.analyze"]
+        assert check["downstream"] == [f"prepare_{side}.back_up"]
+        assert (check["rule"], check["timeout"]) == ("all_success", True)
+    again = tasks["check_consistency"]
+    assert again["upstream"] == ["repeat_2.trials"]
+    assert "validate" in again["downstream"]
+    assert (again["rule"], again["timeout"]) == ("none_failed", True)
+    assert again["retries"] == tasks["validate"]["retries"] >= 1
+
+
 def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> None:
     """Two trials at once would measure each other; a killed task is no lost campaign."""
     trials = {n: t for n, t in dag["tasks"].items() if n.endswith("trials")}
@@ -153,9 +173,9 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
 OVERRIDES = """
 import json
 from benchlab import catalog, home
-from benchlab_airflow import params
+from benchlab_airflow import trigger_form
 spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
-defaults = {key: param.value for key, param in params.form(spec).items()}
+defaults = {key: param.value for key, param in trigger_form.form(spec).items()}
 filled = {**defaults, **FILLED}
 changed = params.overrides(spec, filled)
 print(json.dumps(changed))

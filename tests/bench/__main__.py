@@ -19,12 +19,12 @@ from typing import NoReturn
 from benchlab import home as homes
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from tests.bench import campaign, dag_file, fleet, parsing, plans, restore
+from tests.bench import campaign, dag_file, fleet, parsing, plans, restore, tpcc
 from tests.bench.machine import alone
 from tests.bench.row import Row, table
 
 # In the order in which they run: what is quick comes first.
-MEASURES = ("plans", "parsing", "dag-file", "restore", "fleet", "campaign")
+MEASURES = ("plans", "parsing", "dag-file", "restore", "fleet", "tpcc", "campaign")
 
 
 def main() -> int:
@@ -79,6 +79,7 @@ def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
         "dag-file": lambda: dag_file.measure(home, work, quick),
         "restore": lambda: restore.measure(work, quick),
         "fleet": lambda: fleet.measure(home, work, quick),
+        "tpcc": lambda: tpcc.measure(home, work, quick),
     }
     with alone(home):
         return measures[name]()

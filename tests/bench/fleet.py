@@ -71,6 +71,7 @@ class Bench:
             ports=Ports.of("baseline"),
             host=self.fleet.of("tidb")[0].address,
             max_connections=100,
+            database="sbtest",
             password="not-a-secret",
             tiup_key=KEY,
             user=USER,

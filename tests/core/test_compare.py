@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchlab import testing
-from benchlab.compare import Comparison, WorkloadComparison, compare, holm, invalid_pairs, select
+from benchlab.compare import Comparison, WorkloadComparison, compare, invalid_pairs, select
+from benchlab.paired import holm
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.results import TrialResult
+from benchlab.results import Condition, TrialResult, inconsistencies
 from benchlab.spec import SIDES
 
 POINT, INDEX = "oltp_point_select", "oltp_update_index"
@@ -436,6 +437,89 @@ def test_trials_missing_on_one_side_only_are_unstable() -> None:
     outcome = one(compare(plan, [r for r in results if r is not gone], THRESHOLD))
     assert outcome.verdict == "unstable"
     assert "candidate" in outcome.reasons[0]
+
+
+@pytest.mark.parametrize("change", [-0.3, 0.0, 0.3])
+def test_a_side_that_is_unsound_leaves_no_verdict_and_all_figures(change: float) -> None:
+    """However clear the figures, nothing is concluded from a dataset that went wrong."""
+    plan = testing.plan(workloads=[POINT], threads=[4], rounds=4)
+    results = testing.results_of(plan, testing.known_change({POINT: change}, 0.001))
+    sound, unsound = (
+        one(compare(plan, results, THRESHOLD, reasons))
+        for reasons in ({}, {"candidate": ("its rows are gone", "so are its keys")})
+    )
+    assert sound == one(compare(plan, results, THRESHOLD))
+    assert sound.verdict in ("regression", "improvement", "equivalent")
+    assert unsound.verdict == "unstable"
+    assert unsound.reasons == (
+        "on the candidate side its rows are gone",
+        "on the candidate side so are its keys",
+    )
+    assert dataclasses.replace(unsound, verdict=sound.verdict, reasons=()) == sound
+
+
+def test_an_unsound_side_hides_no_missing_trial() -> None:
+    """What is missing is told beside it, on one side or on both."""
+    plan = testing.plan(workloads=[POINT], threads=[4], rounds=3)
+    results = [r for r in testing.results_of(plan) if r.trial.round != 2]
+    outcome = one(compare(plan, results, THRESHOLD, {"baseline": ("it is not whole",)}))
+    assert outcome.verdict == "unstable"
+    assert outcome.reasons == (
+        "2 planned trials have no valid result",
+        "on the baseline side it is not whole",
+    )
+
+
+def test_the_plan_says_which_metric_decides() -> None:
+    """TPC-C is compared by its new orders, sysbench by its transactions, both as planned."""
+    plan = testing.tpcc_campaign(threads=[4, 8]).plan
+    change = testing.known_change({"tpcc": 0.1}, 0.002)
+
+    def misleading(trial: PlannedTrial) -> TrialResult:
+        return testing.tpcc_result(trial, change(trial), tps=1 / change(trial))
+
+    outcome = one(compare(plan, [misleading(t) for t in plan.trials], THRESHOLD), "tpcc")
+    assert (outcome.metric, outcome.verdict) == ("tpmc", "improvement")
+    assert outcome.estimate_pct == pytest.approx(10, abs=0.1)
+    cell = outcome.cells[0]
+    assert cell.improvement_pct == pytest.approx(10, abs=0.1)
+    assert set(cell.sides["baseline"].means) == {
+        *("tpmc", "tpm_total"),
+        *(f"new_order_p{n}_ms" for n in (50, 90, 95, 99)),
+    }
+    by_tps = one(compare(dataclasses.replace(plan, metrics={}), [], THRESHOLD), "tpcc")
+    assert by_tps.metric == "tps"
+
+
+def test_figures_that_no_trial_has_are_missing() -> None:
+    """A client that printed no percentiles leaves them out; none becomes zero."""
+    plan = testing.tpcc_campaign(threads=[4]).plan
+    results = [testing.tpcc_result(t, 1000.0, new_order_p95_ms=None) for t in plan.trials]
+    side = one(compare(plan, results, THRESHOLD), "tpcc").cells[0].sides["baseline"]
+    assert side.means["new_order_p95_ms"] is None
+    assert side.rounds["new_order_p95_ms"] == {}
+    assert side.means["tpmc"] == pytest.approx(1000.0)
+
+
+def test_conditions_that_no_longer_hold_become_sentences() -> None:
+    """Those after the last trial only: what the load left wrong is the business of a gate."""
+    sums, orders = (Condition(f"3.3.2.{n}", "the sums agree", n - 1) for n in (1, 2))
+    lines = Condition("3.3.2.4", "lines are counted", 1234)
+    checked = testing.side_facts("1", consistency={"load": (orders,), "last trial": (sums,)})
+    spoilt = testing.side_facts("1", consistency={"last trial": (sums, orders, lines)})
+    assert inconsistencies({"baseline": checked, "candidate": testing.side_facts("1")}) == {}
+    assert inconsistencies({"baseline": checked, "candidate": spoilt}) == {
+        "candidate": (
+            (
+                "after the last trial condition 3.3.2.2 of TPC-C does not hold: the sums agree "
+                "(1 violation)"
+            ),
+            (
+                "after the last trial condition 3.3.2.4 of TPC-C does not hold: lines are counted "
+                "(1,234 violations)"
+            ),
+        )
+    }
 
 
 def test_a_round_without_one_cell_takes_no_part() -> None:

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from benchlab import catalog, testing
-from benchlab.access import Access
 from benchlab.dataset import AnyDataset, Dataset, Warehouses
 from benchlab.engine import BaseEngine
-from benchlab.errors import SpecError, UnavailableError
-from benchlab.home import Home
-from benchlab.spec import Client, ReportSpec
+from benchlab.errors import UnavailableError
+from benchlab.results import UNITS
+from benchlab.spec import Client
+from benchlab.workloads.client import Program, program_of
 
 ENGINES = catalog.engines()
 TARGETS = catalog.targets()
@@ -109,9 +109,10 @@ DATASETS: dict[type, AnyDataset] = {
 }
 
 
-def endpoint(module: Any) -> Any:
+def endpoint(module: Any, client: Client = Client()) -> Any:  # noqa: B008 - frozen
     """Where a client would connect, with a password if it can be given one in private."""
-    password = PASSWORD if module.TAKES_PASSWORD else ""
+    private = program_of(client.program, module.PROGRAMS).takes_password
+    password = PASSWORD if private else ""
     return module.Endpoint("127.0.0.1", 13390, "bench", password, module.DATABASE)
 
 
@@ -119,8 +120,11 @@ def endpoint(module: Any) -> Any:
 def test_a_workload_module_is_whole(name: str) -> None:
     """All that a campaign asks of it is there; what is read-only is one of its workloads."""
     module: Any = MODULES[name]
-    for function in ("config_file_text", "tables", "prepare_command", "run_command", "parse"):
+    functions = ("config_file_text", "tables", "prepare_command", "run_command", "parse")
+    for function in (*functions, "warnings"):
         assert callable(getattr(module, function))
+    assert module.METRIC in UNITS
+    assert catalog.parsers()[module.TOOL] is module.parse
     assert module.NAMES
     assert set(module.READ_ONLY) <= set(module.NAMES)
     assert module.DATASET in DATASETS
@@ -170,35 +174,59 @@ def test_a_report_type_can_name_it(name: str) -> None:
     assert testing.spec(workloads=[name]).workloads == (name,)
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_no_command_has_the_password_in_it(name: str) -> None:
+PROGRAMS = [
+    pytest.param(MODULES[name], program, id=f"{name}-{program.name}")
+    for name in MODULES
+    for program in MODULES[name].PROGRAMS
+]
+
+
+@pytest.mark.parametrize(("module", "program"), PROGRAMS)
+def test_a_program_can_be_asked_for_and_has_all_it_needs(module: Any, program: Program) -> None:
+    """By the name that a report type gives; its files are there to be brought to the host."""
+    client = Client(program=program.name)
+    assert program_of(client.program, module.PROGRAMS) is program
+    assert all(path.is_file() for path in program.files.values())
+    assert program.called("nothing of use").endswith("of an unknown version")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_program_that_is_not_there_is_refused(name: str) -> None:
+    """By a sentence that names those that are."""
+    with pytest.raises(ValueError, match=r"^client.program: 'abacus' is not one of .+"):
+        program_of("abacus", MODULES[name].PROGRAMS)
+
+
+@pytest.mark.parametrize(("module", "program"), PROGRAMS)
+def test_no_command_has_the_password_in_it(module: Any, program: Program) -> None:
     """It travels in a private file, or there is none; nor does a log show it."""
-    module: Any = WORKLOADS[name]
-    to, dataset = endpoint(module), DATASETS[module.DATASET]
-    config = "/private/client.cnf"
+    client = Client(program=program.name)
+    to, dataset = endpoint(module, client), DATASETS[module.DATASET]
+    config, name = "/private/client.cnf", module.NAMES[0]
     run = module.run_command(
-        name, to, config, dataset, threads=4, seconds=5, client=Client(), ignore_errors=(1213,)
+        name, to, config, dataset, threads=4, seconds=5, client=client, ignore_errors=(1213,)
     )
-    prepare = module.prepare_command(to, config, dataset, threads=4)
+    prepare = module.prepare_command(to, config, dataset, threads=4, client=client)
     for command in (run, prepare):
         assert all(isinstance(part, str) for part in command)
         assert not [part for part in command if PASSWORD in part]
-        assert (config in " ".join(command)) == module.TAKES_PASSWORD
+        assert (config in " ".join(command)) == program.takes_password
     assert run != prepare
     secret = module.Endpoint("127.0.0.1", 13390, "bench", PASSWORD, module.DATABASE)
     assert PASSWORD not in repr(secret)
-    if module.TAKES_PASSWORD:
+    if program.takes_password:
         assert PASSWORD in module.config_file_text(secret)
-    else:
-        assert module.config_file_text(to) == ""
-        for make in (
-            lambda: module.config_file_text(secret),
-            lambda: module.prepare_command(secret, config, dataset, threads=4),
-            lambda: module.run_command(name, secret, config, dataset, threads=4, seconds=5),
-        ):
-            with pytest.raises(ValueError, match=r"^password: ") as caught:
-                make()
-            assert PASSWORD not in str(caught.value)
+        return
+    assert module.config_file_text(to) == ""
+    for make in (
+        lambda: module.prepare_command(secret, config, dataset, threads=4, client=client),
+        lambda: module.run_command(
+            name, secret, config, dataset, threads=4, seconds=5, client=client
+        ),
+    ):
+        with pytest.raises(ValueError, match=r"^password: ") as caught:
+            make()
+        assert PASSWORD not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -217,93 +245,13 @@ def test_a_command_that_would_run_without_end_is_not_made(name: str, wrong: dict
 @pytest.mark.parametrize("text", ["", "\0", "Segmentation fault", "[ 1s ] \n" * 3])
 def test_an_output_without_a_run_is_never_complete(name: str, text: str) -> None:
     """A client that printed nothing of use gives no figures, and a reason."""
-    parse: Callable[[str], Any] = catalog.parser(name)
+    parse: Callable[[str], Any] = MODULES[name].parse
     output = parse(text)
     assert output.status != "complete"
     assert output.reasons
     assert output.transactions is None
     document = output.to_json()
-    for key in ("threads", "duration_s", "tps", "qps", "errors", "reconnects"):
-        assert document[key] is getattr(output, key) is None
-    assert set(document["latency_ms"]) == {"min", "avg", "p95", "max", "sum"}
+    assert document["status"] == output.status
+    assert document["duration_s"] is None
+    assert all(value is None for value in output.samples().values())
     json.dumps(document, allow_nan=False)
-
-
-# ---------------------------------------------------------------- targets
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_a_target_is_what_it_is_called(name: str, tmp_path: Path) -> None:
-    """A report type finds it by the name of its module; making one starts and writes nothing."""
-    assert TARGETS[name].name == name
-    home = Home(tmp_path, tmp_path / "state")
-    spec = testing.spec(target=name)
-    target = TARGETS[name](home, "c1", testing.plan(spec), spec, Access())
-    for method in (
-        *("preflight", "acquire", "provision", "interrupt", "release", "end"),
-        *("dataset_source", "load_dataset", "keep_dataset"),
-        *("executors", "engine", "balancer", "environment"),
-    ):
-        assert callable(getattr(target, method))
-    assert target.sides == ("baseline", "candidate")
-    assert isinstance(target.deferrable, bool)
-    assert isinstance(target.rents, bool)
-    assert target.topology in (None, "ec2", "hosts")
-    assert list(tmp_path.iterdir()) == []
-
-
-# ---------------------------------------------------------------- unknown names
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"target": "moon"}, "target: unknown: moon; there are: "),
-        ({"workloads": ["oltp_nothing"]}, "workloads: unknown: oltp_nothing; there are: "),
-        (
-            {
-                "engine": "oracle",
-                "engines": {
-                    "oracle": {
-                        "baseline": {"version": "1.0.0"},
-                        "candidate": {"version": "1.0.1"},
-                    }
-                },
-            },
-            "engines: unknown: oracle; there are: ",
-        ),
-    ],
-)
-def test_an_unknown_name_is_refused_with_those_there_are(
-    fields: dict[str, Any], message: str
-) -> None:
-    """Every message lists what this installation has."""
-    spec: ReportSpec = testing.spec(**fields)
-    with pytest.raises(SpecError) as caught:
-        catalog.check(spec, where="a.yaml")
-    assert f"a.yaml: {message}" in str(caught.value)
-    known = {"target": TARGETS, "workloads": WORKLOADS, "engines": ENGINES}[message.split(":")[0]]
-    assert all(name in str(caught.value) for name in known)
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        (
-            {"workloads": ["oltp_insert", "tpcc"]},
-            "workloads: tpcc and oltp_insert are of different clients",
-        ),
-        ({"workloads": ["tpcc"]}, "dataset: tpcc needs warehouses, found 4 tables x 10,000 rows"),
-        (
-            {"workloads": ["oltp_insert"], "dataset": {"warehouses": 5}},
-            "dataset: oltp_insert needs tables, table_size, found 5 warehouses",
-        ),
-    ],
-)
-def test_a_report_type_has_one_client_and_a_dataset_that_fits(
-    fields: dict[str, Any], message: str
-) -> None:
-    """What could not be loaded or run is refused while validating, with what to write."""
-    with pytest.raises(SpecError) as caught:
-        catalog.check(testing.spec(**fields), where="a.yaml")
-    assert f"a.yaml: {message}" in str(caught.value)

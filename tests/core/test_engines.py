@@ -39,6 +39,7 @@ def instance(version: str, directory: Path, **fields: Any) -> Instance:
         "port": 13420,
         "status_port": 13430,
         "max_connections": 350,
+        "database": "sbtest",
         "password": "hunter2",
         **fields,
     }

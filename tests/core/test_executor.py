@@ -88,6 +88,12 @@ def test_arguments_reach_the_program_as_they_are(executor: LocalExecutor) -> Non
     assert executor.run([sys.executable, "-c", script, *odd]).stdout.strip() == repr(odd)
 
 
+def test_what_this_machine_reaches_it_reaches_as_it_is(executor: LocalExecutor) -> None:
+    """No port in between, which could be taken or be in the way."""
+    with executor.reach("127.0.0.1", 13410) as address:
+        assert address == ("127.0.0.1", 13410)
+
+
 def test_output_that_is_no_text_does_not_bring_anything_down(executor: LocalExecutor) -> None:
     """A tool may print any bytes."""
     assert "a" in executor.run(["printf", r"a\377\000b"]).stdout

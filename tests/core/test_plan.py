@@ -208,6 +208,16 @@ def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
     old = Plan.from_json(document)
     assert (old.trials, old.sides, old.hosts) == (made.trials, made.sides, made.hosts)
     assert (old.placement, old.topology, old.steps) == ("interleaved", None, ())
+    assert {old.metric(trial.workload) for trial in old.trials} == {"tps"}
+
+
+def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
+    """A stored campaign is compared by the metric it was planned for, whatever there is later."""
+    metrics = {"oltp_insert": "tps", "tpcc": "tpmc"}
+    spec = testing.spec(workloads=["oltp_insert"])
+    made = planning.make(spec, "mariadb", "a", READ_ONLY, metrics=metrics)
+    assert made.metrics == {"oltp_insert": "tps"}
+    assert Plan.from_json(json.loads(json.dumps(made.to_json()))) == made
 
 
 @settings(deadline=None)
@@ -270,6 +280,22 @@ def test_a_fleet_is_prepared_before_it_is_measured_and_released_at_the_end() -> 
     one_side = ["deploy", "load", "analyze", "back up"]
     wanted = ["provision", *one_side, *one_side, "measure", "repeats", "publish", "release"]
     assert stages == wanted
+
+
+def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -> None:
+    """Of TPC-C only, on each side; customer by customer where the warehouses are few."""
+    few, many = (
+        on_fleet(weekly(workloads=["tpcc"], dataset={"warehouses": number})) for number in (10, 11)
+    )
+    stages = [key for key, _ in itertools.groupby(s.stage for s in few.steps)]
+    one_side = ["deploy", "load", "analyze", "check", "back up"]
+    measured = ["measure", "repeats", "check"]
+    assert stages == ["provision", *one_side, *one_side, *measured, "publish", "release"]
+    for plan in (few, many):
+        assert [s.side for s in plan.steps if s.stage == "check"] == ["baseline", "candidate"] * 2
+    check = [[s.minutes for s in plan.steps if s.stage == "check"] for plan in (few, many)]
+    assert check[0][0] > check[1][0] > 0
+    assert check[0][2] > check[0][0], "after the last trial each side is started first"
 
 
 def test_dollars_are_hosts_times_hours() -> None:

@@ -106,6 +106,18 @@ def test_snapshots_show_how_a_dataset_is_kept_and_laid_back() -> None:
     assert " restore db" not in plan("sysbench_ec2", "--commands")
 
 
+def test_the_statements_of_a_check_are_shown_where_they_are_run() -> None:
+    """Of each side before its snapshot and after its last trial; of sysbench's tables none."""
+    shown = plan("tpcc_local", "--commands", "--set", "engine=mariadb")
+    marks = [f"SQL in tpcc of the {side}, after the load" for side in ("baseline", "candidate")]
+    marks += [mark.replace("after the load", "after its last trial") for mark in marks]
+    places = [shown.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert places[0] < shown.index("## back up") < places[1]
+    assert shown.index("CREATE INDEX benchlab_h_customer ON history") > places[0]
+    assert "CREATE INDEX" not in plan("sysbench_local", "--commands")
+
+
 def test_what_can_only_be_planned_for_cannot_be_run() -> None:
     """TiDB Cloud: the plan says why, and a run is refused with the same sentence."""
     sentence = catalog.PLANNED_TARGETS["tidb_cloud"]

@@ -181,7 +181,8 @@ def test_every_number_in_the_tables_is_the_comparison_s() -> None:
     assert len(printed) == len(outcome.workloads)
     for table, workload in zip(printed, outcome.workloads, strict=True):
         for row, cell in zip(table[1:], workload.cells, strict=True):
-            values = [v for s in SIDES for f in [cell.sides[s]] for v in (f.qps, f.tps, f.p95_ms)]
+            columns = ("qps", "tps", "p95_ms")
+            values = [cell.sides[side].means[column] for side in SIDES for column in columns]
             assert row[0] == str(cell.threads)
             for text, value in zip(row[1:], [*values, cell.improvement_pct], strict=True):
                 assert value is not None
@@ -424,7 +425,7 @@ def test_the_trials_csv_has_every_executed_trial_and_says_which_are_used() -> No
                 product = 1.0
                 for value in values:
                     product *= value ** (1 / len(values))
-                assert cell.sides[side].tps == pytest.approx(product)
+                assert cell.sides[side].means["tps"] == pytest.approx(product)
     failed = next(row for row in rows if row["valid"] == "false")
     assert failed["tps"] == ""
     assert failed["reasons"] == "the client ended with exit code 1"

@@ -13,7 +13,7 @@ from benchlab import testing
 from benchlab.compare import compare
 from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import PlannedTrial
-from benchlab.report import hosts, method, model, numbers, terminal, variables, wording
+from benchlab.report import hosts, machine, method, model, numbers, terminal, variables, wording
 from benchlab.report.model import Report
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import SIDES
@@ -178,7 +178,7 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     """The keys that other programs read; a missing cell is null."""
     made = testing.campaign(rounds=1, workloads=["oltp_insert"], threads=[4])
     results = testing.results_of(made.plan, tps=lambda t: None if t.side == "candidate" else 10.0)
-    raw = model.to_json(made, compare(made.plan, results, 2.0), results)
+    raw = machine.to_json(made, compare(made.plan, results, 2.0), results)
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
         *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "target"),
@@ -438,7 +438,7 @@ def test_rounds_that_are_not_complete_are_said_where_the_figures_are() -> None:
     assert said is not None
     assert "the 3 of 4 rounds that are complete" in said
     cell = next(c for c in report.sections[0].figures.cells if c.threads == gone.threads)
-    assert set(cell.sides["baseline"].values) == {1, 3, 4}, "both sides over the same rounds"
+    assert set(cell.sides["baseline"].rounds["tps"]) == {1, 3, 4}, "both sides over the same rounds"
     assert wording.rounds(report_of({}), report_of({}).sections[0]) is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
 import sqlite3
 import subprocess
@@ -18,7 +19,7 @@ from upath import UPath
 from benchlab import testing
 from benchlab.errors import StoreError
 from benchlab.host_samples import Figure, HostFigures
-from benchlab.results import Campaign, TrialResult
+from benchlab.results import Campaign, Condition, TrialResult
 from benchlab.store import Store
 
 CAMPAIGN = testing.campaign(rounds=1, threads=[4], workloads=["oltp_insert"])
@@ -144,9 +145,27 @@ def test_states_and_facts_are_kept(store: Store) -> None:
     store.reopen("c1")
     assert store.campaign("c1").state == "running"
     assert store.campaign("c1").ended_at is None
-    facts = testing.side_facts("10.2.11", variables={"ünï": "çode", "empty": ""})
+    facts = testing.side_facts(
+        "10.2.11",
+        variables={"ünï": "çode", "empty": ""},
+        consistency={
+            "load": (Condition("3.3.2.1", "amounts add up", 0),),
+            "last trial": (
+                Condition("3.3.2.1", "amounts add up", 2),
+                Condition("3.3.2.4", "lines are all there", 0),
+            ),
+        },
+    )
     store.set_facts("c1", "baseline", facts)
     assert store.campaign("c1").facts == {**CAMPAIGN.facts, "baseline": facts}
+
+
+def test_a_side_of_an_older_benchlab_has_no_conditions(store: Store) -> None:
+    """It was not asked for them, which is not the same as meeting them all."""
+    with store._engine.begin() as connection:
+        older = json.dumps({"baseline": {"version": "1", "git_hash": None, "variables": {}}})
+        connection.exec_driver_sql("UPDATE campaigns SET facts = ?", (older,))
+    assert store.campaign("c1").facts["baseline"].consistency == {}
 
 
 # ---------------------------------------------------------------- trials

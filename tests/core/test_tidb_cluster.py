@@ -121,6 +121,7 @@ def cluster(
         "ports": Ports(),
         "host": "10.0.0.1",
         "max_connections": 100,
+        "database": "sbtest",
         "password": PASSWORD,
         "tiup_key": Path("/home/admin/key"),
         "user": "admin",

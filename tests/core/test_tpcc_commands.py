@@ -69,7 +69,6 @@ def test_the_load_is_known_table_by_table() -> None:
         lambda endpoint: tpcc.run_command("tpcc", endpoint, "c", SIZE, **RUN),
         lambda endpoint: tpcc.prepare_command(endpoint, "c", SIZE, threads=1),
         lambda endpoint: tpcc.check_command(endpoint, "c", SIZE, threads=1),
-        tpcc.config_file_text,
     ],
 )
 def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) -> None:
@@ -89,6 +88,55 @@ def test_bad_arguments_are_named(argument: str, value: object) -> None:
     """An impossible run is refused before it starts, naming the argument."""
     with pytest.raises(ValueError, match=rf"^{argument}: "):
         tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **{**RUN, argument: value})
+
+
+EMBEDDED = Client(program="embedded")
+
+
+def test_go_tpc_is_called_as_tiup_calls_it() -> None:
+    """The same program by another name: the commands differ in nothing else."""
+    commands = [
+        tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, client=Client(program=program))
+        for program in ("tiup", "go-tpc")
+    ]
+    assert commands[0][:3] == ["tiup", "bench", "tpcc"]
+    assert commands[1][:2] == ["go-tpc", "tpcc"]
+    assert commands[0][3:] == commands[1][2:]
+
+
+def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
+    """sysbench runs it with the password in that file, and with every choice written out."""
+    secret = tpcc.Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
+    command = tpcc.run_command(
+        "tpcc", secret, "/c1/workload.cnf", SIZE, **RUN, client=EMBEDDED, ignore_errors=(1213, 8028)
+    )
+    assert command == [
+        *("sysbench", "/c1/tpcc.lua", "--config-file=/c1/workload.cnf", "--db-driver=mysql"),
+        *("--mysql-host=127.0.0.1", "--mysql-port=3390", "--mysql-user=bench", "--mysql-db=tpcc"),
+        *("--warehouses=5000", "--threads=50", "--mysql-ignore-errors=1213,8028"),
+        *("--time=300", "--report-interval=1", "--percentile=95", "--histogram=off", "run"),
+    ]
+    with pytest.raises(ValueError, match=r"^config_path: empty"):
+        tpcc.run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
+
+
+def test_a_warehouse_is_loaded_by_one_thread_of_the_embedded_client() -> None:
+    """More threads than warehouses would be started and do nothing."""
+    size = Warehouses(warehouses=3)
+    command = tpcc.prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
+    assert "--threads=3" in command
+    assert command[-1] == "prepare"
+    with pytest.raises(ValueError, match=r"^client.program: embedded has no check"):
+        tpcc.check_command(ENDPOINT, "c", size, threads=1, client=EMBEDDED)
+
+
+def test_threads_that_would_wait_for_each_other_are_warned_of() -> None:
+    """With the reason, and with what to do."""
+    few = Warehouses(warehouses=4)
+    assert tpcc.warnings(few, (2, 4)) == []
+    (told,) = tpcc.warnings(few, (2, 8))
+    assert told.startswith("dataset.warehouses: 4 for 8 threads: ")
+    assert "as many warehouses as threads" in told
 
 
 def test_another_workload_or_dataset_is_refused() -> None:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchlab.results import UNITS
 from benchlab.workloads.tpcc_output import TpccOutput, parse
+from benchlab.workloads.tpcc_results import OPERATIONS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tpcc"
 OUTPUTS = sorted(GOLDEN.glob("*.txt"))
@@ -91,6 +93,60 @@ def test_the_headline_is_new_orders_a_minute() -> None:
     assert read.latency_ms.p95 is None
 
 
+def test_the_document_has_what_its_readers_count_on() -> None:
+    """The five transactions are always there, and what is not known of them is null."""
+    keys = [*("status", "reasons", "tpmc", "tpm_total", "efficiency_pct", "duration_s")]
+    figures = ("count", "errors", "tpm", "avg_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms")
+    for path in OUTPUTS:
+        document = parse(path.read_text()).to_json()
+        assert list(document) == [*keys, "transactions", "series"]
+        assert set(document["transactions"]) == set(OPERATIONS)
+        for operation in document["transactions"].values():
+            assert list(operation) == [*figures, "p999_ms", "max_ms"]
+            if document["tpmc"] is None:
+                assert set(operation.values()) == {None}
+
+
+def test_errors_of_a_transaction_are_zero_only_where_the_summary_is_whole() -> None:
+    """A line of errors is printed only where there are some, so its absence says something."""
+    good = golden("gotpc_run_plain").to_json()["transactions"]
+    assert (good["NEW_ORDER"]["errors"], good["PAYMENT"]["errors"]) == (2, 0)
+    cut = parse(GOOD[: GOOD.rindex("tpmC: ")]).to_json()["transactions"]
+    assert {operation["errors"] for operation in cut.values()} == {None}
+    line = next(line for line in GOOD.splitlines() if line.startswith("[Summary] NEW_ORDER_ERR"))
+    spoilt = changed(line, line.replace("Avg(ms): 4.7", "Avg(ms): NaN"))
+    assert spoilt.to_json()["transactions"]["NEW_ORDER"]["errors"] is None
+
+
+def test_a_transaction_that_never_came_through_has_errors_and_no_figures() -> None:
+    """Its line of figures is not printed; neither is a zero made up for it."""
+    read = parse(
+        "Finished\n"
+        "[Summary] NEW_ORDER - Takes(s): 9.9, Count: 33, TPM: 200.0, Sum(ms): 5.0, Avg(ms): 5.0, "
+        "50th(ms): 5.0, 90th(ms): 5.0, 95th(ms): 5.0, 99th(ms): 5.0, 99.9th(ms): 5.0, "
+        "Max(ms): 5.0\n"
+        "[Summary] PAYMENT_ERR - Takes(s): 9.9, Count: 7, TPM: 42.4, Sum(ms): 5.0, Avg(ms): 5.0, "
+        "50th(ms): 5.0, 90th(ms): 5.0, 95th(ms): 5.0, 99th(ms): 5.0, 99.9th(ms): 5.0, "
+        "Max(ms): 5.0\n"
+        "tpmC: 200.0, tpmTotal: 200.0, efficiency: 1555.2%\n"
+    )
+    assert read.status == "complete"
+    payment = read.to_json()["transactions"]["PAYMENT"]
+    assert payment.pop("errors") == 7
+    assert set(payment.values()) == {None}
+
+
+def test_what_is_kept_of_a_trial_are_new_orders_and_their_latency() -> None:
+    """Metrics have units, and the percentiles are those of New Order."""
+    samples = golden("gotpc_run_plain").samples()
+    assert set(samples) <= set(UNITS)
+    assert [samples[name] for name in ("tpmc", "tpm_total", "efficiency_pct", "errors")] == [
+        *(18736.6, 41738.3, 145697.0, 0)
+    ]
+    assert [samples[f"new_order_p{n}_ms"] for n in (50, 90, 95, 99)] == [6.3, 12.1, 14.7, 22.0]
+    assert set(parse("").samples().values()) == {None}
+
+
 def test_threads_at_work_follow_from_the_latencies() -> None:
     """The sum over all transactions, failed ones too, is the time that the four workers worked."""
     read = golden("gotpc_run_plain")
@@ -151,6 +207,67 @@ def test_a_lost_connection_fails_a_run_that_ignores_errors(message: str) -> None
     read = with_line(f"{STAMP}execute run failed, err exec SELECT 1 failed {message}")
     assert read.status == "failed"
     assert message in " ".join(read.reasons)
+
+
+CANCELLED = f"{STAMP}run worker 0 stopped due to timeout: "
+LOG = "[mysql] 2026/11/20 {} statement.go:54: invalid connection"
+
+
+def test_connections_that_the_end_of_a_run_closes_are_not_lost() -> None:
+    """The driver closes the connection of a transaction that it cancels, and says so."""
+    for when in ("17:10:00", "17:10:01", "17:10:02"):
+        read = with_line(
+            f"{LOG.format(when)}\n{CANCELLED}exec UPDATE district SET d_ytd = ? failed sql: "
+            "connection is already closed"
+        )
+        assert (read.status, read.reasons) == ("complete", ())
+    closed = with_line(f"{CANCELLED}driver: bad connection")
+    assert (closed.status, closed.cancelled) == ("complete", 4)
+
+
+def test_a_connection_lost_before_the_end_fails_the_run() -> None:
+    """The same words in the middle of a run are of a server that went away."""
+    before = with_line(f"{LOG.format('17:09:59')}\n{CANCELLED}context deadline exceeded")
+    assert before.status == "failed"
+    assert "invalid connection" in before.reasons[1]
+    without_end = "".join(
+        line for line in GOOD.splitlines(keepends=True) if "stopped due to timeout" not in line
+    )
+    log = LOG.format("17:10:09")
+    assert parse(without_end).status == "complete"
+    assert parse(without_end.replace("Finished", f"{log}\nFinished")).status == "failed"
+    impossible = with_line(f"{LOG.format('99:99:99')}\n{CANCELLED}context deadline exceeded")
+    assert impossible.status == "failed"
+
+
+def test_an_error_in_a_statement_of_several_lines_is_one_error() -> None:
+    """What it met stands at the end of its last line, and is read there."""
+    statement = "exec UPDATE customer SET c_balance = ?,\nc_payment_cnt = ? WHERE c_id = ? failed "
+    read = with_line(f"{STAMP}execute run failed, err {statement}Error 1213 (40001): Deadlock")
+    assert (read.status, read.error_numbers) == ("complete", {"1213": 1})
+    read = with_line(f"{CANCELLED}{statement}driver: bad connection")
+    assert (read.status, read.cancelled) == ("complete", 4)
+    read = with_line(f"{STAMP}execute run failed, err {statement}invalid connection")
+    assert read.status == "failed"
+
+
+def test_a_statement_that_was_cut_off_hides_no_line_after_it() -> None:
+    """However it goes on, figures and other errors are read as what they are."""
+    for cut in ("exec UPDATE customer SET", "exec UPDATE customer\nSET c_balance"):
+        read = with_line(f"{CANCELLED}{cut}")
+        assert (read.status, read.tpmc) == ("complete", 18736.6)
+        read = with_line(f"{CANCELLED}{cut}\nexecute run failed, err Error 2013: gone")
+        assert read.reasons[0] == "Workers that ended before the run did, by an error: 1."
+
+
+def test_what_the_embedded_client_cannot_survive_is_a_reason() -> None:
+    """It is called by its own name, and its FATAL line fails even a run with a summary."""
+    told = "FATAL: --warehouses is 3 and the database holds 2"
+    read = parse(f"benchlab tpcc.lua 1\n{told}\n")
+    assert read.status == "failed"
+    assert read.reasons[0] == f"tpcc.lua printed: {told}"
+    assert with_line(told).status == "failed"
+    assert parse(f"sysbench 1.0.20\n\nbenchlab tpcc.lua 1\n{GOOD}").status == "complete"
 
 
 def test_a_run_ended_by_a_signal_is_incomplete() -> None:

@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -408,6 +409,7 @@ class Server:
                 print(f"{request[0]}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
                 if not left:
                     raise
+                time.sleep(0.2)
         raise AssertionError("unreachable")
 
     def _send(self, request: tuple[Any, ...]) -> Any:

@@ -59,6 +59,7 @@ class TestFleet:
             "ports": Ports.of(side),
             "host": self.fleet.of("tidb")[0].address,
             "max_connections": 100,
+            "database": "sbtest",
             "password": "hunter2",
             "tiup_key": KEY,
             "user": USER,
@@ -114,6 +115,7 @@ def sides(fleet: TestFleet) -> Iterator[dict[Side, Cluster]]:
     clusters: dict[Side, Cluster] = {side: fleet.cluster(side) for side in VERSIONS}
     for cluster in clusters.values():
         cluster.deploy()
+        cluster.create_database()
         cluster.sql("CREATE TABLE sbtest.t (id INT PRIMARY KEY); INSERT INTO sbtest.t VALUES (1)")
         cluster.backup()
     yield clusters

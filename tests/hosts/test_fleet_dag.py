@@ -1,4 +1,4 @@
-"""The DAG `sysbench_ec2` under a real scheduler, on the test fleet: from the trigger form to the
+"""The DAGs of rented fleets under a real scheduler, on the test fleet: from the trigger form to the
 published report, and what becomes of a fleet when a run does not end as it should.
 """
 
@@ -23,7 +23,7 @@ from tests.scheduler import Api, dag_ids, process_in_trial, wait
 __all__ = ["servers"]  # a fixture
 
 DAG = "sysbench_ec2"
-RUNS = f"/api/v2/dags/{DAG}/dagRuns"
+TPCC_DAG = "tpcc_ec2"
 REAPER = "/api/v2/dags/reap_expired_fleets/dagRuns"
 ENDED = ("success", "failed")
 
@@ -36,30 +36,34 @@ class Airflow:
     api: Api
 
     def trigger(self, campaign: str, **fields: Any) -> str:
-        """Start a run as the trigger form does; its id."""
+        """Start a run of sysbench as the trigger form does; its path in the API."""
+        small = {"workloads": ["oltp_update_index"], "tables": 1, "table_size": 1000}
+        return self.trigger_dag(DAG, campaign, **{**small, **fields})
+
+    def trigger_dag(self, dag: str, campaign: str, **fields: Any) -> str:
+        """The same of any DAG that rents."""
         conf = {
             "baseline": "v5.1.1",
             "candidate": "v5.2.0",
             "topology": TOPOLOGY,
-            "workloads": ["oltp_update_index"],
             "threads": [2],
             "rounds": 1,
             "seconds": 3,
             "warmup_seconds": 0,
-            "tables": 1,
-            "table_size": 1000,
             "campaign": campaign,
             # The stand-in for a cluster has none of TiDB's own variables.
             "overrides": {"engines.tidb.parameters": {}},
             **fields,
         }
-        return str(self.api.call("POST", RUNS, {"logical_date": None, "conf": conf})["dag_run_id"])
+        runs = f"/api/v2/dags/{dag}/dagRuns"
+        made = self.api.call("POST", runs, {"logical_date": None, "conf": conf})
+        return f"{runs}/{made['dag_run_id']}"
 
     def ended(self, run: str) -> str:
         """The final state of a run."""
 
         def state() -> str | None:
-            found = str(self.api.call("GET", f"{RUNS}/{run}")["state"])
+            found = str(self.api.call("GET", run)["state"])
             return found if found in ENDED else None
 
         return str(wait(f"the end of {run}", state))
@@ -67,7 +71,7 @@ class Airflow:
     def tasks(self, run: str) -> dict[str, list[dict[str, Any]]]:
         """The tasks of a run by id; a mapped one has several."""
         found: dict[str, list[dict[str, Any]]] = {}
-        answer = self.api.call("GET", f"{RUNS}/{run}/taskInstances?limit=100")
+        answer = self.api.call("GET", f"{run}/taskInstances?limit=100")
         for task in answer["task_instances"]:
             found.setdefault(task["task_id"], []).append(task)
         return found
@@ -125,6 +129,25 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
     assert "round 1 · baseline · update_index · 2 threads" in labels
 
 
+@pytest.mark.timeout(900)
+def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
+    """By the embedded client: nothing else is there. The worker asks the servers by a forward."""
+    machine = airflow.rented.machine
+    run = airflow.trigger_dag(TPCC_DAG, "tpcc", warehouses=1)
+    assert airflow.ended(run) == "success", airflow.story(run, "tpcc")
+    assert airflow.rented.cloud.holdings() == NOTHING
+    campaign, trials = machine.outcome("tpcc")
+    assert campaign.state == "complete"
+    assert campaign.environment["client_program"] == "embedded"
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    for facts in campaign.facts.values():
+        for moment in ("load", "last trial"):
+            found = facts.consistency[moment]
+            assert {f"3.3.2.{n}" for n in (1, 2, 3, 4)} <= {c.clause for c in found}
+            assert not [c for c in found if c.violations]
+    assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
+
+
 @pytest.mark.timeout(600)
 def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
     """As an operator ends a campaign in the UI, in the middle of a trial."""
@@ -136,7 +159,7 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
         "the trial to wait for its client",
         lambda: any(t["state"] == "deferred" for t in airflow.tasks(run)["trials"]),
     )
-    airflow.api.call("PATCH", f"{RUNS}/{run}", {"state": "failed"})
+    airflow.api.call("PATCH", run, {"state": "failed"})
     wait("the fleet's end", lambda: airflow.rented.cloud.holdings() == NOTHING)
     assert airflow.rented.namespaces.addresses == ()
     wait("the teardown", lambda: airflow.tasks(run)["release"][0]["state"] == "success")
@@ -153,7 +176,7 @@ def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     budget = {"budget": {"approve_above": 0, "limit": 60}, "engines.tidb.parameters": {}}
     run = airflow.trigger("unasked", overrides=budget)
     wait("the question", lambda: airflow.tasks(run)["approve"][0]["state"] == "awaiting_input")
-    airflow.api.call("PATCH", f"{RUNS}/{run}", {"state": "failed"})
+    airflow.api.call("PATCH", run, {"state": "failed"})
     assert airflow.ended(run) == "failed"
     campaign, _ = airflow.rented.machine.outcome("unasked")
     assert campaign.state == "failed"

@@ -31,12 +31,13 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     executor = LocalExecutor(directory, "test-store-mysql")
     port = free_ports()["baseline"]
     instance = Instance(
-        "baseline", "10.11.5", {}, directory / "server", "127.0.0.1", port, 0, 50, PASSWORD
+        "baseline", "10.11.5", {}, directory / "server", "127.0.0.1", port, 0, 50, "store", PASSWORD
     )
     engine = Engine(executor, instance, servers)
     try:
         engine.deploy()
-        yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/sbtest"
+        engine.create_database()
+        yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/store"
     finally:
         engine.stop()
         executor.release()

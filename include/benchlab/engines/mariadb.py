@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab.engine import DATABASE, USER, Availability, BaseEngine, written
+from benchlab.engine import USER, Availability, BaseEngine, written
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.executor import Executor
 
@@ -123,9 +123,8 @@ class Engine(BaseEngine):
         """Leave one account, the client's, with this campaign's password."""
         self.wait_until_ready(user="root")
         self.sql(
-            f"CREATE DATABASE {DATABASE};"
             f"CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{self.instance.password}';"
-            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1';",
+            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;",
             user="root",
         )
         others = self.sql("SELECT user, host FROM mysql.user")

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from benchlab.compare import Comparison
-from benchlab.report import charts, markdown, model, tables
+from benchlab.report import charts, machine, markdown, model, tables
 from benchlab.report.html import render as render_html
 from benchlab.results import Campaign, TrialResult
 
@@ -20,11 +20,11 @@ def make(
     """
     report = model.build(campaign, comparison, results)
     pictures = charts.draw(report)
-    machine = model.to_json(campaign, comparison, results)
+    document = machine.to_json(campaign, comparison, results)
     texts = {
         "report.md": markdown.render(report),
         "report.html": render_html(report, pictures),
-        "report.json": json.dumps(machine, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "comparison.csv": tables.comparison_csv(comparison),
         "trials.csv": tables.trials_csv(results, comparison),
     }

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchlab.report import numbers, wording
+from benchlab.report import figures, numbers, wording
 from benchlab.report.model import Report, Section
 from benchlab.report.plotting import quiet_matplotlib
 from benchlab.spec import SIDES, Side
@@ -58,10 +58,10 @@ def draw(report: Report) -> dict[str, bytes]:
     """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``."""
     charts = {}
     with quiet_matplotlib(_STYLE):
-        figures = {"overview": _overview(report)}
+        drawn = {"overview": _overview(report)}
         for section in report.sections:
-            figures[file_stem(section)] = _workload(report, section)
-        for name, figure in figures.items():
+            drawn[file_stem(section)] = _workload(report, section)
+        for name, figure in drawn.items():
             charts[f"{name}.svg"] = _svg(figure, name)
             charts[f"{name}.png"] = _png(figure)
     return charts
@@ -149,16 +149,17 @@ def _limits(report: Report) -> tuple[float, float]:
 
 
 def _workload(report: Report, section: Section) -> Figure:
-    """Throughput and p95 latency against threads: lines through means, a point per round."""
+    """Throughput and a latency against threads: lines through means, a point per round."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 3.5))
     throughput, latency = figure.subplots(1, 2)
-    _panel(throughput, report, section, "tps")
+    shown = figures.display(section)
+    _panel(throughput, report, section, section.figures.metric)
     # Units stand in the titles: a label beside the axis has no room by ticks of any length.
-    throughput.set_title(f"{section.figures.metric.upper()} (1/s), higher is better")
-    _panel(latency, report, section, "p95_ms")
-    latency.set_title("p95 latency (ms), lower is better")
+    throughput.set_title(f"{shown.name} ({shown.unit}), higher is better")
+    _panel(latency, report, section, shown.latency.metric)
+    latency.set_title(f"{shown.latency.heading} (ms), lower is better")
     figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
     figure.text(
         0.992, 0.955, "lines: geometric means; faint points: single rounds",
@@ -178,11 +179,8 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
         means = []
         for place, cell in zip(places, cells, strict=True):
             found = cell.sides[side]
-            mean, points = (
-                (found.tps, found.values) if metric == "tps" else (found.p95_ms, found.p95_values)
-            )
+            mean, values = found.means[metric], list(found.rounds[metric].values())
             means.append(math.nan if mean is None else mean)
-            values = list(points.values())
             drawn += [*values, *([] if mean is None else [mean])]
             axes.plot(
                 [place + 3 * offset] * len(values), values, _MARKER[side], color=_COLOUR[side],

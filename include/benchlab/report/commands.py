@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchlab import catalog
 from benchlab.results import Campaign
-from benchlab.spec import Client
-from benchlab.workloads import sysbench
+from benchlab.workloads.client import Endpoint
 
 # Options whose value differs between trials or says nothing outside the machine.
 _PLACEHOLDERS = {
     "--config-file": "$config_file",
+    "--host": "$host",
     "--mysql-host": "$host",
     "--mysql-port": "$port",
     "--mysql-user": "$user",
+    "--port": "$port",
     "--threads": "$threads",
+    "--user": "$user",
 }
 
 
@@ -31,25 +34,28 @@ class Command:
 
 
 def of_campaign(campaign: Campaign) -> tuple[Command, ...]:
-    """How the dataset was prepared and a trial was run; empty where the client is another."""
-    dataset = campaign.spec.get("dataset")
-    workloads = {trial.workload for trial in campaign.plan.trials}
-    if not dataset or not workloads or not workloads <= set(sysbench.NAMES):
+    """How the dataset was prepared and a trial was run; empty where no client has the workloads."""
+    raw = campaign.spec.get("dataset")
+    names = {trial.workload for trial in campaign.plan.trials}
+    modules = [module for name, module in catalog.workloads().items() if name in names]
+    if not raw or len(modules) < len(names) or len(set(modules)) != 1:
         return ()
-    size = sysbench.DATASET.model_validate(dataset)
-    endpoint = sysbench.Endpoint("host", 1, "user", "", sysbench.DATABASE)
-    prepare = sysbench.prepare_command(endpoint, "config", size, threads=1)
-    run = sysbench.run_command(
-        min(workloads),
+    module, client = modules[0], campaign.client
+    dataset = module.DATASET.model_validate(raw)
+    endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
+    prepare = module.prepare_command(endpoint, "config", dataset, threads=1, client=client)
+    run = module.run_command(
+        min(names),
         endpoint,
         "config",
-        size,
+        dataset,
         threads=1,
         seconds=max(trial.seconds for trial in campaign.plan.trials),
-        client=Client.model_validate(campaign.spec.get("client") or {}),
-        ignore_errors=_ignored_errors(campaign),
+        client=client,
+        **_ignored_errors(campaign),
     )
-    run[run.index(min(workloads))] = "$workload"
+    if len(module.NAMES) > 1:
+        run[run.index(min(names))] = "$workload"
     return (
         Command(_purpose_of_load(campaign), _shell(prepare)),
         Command("Run one trial", _shell(run)),
@@ -62,19 +68,20 @@ def _purpose_of_load(campaign: Campaign) -> str:
     return "Load the tables, once on each side"
 
 
-def _ignored_errors(campaign: Campaign) -> tuple[int, ...]:
-    """The errors that the engine's client ignores; sysbench's own where none are recorded."""
+def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
+    """The errors that the engine's client ignores; where none are recorded, its own default."""
     recorded = campaign.environment.get("ignored_errors")
     if recorded is None:
-        return sysbench.MYSQL_IGNORED_ERRORS
-    return tuple(int(number) for number in recorded.split(",") if number.strip())
+        return {}
+    return {"ignore_errors": tuple(int(number) for number in recorded.split(",") if number.strip())}
 
 
 def _shell(words: Sequence[str]) -> str:
     """The command over several lines: program and workload, then one option a line."""
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     shown = []
-    for word in words:
+    for word in words[first:]:
         option, separator, _ = word.partition("=")
         placeholder = _PLACEHOLDERS.get(option) if separator else None
         shown.append(f"{option}={placeholder}" if placeholder else word)
-    return " \\\n    ".join((" ".join(shown[:2]), *shown[2:]))
+    return " \\\n    ".join((" ".join(words[:first]), *shown))

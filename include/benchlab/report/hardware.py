@@ -65,6 +65,12 @@ class FleetHardware:
         return next((each.number for each in self.roles if each.role == role), 0)
 
 
+def roles(campaign: Campaign) -> dict[str, str]:
+    """The role or roles of each host of a fleet by its name; empty on one machine."""
+    fleet = of(campaign)
+    return fleet.role_of if fleet else {}
+
+
 def of(campaign: Campaign) -> FleetHardware | None:
     """The fleet of a campaign; None where it ran on one machine."""
     hosts = campaign.plan.hosts

@@ -9,7 +9,17 @@ from functools import cache
 import jinja2
 from markupsafe import Markup, escape
 
-from benchlab.report import charts, hardware, hosts, markdown, method, numbers, setting, wording
+from benchlab.report import (
+    charts,
+    figures,
+    hardware,
+    hosts,
+    markdown,
+    method,
+    numbers,
+    setting,
+    wording,
+)
 from benchlab.report.model import Report
 from benchlab.spec import SIDES
 
@@ -58,8 +68,8 @@ def _template() -> jinja2.Template:
     )
     environment.filters["cut"] = markdown.cut
     environment.globals.update(
-        wording=wording, method=method, numbers=numbers, rows=markdown.rows,
-        header=markdown.header, hosts=hosts, hardware=hardware, setting=setting,
+        wording=wording, method=method, numbers=numbers, figures=figures, hosts=hosts,
+        hardware=hardware, setting=setting,
         stem=charts.file_stem, signs=_SIGNS,
     )  # fmt: skip
     return environment.get_template("report.html.j2")

@@ -8,9 +8,8 @@ from functools import cache
 
 import jinja2
 
-from benchlab.compare import CellComparison
-from benchlab.report import charts, hardware, hosts, method, numbers, setting, wording
-from benchlab.report.model import Report, Section
+from benchlab.report import charts, figures, hardware, hosts, method, numbers, setting, wording
+from benchlab.report.model import Report
 from benchlab.spec import SIDES
 
 # What has a meaning within a line of Markdown or of a table; "_" within a word has none.
@@ -37,41 +36,6 @@ def cut(value: str) -> str:
     return f"{value[:_LONGEST_VALUE]}… ({len(value)} characters)"
 
 
-def rows(section: Section) -> list[list[str]]:
-    """The cells of one workload's table: threads, QPS, TPS and p95 of each side, improvement."""
-    cells = section.figures.cells
-    tps = numbers.rate_decimals(cell.sides[side].tps for cell in cells for side in SIDES)
-    qps = numbers.rate_decimals(cell.sides[side].qps for cell in cells for side in SIDES)
-    return [_row(cell, qps, tps) for cell in cells]
-
-
-def header(report: Report, section: Section) -> list[str]:
-    """The column headings of :func:`rows`, with the sides' versions."""
-    of_sides = (
-        f"{report.sides[side].label} {column}"
-        for side in SIDES
-        for column in ("QPS", "TPS", "95% latency (ms)")
-    )
-    return ["Threads", *of_sides, f"{section.figures.metric.upper()} improvement"]
-
-
-def _row(cell: CellComparison, qps: int, tps: int) -> list[str]:
-    figures = [cell.sides[side] for side in SIDES]
-    return [
-        str(cell.threads),
-        *(
-            text
-            for side in figures
-            for text in (
-                numbers.rate(side.qps, qps),
-                numbers.rate(side.tps, tps),
-                numbers.milliseconds(side.p95_ms),
-            )
-        ),
-        numbers.change(cell.improvement_pct),
-    ]
-
-
 @cache
 def _template() -> jinja2.Template:
     environment = jinja2.Environment(
@@ -86,7 +50,7 @@ def _template() -> jinja2.Template:
         md=escape, cut=cut, yaml=lambda text: json.dumps(text, ensure_ascii=False)
     )
     environment.globals.update(
-        wording=wording, method=method, numbers=numbers, rows=rows, header=header, hosts=hosts,
+        wording=wording, method=method, numbers=numbers, figures=figures, hosts=hosts,
         hardware=hardware, setting=setting, chart=charts.file_stem,
     )  # fmt: skip
     return environment.get_template("report.md.j2")

@@ -72,6 +72,7 @@ def steps(report: Report) -> tuple[str, ...]:
         f"Deploy {deployed} {where}; only one runs at a time.",
         " ".join(filter(None, (_fill(report), contents(report)))),
         "Run ANALYZE on every table.",
+        *_consistency(report),
         "Stop each side and take a snapshot of its data"
         + (", on every host that holds some." if on_fleet else "."),
         _order(report, threads),
@@ -92,6 +93,11 @@ def contents(report: Report) -> str:
     baseline, candidate = (side.dataset_checksum for side in report.sides.values())
     if baseline is None or candidate is None or baseline == candidate:
         return ""
+    if report.client == "TPC-C":
+        return (
+            "The rows of the two sides are alike in kind, but not in content, as their checksums "
+            "tell: TPC-C asks for values at random, and for 5 to 15 lines of each order."
+        )
     why = (
         ": sysbench fills its tables at random, and its --rand-seed does not make prepare "
         "repeatable"
@@ -111,6 +117,15 @@ def _fill(report: Report) -> str:
             "earlier campaign loaded them with the client."
         )
     return f"Load {report.dataset} into each side."
+
+
+def _consistency(report: Report) -> tuple[str, ...]:
+    if report.consistency is None or not report.consistency.moments:
+        return ()
+    when = " and once more after its ".join(
+        f"{'the ' * (moment == 'load')}{moment}" for moment in report.consistency.moments
+    )
+    return (f"Check TPC-C's consistency conditions (clause 3.3.2) on each side, after {when}.",)
 
 
 def _order(report: Report, threads: str) -> str:
@@ -141,6 +156,11 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         if report.rounds == 1
         else "The data do not tell, in either direction; more rounds or longer trials might."
     )
+    unsound = (
+        ", or its dataset did not meet a consistency condition any more after the last trial"
+        if report.consistency
+        else ""
+    )
     return (
         (
             f"{in_turn}; candidate divided by baseline, averaged over the thread counts as a "
@@ -157,7 +177,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         ),
         (
             f"Equivalent: the 90% interval lies within ±{limit}. Unstable: trials are missing on "
-            "one side only, so its figures cannot be taken at their word."
+            f"one side only{unsound}, so its figures cannot be taken at their word."
         ),
         f"Inconclusive: anything else. {more}",
         (

@@ -1,19 +1,20 @@
 """What a report says, decided once for all formats, and not yet formatted.
 
 :func:`build` takes a campaign, its comparison and its trials, and decides everything that is
-printed. Markdown, HTML, terminal and charts only format it; :func:`to_json` is the machine's form.
+printed. Markdown, HTML, terminal and charts only format it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from benchlab.compare import CellComparison, Comparison, SideFigures, WorkloadComparison
+from benchlab.compare import Comparison, WorkloadComparison
 from benchlab.fleet import ROLES
 from benchlab.report import (
+    consistency,
     hardware,
     hosts,
     numbers,
@@ -34,6 +35,7 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 # What the environment tells that is said elsewhere than among machine and software.
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
+    *("client_program", "client_version"),
     *(f"{role}_hosts" for role in ROLES),
 )
 
@@ -80,6 +82,9 @@ class Report:
         entry_port: the load balancer's.
         published: the document whose plan this is; None where it is nobody's.
         estimate: what the plan said it would take and cost; None where nothing is rented.
+        client: the benchmark, as titles have it.
+        client_program, client_version: what ran it; None where that is not recorded.
+        consistency: of the dataset, where the workload has conditions for it.
     """
 
     campaign: str
@@ -94,6 +99,8 @@ class Report:
     engine_reason: str
     target: str
     client: str | None
+    client_program: str | None
+    client_version: str | None
     sides: dict[Side, ReportSide]
     common_parameters: dict[str, Value]
     machine: dict[str, str]
@@ -122,6 +129,7 @@ class Report:
     commands: tuple[Command, ...]
     sections: tuple[Section, ...]
     quality: result_quality.Quality
+    consistency: consistency.Consistency | None
     hosts: hosts.Hosts
     started_at: datetime
     ended_at: datetime | None
@@ -153,14 +161,12 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         engine_reason=plain(campaign.engine_reason),
         target=plain(plan.target),
         client=_client(names),
+        client_program=environment.get("client_program"),
+        client_version=environment.get("client_version"),
         sides={side: _side(campaign, side) for side in SIDES},
         common_parameters=_common(campaign),
         machine={k: v for k, v in environment.items() if k.startswith(_MACHINE)},
-        software={
-            k: v
-            for k, v in environment.items()
-            if not k.startswith(_MACHINE) and k not in _ELSEWHERE
-        },
+        software=_software(environment, _client(names)),
         variables=variables.differences(campaign),
         fleet=hardware.of(campaign),
         servers=software.servers(campaign),
@@ -185,7 +191,8 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         commands=of_campaign(campaign),
         sections=tuple(_section(workload) for workload in comparison.workloads),
         quality=result_quality.of(campaign, comparison, results),
-        hosts=hosts.of(comparison, results, _roles(campaign)),
+        consistency=consistency.of(campaign),
+        hosts=hosts.of(comparison, results, hardware.roles(campaign)),
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
         benchlab=environment.get("benchlab"),
@@ -193,56 +200,21 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
     )
 
 
-def to_json(
-    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
-) -> dict[str, Any]:
-    """The comparison for machines; what is missing is None. Arguments as for :func:`build`."""
-    return {
-        "campaign": campaign.id,
-        "report": campaign.plan.report,
-        "aa": campaign.is_aa,
-        "sides": {
-            side: {
-                "version": spec.version,
-                "git_hash": campaign.facts[side].git_hash if side in campaign.facts else None,
-                "parameters": spec.parameters,
-                "components": spec.components,
-                "servers": [
-                    asdict(one)
-                    for one in (campaign.facts[side].instances if side in campaign.facts else ())
-                ],
-            }
-            for side, spec in campaign.plan.sides.items()
-        },
-        "rounds": campaign.plan.rounds,
-        "seed": campaign.plan.seed,
-        "scope": "this deployment",
-        "target": campaign.plan.target,
-        "placement": campaign.plan.placement,
-        "engine": campaign.plan.engine,
-        "engine_reason": campaign.engine_reason,
-        "threshold_pct": campaign.spec["threshold_pct"],
-        "workloads": [_workload_json(workload) for workload in comparison.workloads],
-        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.gates)],
-        "excluded": [
-            {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
-            for e in comparison.excluded
-        ],
-        "repeated_pairs": comparison.repeated_pairs,
-        "missing": list(comparison.missing),
-        "hosts": hosts.to_json(hosts.of(comparison, results, _roles(campaign))),
+def _software(environment: Mapping[str, str], client: str | None) -> dict[str, str]:
+    """What the hosts tell of their programs; of TPC-C's clients the one that ran it."""
+    told = {
+        k: v for k, v in environment.items() if not k.startswith(_MACHINE) and k not in _ELSEWHERE
     }
+    if client != "TPC-C" or "client_version" not in environment:
+        return told
+    others = {name: version for name, version in told.items() if name != "sysbench"}
+    return {"client": environment["client_version"], **others}
 
 
 def _client(workloads: Sequence[str]) -> str | None:
     if all(name.startswith("oltp_") for name in workloads):
         return "Sysbench"
     return "TPC-C" if set(workloads) == {"tpcc"} else None
-
-
-def _roles(campaign: Campaign) -> dict[str, str]:
-    fleet = hardware.of(campaign)
-    return fleet.role_of if fleet else {}
 
 
 def _dataset(raw: Mapping[str, Any]) -> str:
@@ -284,30 +256,3 @@ def _common(campaign: Campaign) -> dict[str, Value]:
 
 def _section(workload: WorkloadComparison) -> Section:
     return Section(title_of(workload.name), workload)
-
-
-def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
-    return {
-        "name": workload.name,
-        "metric": workload.metric,
-        "rounds_used": workload.rounds_used,
-        "estimate_pct": workload.estimate_pct,
-        "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
-        "p_adjusted": workload.p_adjusted,
-        "verdict": workload.verdict,
-        "reasons": list(workload.reasons),
-        "arithmetic_mean_pct": workload.arithmetic_mean_pct,
-        "geometric_mean_pct": workload.estimate_pct,
-        "cells": [_cell_json(cell) for cell in workload.cells],
-    }
-
-
-def _cell_json(cell: CellComparison) -> dict[str, Any]:
-    def figures(side: SideFigures) -> dict[str, float | None]:
-        return {"tps": side.tps, "qps": side.qps, "p95_ms": side.p95_ms}
-
-    return {
-        "threads": cell.threads,
-        **{side: figures(cell.sides[side]) for side in SIDES},
-        "improvement_pct": cell.improvement_pct,
-    }

@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Quality:
-    """What limits the trust in the figures."""
+    """What limits the trust in the figures; ``reconnects`` are None of a client without them."""
 
     planned: int
     executed: int
@@ -59,7 +59,7 @@ class Quality:
     missing: tuple[str, ...]
     gates: tuple[GateTally, ...]
     errors: Tally
-    reconnects: Tally
+    reconnects: Tally | None
 
 
 def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]) -> Quality:
@@ -79,8 +79,13 @@ def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult
         missing=comparison.missing,
         gates=tally_gates(comparison.gates),
         errors=_tally(used, "errors"),
-        reconnects=_tally(used, "reconnects"),
+        reconnects=_tally(used, "reconnects") if _counts(results, "reconnects") else None,
     )
+
+
+def _counts(results: Sequence[TrialResult], metric: str) -> bool:
+    """Whether the client prints a metric at all, be it that it is missing in these trials."""
+    return not results or any(s.metric == metric for r in results for s in r.samples)
 
 
 def _repeats(results: Iterable[TrialResult]) -> tuple[Repeat, ...]:

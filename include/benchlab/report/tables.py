@@ -7,10 +7,18 @@ import io
 from collections.abc import Iterable, Sequence
 
 from benchlab.compare import Comparison
+from benchlab.report import figures
 from benchlab.results import UNITS, TrialResult
 from benchlab.spec import SIDES
 
 Field = str | int | float | bool | None
+
+# Columns of every campaign, so that the files of several can be put into one; those of other
+# metrics are there where a trial has them.
+_ALWAYS = (
+    *("tps", "qps", "tpmc", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
+    "reconnects",
+)
 
 
 def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
@@ -23,9 +31,11 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
+    measured = {sample.metric for result in results for sample in result.samples}
+    metrics = [metric for metric in UNITS if metric in measured or metric in _ALWAYS]
     header = [
         *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used", "reasons"),
-        *UNITS,
+        *metrics,
         *("restored", "adopted", "started_at", "ended_at"),
         *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
         *("raw", "series", "hosts"),
@@ -38,7 +48,7 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
                 *(trial.id, trial.round, result.attempt, trial.side, trial.workload),
                 *(trial.threads, result.valid, key not in reasons),
                 "; ".join(reasons.get(key, ())),
-                *(result.value(metric) for metric in UNITS),
+                *(result.value(metric) for metric in metrics),
                 *(_restored(result), result.adopted),
                 *(result.started_at.isoformat(), result.ended_at.isoformat()),
                 *(result.phases.get(phase) for phase in phases),
@@ -50,19 +60,20 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
 
 def comparison_csv(comparison: Comparison) -> str:
     """One row per cell: both sides' figures, the improvement, and its workload's verdict."""
+    metrics = figures.metrics([workload.metric for workload in comparison.workloads])
     header = [
         *("workload", "threads"),
-        *(f"{side}_{metric}" for side in SIDES for metric in ("qps", "tps", "p95_ms")),
+        *(f"{side}_{metric}" for side in SIDES for metric in metrics),
         *("improvement_pct", "verdict"),
     ]
     rows: list[list[Field]] = []
     for workload in comparison.workloads:
         for cell in workload.cells:
-            figures = [cell.sides[side] for side in SIDES]
+            means = [cell.sides[side].means for side in SIDES]
             rows.append(
                 [
                     *(workload.name, cell.threads),
-                    *(value for side in figures for value in (side.qps, side.tps, side.p95_ms)),
+                    *(side.get(metric) for side in means for metric in metrics),
                     *(cell.improvement_pct, workload.verdict),
                 ]
             )

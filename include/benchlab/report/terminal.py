@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchlab.report import figures as tables_of
 from benchlab.report import numbers, wording
 from benchlab.report.model import Report, Section
 from benchlab.spec import SIDES
@@ -42,23 +43,28 @@ def render(report: Report, width: int, colour: bool) -> str:
 
 
 def _table(report: Report, section: Section) -> Group:
-    cells = section.figures.cells
-    decimals = numbers.rate_decimals(cell.sides[side].tps for cell in cells for side in SIDES)
+    cells, shown = section.figures.cells, tables_of.display(section)
+    metric, latency = section.figures.metric, shown.latency.metric
+    rates = [cell.sides[side].means[metric] for cell in cells for side in SIDES]
+    decimals = numbers.rate_decimals(rates)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")
     for side in SIDES:
         label = report.sides[side].label
-        table.add_column(Text(f"{label} TPS"), justify="right")
+        table.add_column(Text(f"{label} {shown.name}"), justify="right")
         table.add_column("p95 ms", justify="right")
-    table.add_column("TPS change", justify="right")
+    table.add_column(f"{shown.name} change", justify="right")
     for cell in cells:
-        figures = [cell.sides[side] for side in SIDES]
+        means = [cell.sides[side].means for side in SIDES]
         table.add_row(
             str(cell.threads),
             *(
                 text
-                for side in figures
-                for text in (numbers.rate(side.tps, decimals), numbers.milliseconds(side.p95_ms))
+                for side in means
+                for text in (
+                    numbers.rate(side[metric], decimals),
+                    numbers.milliseconds(side[latency]),
+                )
             ),
             numbers.change(cell.improvement_pct),
         )

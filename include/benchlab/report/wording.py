@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from benchlab.report import figures as tables_of
 from benchlab.report import numbers
 from benchlab.report.model import Report, ReportSide, Section
 from benchlab.report.numbers import MISSING
@@ -114,11 +115,13 @@ def arithmetic(section: Section) -> str:
 def outcome(report: Report, section: Section) -> str:
     """What the campaign shows for one workload, and why."""
     found = section.figures
-    limit, metric = numbers.limit(report.threshold_pct), found.metric.upper()
+    limit, metric = numbers.limit(report.threshold_pct), tables_of.display(section).name
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
     because = why(report, section)
+    # Published documents of TPC-C print an arithmetic mean, so that each has to be called by name.
+    kind = "geometric mean, " if found.metric == "tpmc" else ""
     interval = (
-        f"95% interval {numbers.interval(found.ci95_pct, report.threshold_pct)}, "
+        f"{kind}95% interval {numbers.interval(found.ci95_pct, report.threshold_pct)}, "
         f"adjusted p {numbers.p_value(found.p_adjusted)}"
     )
     if is_change(section):
@@ -170,6 +173,39 @@ def rounds(report: Report, section: Section) -> str | None:
     )
 
 
+def client(report: Report, section: Section) -> tuple[str, ...]:
+    """Which client made the figures, where there are several whose figures differ."""
+    if section.figures.metric != "tpmc":
+        return ()
+    made = report.client_version or f"a client that is not recorded ({MISSING})"
+    return (
+        (
+            f"These figures were made by {made}. Figures of different clients must not be compared "
+            "with each other."
+        ),
+        (
+            "tpmC is the number of New Order transactions a minute, without TPC-C's keying and "
+            "think times and without an audit: it compares the two sides, and is no result in the "
+            "sense of the TPC."
+        ),
+    )
+
+
+def details(report: Report, section: Section) -> str:
+    """How far the figures of a section's second table can be trusted."""
+    found = tables_of.display(section)
+    kept = (
+        f"{found.details_title} at each thread count: geometric means of the rounds' percentiles. "
+        "They decide nothing."
+    )
+    if report.client_program not in ("tiup", "go-tpc"):
+        return kept
+    return (
+        f"{kept} go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to "
+        "17 ms and of 3% to 6% above, and none above 16 s."
+    )
+
+
 def quality(report: Report) -> tuple[str, ...]:
     """What was measured, repeated, left out and reported by the clients."""
     found = report.quality
@@ -178,7 +214,12 @@ def quality(report: Report) -> tuple[str, ...]:
         _repeats(found),
         _missing(found),
         _client_count("Errors ignored by the client", found.errors),
-        _client_count("Reconnects of the client", found.reconnects),
+        *(
+            [_client_count("Reconnects of the client", found.reconnects)]
+            if found.reconnects
+            else ()
+        ),
+        *(report.consistency.sentences if report.consistency else ()),
     )
 
 

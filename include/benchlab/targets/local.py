@@ -62,11 +62,13 @@ class Target:
     ) -> None:
         self.home, self.campaign, self.plan, self.ports = home, campaign, plan, spec.ports
         self.sides = spec.measured_sides
+        self._database: str = catalog.module_of(spec).DATABASE
         self.directory = home.campaign(campaign)
         self.executor = LocalExecutor(self.directory, campaign)
         self.lock = MachineLock()
         # The servers share this machine with the client, and whatever else runs on it.
         self.client_host = self.executor.host
+        self.client_address = HOST
         self.client_alone = self.dedicated = False
 
     def preflight(self) -> None:
@@ -175,6 +177,7 @@ class Target:
             port=getattr(self.ports, side),
             status_port=self.ports.status,
             max_connections=self._most_threads() + 50,
+            database=self._database,
             password=self.home.password(self.campaign),
         )
         return catalog.engines()[self.plan.engine](self.executor, instance, self.home.servers)

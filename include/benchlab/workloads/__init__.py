@@ -11,10 +11,14 @@ that others run, and reads what they printed. It has:
     The dataset it loads, one of those in ``benchlab.dataset``.
 ``DATABASE``: str
     The schema that holds the tables. The campaign creates it, empty, before the load.
-``TAKES_PASSWORD``: bool
-    Whether the client can read a password from a file. Where it cannot, the account it uses has
-    none, and the endpoint's password must be empty; the module says how that account is kept to
-    itself.
+``TOOL``: str
+    The name under which ``benchlab parse`` reads its output.
+``METRIC``: str
+    The metric that decides, one of those in ``benchlab.results.UNITS``.
+``PROGRAMS``: tuple of ``benchlab.workloads.client.Program``
+    The programs that can run the workloads, the one to be preferred first. Which is used is
+    decided on the client's host, once for a campaign; their figures are never compared. Where one
+    takes no password, the module says how its account is kept to itself.
 ``Endpoint(host, port, user, password, database)``
     Where the client connects: ``benchlab.workloads.client.Endpoint``.
 ``config_file_text(endpoint) -> str``
@@ -22,12 +26,17 @@ that others run, and reads what they printed. It has:
     reads it.
 ``tables(dataset) -> dict[str, int | None]``
     Every table by name, with its rows after the load; None where they are random.
-``prepare_command(endpoint, config_path, dataset, *, threads) -> list[str]``
+``prepare_command(endpoint, config_path, dataset, *, threads, client) -> list[str]``
     Create the tables and load them.
 ``run_command(workload, endpoint, config_path, dataset, *, threads, seconds, client, ignore_errors)
 -> list[str]``
     Measure one workload for ``seconds``. ``client`` is a ``benchlab.spec.Client`` and
     ``ignore_errors`` the server's error numbers that must not end a run; both have a default.
+``warnings(dataset, threads) -> list[str]``
+    What a reader of the plan should know of this dataset under so many threads, as sentences.
+``CONSISTENCY``: module, only where the dataset has conditions that a sound database keeps
+    ``check(query)`` finds how often each is violated, ``statements(dataset)`` is all the SQL of
+    it: see ``tpcc_consistency``.
 ``parse(text) -> output``
     Read what a run printed, stdout and stderr in one text. Takes any text and raises nothing.
 
@@ -35,11 +44,13 @@ Commands are argument lists to be started without a shell, and never have a pass
 every user of a host can read its process list. Arguments out of range and a dataset of another
 class raise ValueError, which begins with the name of the argument.
 
-An output has the attributes ``status`` (``complete``, ``incomplete`` or ``failed``), ``reasons``
-(sentences for an operator, none if complete), ``threads``, ``duration_s``, ``tps``, ``qps``,
-``transactions``, ``errors``, ``reconnects``, ``latency_ms`` (``min``, ``avg``, ``p95``, ``max``,
-``sum``) and ``series``, whose rows have ``t`` (seconds), ``threads``, ``tps``, ``qps``,
-``p95_ms``, ``errors_per_s`` and ``reconnects_per_s``; ``to_json()`` gives the same as an object
-that JSON can hold. Rates are per second. What the client does not print is None and never 0. An
-output that was cut anywhere is never ``complete``.
+An output has ``SERIES``, the names of what its intervals have, and the attributes ``status``
+(``complete``, ``incomplete`` or ``failed``), ``reasons`` (sentences for an operator, none if
+complete), ``threads``, ``duration_s``, ``tps``, ``qps``, ``transactions``, ``errors``,
+``reconnects``, ``latency_ms`` (``min``, ``avg``, ``p95``, ``max``, ``sum``) and ``series``.
+``samples()`` are the figures that are kept of a trial, by a metric of ``benchlab.results.UNITS``;
+``columns(threads, dataset)`` what only this client can tell to the gates of ``configs/quality``;
+``to_json()`` what `benchlab parse` prints, as an object that JSON can hold. Rates are per second.
+What the client does not print is None and never 0. An output that was cut anywhere is never
+``complete``.
 """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import BaseModel
@@ -24,6 +27,48 @@ class Endpoint:
     user: str
     password: str = field(repr=False)
     database: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that can run a module's workloads.
+
+    Attributes:
+        name: as ``client.program`` of a report type names it.
+        version_command: ends with 0 where the program can be used, and prints its version.
+        version_pattern: finds the version in what it prints, as its first group.
+        title: for people, ``{}`` in the place of the version.
+        takes_password: it can read a password from a file. Where it cannot, the account that it
+            uses has none, and the endpoint's password must be empty.
+        files: what it needs beside its option file on the client's host, by name.
+    """
+
+    name: str
+    version_command: tuple[str, ...]
+    version_pattern: str
+    title: str
+    takes_password: bool = True
+    files: Mapping[str, Path] = field(default_factory=dict)
+
+    def called(self, printed: str) -> str:
+        """The program with the version that it printed, for people."""
+        found = re.search(self.version_pattern, printed)
+        return self.title.format(found[1] if found else "of an unknown version")
+
+
+def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
+    """The program of this name; the first where none has been chosen yet.
+
+    Raises:
+        ValueError: there is none; names those that there are.
+    """
+    if wanted is None:
+        return programs[0]
+    for program in programs:
+        if program.name == wanted:
+            return program
+    known = ", ".join(program.name for program in programs)
+    raise ValueError(f"client.program: {wanted!r} is not one of {known}")
 
 
 @dataclass(frozen=True, slots=True)

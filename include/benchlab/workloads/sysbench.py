@@ -14,26 +14,32 @@ from collections.abc import Sequence
 
 from benchlab.dataset import AnyDataset, Dataset
 from benchlab.spec import Client
-from benchlab.workloads.client import Endpoint, at_least, fitting, is_workload
+from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload
+from benchlab.workloads.sysbench_options import config_file_text, connection, ignored_errors
 from benchlab.workloads.sysbench_output import parse
 
 __all__ = [
     "DATABASE",
     "DATASET",
+    "METRIC",
     "NAMES",
+    "PROGRAMS",
     "READ_ONLY",
-    "TAKES_PASSWORD",
+    "TOOL",
     "Endpoint",
     "config_file_text",
     "parse",
     "prepare_command",
     "run_command",
     "tables",
+    "warnings",
 ]
 
 DATASET = Dataset
 DATABASE = "sbtest"
-TAKES_PASSWORD = True
+TOOL = "sysbench"
+METRIC = "tps"
+PROGRAMS = (Program("sysbench", ("sysbench", "--version"), r"sysbench (\S+)", "sysbench {}"),)
 
 NAMES = (
     "oltp_point_select",
@@ -54,49 +60,8 @@ MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 
 _DUPLICATE_KEY = 1062
 
-# sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
-_LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
-
 # Distributes the indexed column `k` when it is loaded and the rows that a run asks for.
 _RAND_TYPE = "uniform"
-
-# sysbench reads a configuration line with fgets() into 256 bytes; the rest of a longer line is
-# taken for another option.
-_CONFIG_LINE_BYTES = 255
-
-
-def config_file_text(endpoint: Endpoint) -> str:
-    """The text of the file for ``config_path``: the password and nothing else.
-
-    The caller writes it readable by its owner only. sysbench's reader knows quotes but no
-    escapes, cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an
-    option, a comment too; so there is no comment in the file.
-
-    Raises ValueError, without quoting the password, if sysbench could not read it back.
-    """
-    password = endpoint.password
-    if not password:
-        return ""
-    if any(char in password for char in "\n\r\0"):
-        raise ValueError("password: sysbench cannot read one with a line break or a NUL in it")
-    for quote in ("'", '"'):
-        if quote not in password:
-            line = f"mysql-password={quote}{password}{quote}\n"
-            break
-    else:
-        # Both quotes occur: only an unquoted value can carry them.
-        if password[0] in "'\"#" or any(char == "," or char.isspace() for char in password):
-            raise ValueError(
-                "password: sysbench cannot read one that has both kinds of quotes and also a "
-                "comma or a blank, or begins with a quote or '#'"
-            )
-        line = f"mysql-password={password}\n"
-    if len(line.encode()) > _CONFIG_LINE_BYTES:
-        raise ValueError(
-            f"password: longer than sysbench can read (its line has {len(line.encode())} bytes, "
-            f"at most {_CONFIG_LINE_BYTES} are read)"
-        )
-    return line
 
 
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
@@ -108,8 +73,18 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {f"sbtest{number}": size.table_size for number in range(1, size.tables + 1)}
 
 
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+    """None: any number of threads finds rows of its own."""
+    return []
+
+
 def prepare_command(
-    endpoint: Endpoint, config_path: str, dataset: AnyDataset, *, threads: int
+    endpoint: Endpoint,
+    config_path: str,
+    dataset: AnyDataset,
+    *,
+    threads: int,
+    client: Client = Client(),  # noqa: B008 - frozen
 ) -> list[str]:
     """Create and fill the tables: one dataset for all workloads.
 
@@ -145,13 +120,6 @@ def run_command(
     is_workload(workload, NAMES)
     # 0 would mean: without limit.
     at_least("seconds", seconds, 1)
-    for number in ignore_errors:
-        at_least("ignore_errors", number, 1)
-        if number in _LOST_CONNECTION_ERRORS:
-            raise ValueError(
-                f"ignore_errors: {number} is a lost connection; sysbench 1.0.20 crashes instead "
-                "of reconnecting when it is ignored"
-            )
     numbered_by_client = workload == "oltp_insert" and not client.auto_inc
     if numbered_by_client:
         # Its numbers are random ones of 32 bits: some are those of rows that are there.
@@ -159,7 +127,7 @@ def run_command(
     return [
         *_common(endpoint, config_path, workload, dataset, threads),
         *(["--auto-inc=off"] if numbered_by_client else []),
-        f"--mysql-ignore-errors={','.join(map(str, ignore_errors))}",
+        ignored_errors(ignore_errors),
         f"--time={seconds}",
         f"--report-interval={client.report_interval}",
         "--percentile=95",
@@ -173,19 +141,12 @@ def _common(
 ) -> list[str]:
     size = fitting(dataset, Dataset, "sysbench")
     at_least("threads", threads, 1)
-    if not config_path:
-        raise ValueError("config_path: empty; sysbench would connect without a password")
     # Defaults that differ between sysbench releases (rand-type, percentile) or that decide
     # what is measured are always written out, so that the command alone tells what was run.
     return [
         "sysbench",
         workload,
-        f"--config-file={config_path}",
-        "--db-driver=mysql",
-        f"--mysql-host={endpoint.host}",
-        f"--mysql-port={endpoint.port}",
-        f"--mysql-user={endpoint.user}",
-        f"--mysql-db={endpoint.database}",
+        *connection(endpoint, config_path),
         f"--tables={size.tables}",
         f"--table-size={size.table_size}",
         f"--threads={threads}",

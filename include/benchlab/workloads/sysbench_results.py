@@ -9,7 +9,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from benchlab.workloads.client import Latency, Status
 
@@ -108,6 +108,38 @@ class SysbenchOutput:
     series: Series
     version: str | None
 
+    SERIES: ClassVar = ("t", "threads", "tps", "qps", "p95_ms", "errors_per_s", "reconnects_per_s")
+
+    def samples(self) -> dict[str, float | None]:
+        """What is kept of a trial, by metric; absent values are None."""
+        return {
+            "tps": self.tps,
+            "qps": self.qps,
+            "p95_ms": self.latency_ms.p95,
+            "avg_ms": self.latency_ms.avg,
+            "min_ms": self.latency_ms.min,
+            "max_ms": self.latency_ms.max,
+            "duration_s": self.duration_s,
+            "errors": self.errors,
+            "reconnects": self.reconnects,
+        }
+
+    def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
+        """What gates look at; neither of the arguments matters to sysbench.
+
+        ``rate_error`` is how far printed rate times duration is from the printed count, as a
+        fraction; ``latency_disorder`` how many orderings of latencies that must hold do not.
+        """
+        return {
+            "rate_error": self._rate_error(),
+            "latency_disorder": _disorder(self.latency_ms),
+        }
+
+    def _rate_error(self) -> float | None:
+        if self.tps is None or self.duration_s is None or not self.transactions:
+            return None
+        return abs(self.tps * self.duration_s / self.transactions - 1)
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``benchlab parse sysbench --json`` prints; absent values are None."""
         return {
@@ -132,3 +164,22 @@ class SysbenchOutput:
                 for i in self.series
             ],
         }
+
+
+def _disorder(latency: Latency) -> float | None:
+    """How many of the orderings that must hold do not.
+
+    sysbench takes percentiles from a histogram whose buckets are about 1.8 % apart, so a p95 may
+    be printed a bucket above the true maximum.
+    """
+    low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
+    if high is None or mean is None:
+        return None
+    # "not at most" rather than "above": NaN is in no order.
+    wrong = [not value >= 0 for value in (low, mean, p95, high) if value is not None]
+    wrong.append(not mean <= high)
+    if low is not None:
+        wrong.append(not low <= mean)
+    if p95 is not None:
+        wrong.append(not p95 <= high * 1.02)
+    return float(sum(wrong))

@@ -1,8 +1,10 @@
 """The TPC-C workload: how its warehouses are loaded and checked and how one trial is run.
 
-Commands are argument lists for go-tpc, started by TiUP as ``tiup bench``, to be started without a
-shell. What comes back is read by ``benchlab.workloads.tpcc_output``; the exit status is 0 even
-for a misspelt option or a server that died.
+Three programs can run it, and print the same grammar, which ``benchlab.workloads.tpcc_output``
+reads: go-tpc, go-tpc as TiUP brings it (``tiup bench``), and, where neither is there, sysbench with
+``tpcc.lua`` beside this file (``embedded``). Their figures are not comparable. Commands are
+argument lists, to be started without a shell. The exit status of go-tpc is 0 even for a misspelt
+option or a server that died.
 
 go-tpc takes a password from its command line only (``-p``): it reads no file, no environment and
 no standard input, and a shell that put a file's content there would still show it to every user
@@ -10,29 +12,41 @@ of the host, and to TiUP, which keeps a history of its commands. So there is no 
 account this client uses has none, may do nothing outside the schema ``tpcc``, and is valid from
 the load balancer's own address only (``'user'@'<address>'``), on a load balancer that listens on
 loopback. Who can use it then is who could have read the process list. Client certificates would
-be the alternative, at the price of measuring TLS.
+be the alternative, at the price of measuring TLS. sysbench reads its password from a file.
 
-The check of a fresh load takes minutes even for one warehouse: the tables have no statistics yet,
-and ``history`` no index on the customer that it is joined by. So load without the check, analyze,
-create an index on ``history (h_c_w_id, h_c_d_id, h_c_id)``, check, and drop the index, which is
-not part of what is measured.
+go-tpc's own check of a fresh load takes minutes even for one warehouse: the tables have no
+statistics yet, and ``history`` no index on the customer that it is joined by. So it is loaded
+without, and ``benchlab.workloads.tpcc_consistency`` checks apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 from benchlab.dataset import AnyDataset, Warehouses
 from benchlab.spec import Client
-from benchlab.workloads.client import Endpoint, at_least, fitting, is_workload
+from benchlab.workloads import tpcc_consistency
+from benchlab.workloads.client import (
+    Endpoint,
+    Program,
+    at_least,
+    fitting,
+    is_workload,
+    program_of,
+)
+from benchlab.workloads.sysbench_options import config_file_text, connection, ignored_errors
 from benchlab.workloads.tpcc_output import parse
 
 __all__ = [
+    "CONSISTENCY",
     "DATABASE",
     "DATASET",
+    "METRIC",
     "NAMES",
+    "PROGRAMS",
     "READ_ONLY",
-    "TAKES_PASSWORD",
+    "TOOL",
     "Endpoint",
     "check_command",
     "config_file_text",
@@ -40,13 +54,43 @@ __all__ = [
     "prepare_command",
     "run_command",
     "tables",
+    "warnings",
 ]
 
 NAMES = ("tpcc",)
 READ_ONLY: frozenset[str] = frozenset()
 DATASET = Warehouses
 DATABASE = "tpcc"
-TAKES_PASSWORD = False
+TOOL = "go-tpc"
+METRIC = "tpmc"
+CONSISTENCY = tpcc_consistency
+
+SCRIPT = Path(__file__).with_name("tpcc.lua")
+_GO_TPC_VERSION = r"(?i)release version: *(\S+)"
+_WORDS = {"tiup": ("tiup", "bench", "tpcc"), "go-tpc": ("go-tpc", "tpcc")}
+PROGRAMS = (
+    Program(
+        name="tiup",
+        version_command=("tiup", "bench", "version"),
+        version_pattern=_GO_TPC_VERSION,
+        title="tiup bench {}",
+        takes_password=False,
+    ),
+    Program(
+        name="go-tpc",
+        version_command=("go-tpc", "version"),
+        version_pattern=_GO_TPC_VERSION,
+        title="go-tpc {}",
+        takes_password=False,
+    ),
+    Program(
+        name="embedded",
+        version_command=("sysbench", "--version"),
+        version_pattern=r"sysbench (\S+)",
+        title="Benchlab's tpcc.lua on sysbench {}",
+        files={SCRIPT.name: SCRIPT},
+    ),
+)
 
 # Rows per warehouse (TPC-C 5.11, clause 1.2.1); `item` has its rows once.
 _ITEMS = 100_000
@@ -61,15 +105,6 @@ _PER_WAREHOUSE = {
 }
 
 
-def config_file_text(endpoint: Endpoint) -> str:
-    """Nothing: go-tpc reads no file.
-
-    Raises ValueError, without quoting it, if there is a password to be handed over.
-    """
-    _without_password(endpoint)
-    return ""
-
-
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
     """Rows of each table after the load; an order has 5 to 15 lines at random.
 
@@ -80,28 +115,62 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {**fixed, "item": _ITEMS, "order_line": None}
 
 
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+    """Whether the threads have to wait for each other, whatever the server can do.
+
+    Every Payment, 43 % of the transactions, updates the row of its warehouse (TPC-C 5.11, clause
+    2.5.2.2), and a thread chooses its warehouse at random.
+    """
+    warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
+    if max(threads) <= warehouses:
+        return []
+    return [
+        (
+            f"dataset.warehouses: {warehouses} for {max(threads)} threads: with fewer warehouses "
+            "than threads the threads wait for each other's locks on the rows of `warehouse` and "
+            "`district`, and that wait is measured; take as many warehouses as threads, or more"
+        )
+    ]
+
+
 def prepare_command(
-    endpoint: Endpoint, config_path: str, dataset: AnyDataset, *, threads: int
+    endpoint: Endpoint,
+    config_path: str,
+    dataset: AnyDataset,
+    *,
+    threads: int,
+    client: Client = Client(),  # noqa: B008 - frozen
 ) -> list[str]:
     """Create and fill the tables, without the check that belongs to it by default.
 
-    ``config_path`` is not used.
+    ``config_path`` is used by the embedded client only, whose script lies beside it.
 
     Raises ValueError naming the argument that is out of range.
     """
-    return [*_common("prepare", endpoint, dataset, threads), "--no-check"]
+    if _embedded(client):
+        # A warehouse is loaded by one thread.
+        threads = min(threads, fitting(dataset, Warehouses, "tpcc").warehouses)
+        return [*_sysbench(endpoint, config_path, dataset, threads), "prepare"]
+    return [*_go_tpc("prepare", endpoint, dataset, threads, client), "--no-check"]
 
 
 def check_command(
-    endpoint: Endpoint, config_path: str, dataset: AnyDataset, *, threads: int
+    endpoint: Endpoint,
+    config_path: str,
+    dataset: AnyDataset,
+    *,
+    threads: int,
+    client: Client = Client(),  # noqa: B008 - frozen
 ) -> list[str]:
-    """Check the consistency conditions (TPC-C 5.11, clause 3.3.2) of every warehouse.
+    """Check the consistency conditions (TPC-C 5.11, clause 3.3.2) of every warehouse by go-tpc.
 
     ``config_path`` is not used. The exit status is 0 also where one does not hold.
 
-    Raises ValueError naming the argument that is out of range.
+    Raises ValueError naming the argument that is out of range, or if the client has no check.
     """
-    return _common("check", endpoint, dataset, threads)
+    if _embedded(client):
+        raise ValueError("client.program: embedded has no check of its own")
+    return _go_tpc("check", endpoint, dataset, threads, client)
 
 
 def run_command(
@@ -120,32 +189,56 @@ def run_command(
     go-tpc cannot tell errors apart: with any ``ignore_errors`` no error ends a worker, and what
     must not be survived is found in the output; without, every error ends the worker that met it.
     A server that is gone then fills the output with megabytes a second until the time is up.
-    ``config_path`` and ``client.auto_inc`` are not used.
+    ``client.auto_inc`` is not used.
 
     Raises ValueError naming the argument that is out of range.
     """
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.
     at_least("seconds", seconds, 1)
-    for number in ignore_errors:
-        at_least("ignore_errors", number, 1)
+    ignored = ignored_errors(ignore_errors)
+    if _embedded(client):
+        return [
+            *_sysbench(endpoint, config_path, dataset, threads),
+            ignored,
+            f"--time={seconds}",
+            f"--report-interval={client.report_interval}",
+            "--percentile=95",
+            "--histogram=off",
+            "run",
+        ]
     return [
-        *_common("run", endpoint, dataset, threads),
+        *_go_tpc("run", endpoint, dataset, threads, client),
         f"--time={seconds}s",
         f"--interval={client.report_interval}s",
         *(["--ignore-error"] if ignore_errors else []),
     ]
 
 
-def _common(action: str, endpoint: Endpoint, dataset: AnyDataset, threads: int) -> list[str]:
+def _embedded(client: Client) -> bool:
+    return program_of(client.program, PROGRAMS).name == "embedded"
+
+
+def _sysbench(endpoint: Endpoint, config_path: str, dataset: AnyDataset, threads: int) -> list[str]:
+    at_least("threads", threads, 1)
+    return [
+        "sysbench",
+        str(PurePosixPath(config_path).with_name(SCRIPT.name)) if config_path else SCRIPT.name,
+        *connection(endpoint, config_path),
+        f"--warehouses={fitting(dataset, Warehouses, 'tpcc').warehouses}",
+        f"--threads={threads}",
+    ]
+
+
+def _go_tpc(
+    action: str, endpoint: Endpoint, dataset: AnyDataset, threads: int, client: Client
+) -> list[str]:
     _without_password(endpoint)
     at_least("threads", threads, 1)
     # Also where they are go-tpc's defaults (10 warehouses, 1 thread): those differ by release,
     # and a run on fewer warehouses than were loaded is another workload.
     return [
-        "tiup",
-        "bench",
-        "tpcc",
+        *_WORDS[program_of(client.program, PROGRAMS).name],
         action,
         f"--host={endpoint.host}",
         f"--port={endpoint.port}",

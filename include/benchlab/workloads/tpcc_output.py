@@ -26,12 +26,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from benchlab.workloads.client import quoted
+from benchlab.workloads.tpcc_messages import Messages, lines_of
 from benchlab.workloads.tpcc_results import (
     HEADLINE,
     OPERATIONS,
@@ -61,25 +60,6 @@ _TOTALS = re.compile(rf"tpmC: ({_NUMBER}), tpmTotal: ({_NUMBER}), efficiency: ({
 _SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |efficiency: |\[\{")
 
 _FINISHED = "Finished"
-_STAMP = r"\[[0-9-]{10} [0-9:]{8}\] "
-_STOPPED = re.compile(rf"{_STAMP}run worker [0-9]{{1,9}} stopped due to timeout( after |: )(.*)")
-_ERROR = re.compile(rf"({_STAMP})?execute run failed, err (.*)")
-# At the end of the time a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
-_TIME_IS_UP = "context deadline exceeded"
-# These were cancelled before a transaction began, so that none is counted for them.
-_BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
-_SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
-_SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
-_LOST_CONNECTION = re.compile(
-    r"invalid connection|bad connection|connection refused|connection reset|broken pipe"
-    r"|unexpected EOF|i/o timeout|no route to host|failed to ping db"
-)
-_CAUSE = re.compile(
-    r"failed to |Failed to |panic: |Error: |fatal error: |check prepare failed|"
-    r"execute (?:prepare|check|cleanup) failed|prepare statement error"
-)
-_OTHER_ACTION = re.compile(r"begin to check |creating table |load to ")
-_QUOTED_CAUSES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +87,14 @@ class _Reader:
         self.totals: list[_Totals] = []
         self.finished = 0
         self.out_of_place = self.impossible = self.unreadable = 0
-        self.died: list[str] = []
-        self.lost: list[str] = []
-        self.causes: list[str] = []
-        self.signals: list[str] = []
-        self.error_numbers: Counter[str] = Counter()
-        self.cancelled = 0
-        self.other_action = False
+        self.messages = Messages()
 
     def read(self, text: str) -> None:
-        for line in text.split("\n"):
+        for line in lines_of(text):
             # In this order: what a server said may hold the words of any other line.
-            if match := _STOPPED.fullmatch(line):
-                self._count_cancelled(match[2] if match[1] == ": " else None)
-            elif match := _ERROR.fullmatch(line):
-                self._read_error(line, match[2], stamped=match[1] is not None)
-            elif line.startswith("[{"):
+            if self.messages.take_error(line):
+                continue
+            if line.startswith("[{"):
                 self._read_json(line)
             elif match := _LINE.fullmatch(line):
                 values = dict(zip(_LABELS, match.groups()[2:], strict=True))
@@ -131,38 +103,8 @@ class _Reader:
                 self._add_totals(dict(zip(_TOTAL_LABELS, match.groups(), strict=True)))
             elif line == _FINISHED:
                 self.finished += 1
-            else:
-                self._read_other(line)
-
-    def _read_other(self, line: str) -> None:
-        if match := _SIGNAL.match(line):
-            self.signals.append(match[0])
-        elif _LOST_CONNECTION.search(line):
-            self.lost.append(line)
-        elif _CAUSE.search(line):
-            self.causes.append(line)
-        elif _OTHER_ACTION.match(line):
-            self.other_action = True
-        elif _SPOILED.search(line):
-            self.unreadable += 1
-
-    def _read_error(self, line: str, message: str, *, stamped: bool) -> None:
-        """A transaction's error; without a time, that of the worker which ended by it."""
-        if message.endswith(_TIME_IS_UP):
-            if stamped:
-                self._count_cancelled(message)
-            return
-        if not stamped:
-            self.died.append(line)
-            return
-        if number := _SERVER_ERROR.search(message):
-            self.error_numbers[number[1]] += 1
-        if _LOST_CONNECTION.search(message):
-            self.lost.append(message)
-
-    def _count_cancelled(self, message: str | None) -> None:
-        if message is not None and not message.startswith(_BETWEEN_TRANSACTIONS):
-            self.cancelled += 1
+            elif not self.messages.take_other(line) and _SPOILED.search(line):
+                self.unreadable += 1
 
     def _read_json(self, line: str) -> None:
         try:
@@ -212,17 +154,19 @@ def parse(text: str) -> TpccOutput:
     """Read the output (stdout, or both streams) of one run. Takes any text and raises nothing."""
     reader = _Reader()
     reader.read(text.replace("\r\n", "\n"))
-    failures = [*_deaths(reader), *_faults(reader)]
+    messages = reader.messages
+    failures = [*messages.deaths(), *_faults(reader)]
     losses = _losses(reader, has_cause=bool(failures))
     operations: dict[str, Operation] = {}
     totals: _Totals | None = None
-    if not losses and reader.finished == 1 and len(reader.totals) == 1:
+    whole = not (losses or reader.impossible) and reader.finished == 1
+    if whole and len(reader.totals) == 1:
         operations = {row.operation: row.values for row in reader.summary if row.values}
         totals = reader.totals[0]
     done = {name: o for name, o in operations.items() if not name.endswith("_ERR")}
     counted_errors = sum(o.count for name, o in operations.items() if name not in done)
     if failures or losses:
-        losses += [quoted("go-tpc", line) for line in _first(reader.causes)]
+        losses += messages.possible_causes()
     return TpccOutput(
         status="failed" if failures else "incomplete" if losses else "complete",
         reasons=(*failures, *losses),
@@ -233,30 +177,19 @@ def parse(text: str) -> TpccOutput:
         latency_ms=latency_of(operations),
         transactions=sum(o.count for o in done.values()) if totals else None,
         # go-tpc counts the transactions that the end of the run cut off as errors, too.
-        errors=max(counted_errors - reader.cancelled, 0) if totals else None,
-        cancelled=reader.cancelled,
-        error_numbers=dict(sorted(reader.error_numbers.items())),
+        errors=max(counted_errors - messages.cancelled, 0) if totals else None,
+        cancelled=messages.cancelled,
+        error_numbers=dict(sorted(messages.error_numbers.items())),
         operations=operations,
         series=tuple(_intervals(reader.current)),
     )
-
-
-def _deaths(reader: _Reader) -> list[str]:
-    reasons = []
-    if reader.died:
-        reasons.append(f"Workers that ended before the run did, by an error: {len(reader.died)}.")
-        reasons += [quoted("go-tpc", line) for line in _first(reader.died)]
-    if reader.lost:
-        reasons.append(f"Messages about a connection that was lost or refused: {len(reader.lost)}.")
-        reasons += [quoted("go-tpc", line) for line in _first(reader.lost)]
-    return list(dict.fromkeys(reasons))
 
 
 def _faults(reader: _Reader) -> list[str]:
     """What makes the text no run, or one whose figures cannot be."""
     reasons = []
     if not (reader.current or reader.summary or reader.totals):
-        if reader.other_action:
+        if reader.messages.other_action:
             reasons.append("The text is of `prepare` or `check`, not of a run.")
         elif reader.finished:
             reasons.append("No transaction ended during the run.")
@@ -296,10 +229,11 @@ def _disagreement(reader: _Reader) -> str | None:
 
 def _losses(reader: _Reader, *, has_cause: bool) -> list[str]:
     reasons = []
-    if reader.signals:
-        reasons.append(f"The run was ended from outside: {reader.signals[0]}.")
+    signals = reader.messages.signals
+    if signals:
+        reasons.append(f"The run was ended from outside: {signals[0]}.")
     if reader.current or reader.summary or reader.totals:
-        how = "" if has_cause or reader.signals else ": the client was killed or crashed"
+        how = "" if has_cause or signals else ": the client was killed or crashed"
         if not reader.finished and not (reader.summary or reader.totals):
             reasons.append(f"The output ends without a summary{how}.")
         elif not reader.finished:
@@ -330,8 +264,3 @@ def _intervals(rows: Sequence[_Row]) -> Iterator[Interval]:
             errors_per_s=sum(v.tpm for name, v in group.items() if name.endswith("_ERR")) / 60,
             tpmc=group[HEADLINE].tpm if HEADLINE in group else None,
         )
-
-
-def _first(lines: Sequence[str]) -> list[str]:
-    """The first few distinct lines; thousands of workers may have said the same."""
-    return list(dict.fromkeys(line.strip() for line in lines))[:_QUOTED_CAUSES]

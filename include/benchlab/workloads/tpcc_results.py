@@ -3,20 +3,31 @@
 Rates are per second except tpmC and tpmTotal (per minute), latencies in milliseconds, durations in
 seconds; absent values are None. What go-tpc never prints (threads, queries, reconnects, a
 percentile over all transactions) is None in every output.
+
+Figures are printed with one decimal: what is computed from them allows for half a unit of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
 
+from benchlab.dataset import Warehouses
 from benchlab.workloads.client import Latency, Status
 
 OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")
 # tpmC counts these.
 HEADLINE = "NEW_ORDER"
+# New orders among all transactions, as go-tpc's weights have it (TPC-C 5.11, clause 5.2.3, asks
+# for no share of them, and for at least 43, 4, 4 and 4 % of the others).
+HEADLINE_SHARE = 0.45
+# The most new orders a minute and warehouse under TPC-C's waiting times, as go-tpc has it.
+TPMC_PER_WAREHOUSE = 12.86
+
+_HALF_A_UNIT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,42 +104,111 @@ class TpccOutput:
     qps: float | None = None
     reconnects: int | None = None
 
+    SERIES: ClassVar = ("t", "tpmc", "tps", "errors_per_s")
+
     @property
     def tps(self) -> float | None:
         """Transactions of all kinds per second."""
         return None if self.tpm_total is None else self.tpm_total / 60
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``benchlab parse tpcc --json`` prints; absent values are None."""
+    def samples(self) -> dict[str, float | None]:
+        """What is kept of a trial, by metric; absent values are None."""
+        new_order = self.operations.get(HEADLINE)
         return {
-            "status": self.status,
-            "reasons": list(self.reasons),
-            "threads": self.threads,
-            "duration_s": self.duration_s,
-            "tps": _rounded(self.tps),
-            "qps": self.qps,
-            "latency_ms": {key: _rounded(v) for key, v in asdict(self.latency_ms).items()},
-            "errors": self.errors,
-            "reconnects": self.reconnects,
             "tpmc": self.tpmc,
             "tpm_total": self.tpm_total,
             "efficiency_pct": self.efficiency_pct,
-            "transactions": self.transactions,
-            "cancelled": self.cancelled,
-            "error_numbers": dict(self.error_numbers),
-            "operations": {name: asdict(values) for name, values in self.operations.items()},
+            "tps": _rounded(self.tps),
+            "avg_ms": _rounded(self.latency_ms.avg),
+            "max_ms": self.latency_ms.max,
+            "duration_s": self.duration_s,
+            "errors": self.errors,
+            **{
+                f"new_order_{name}": getattr(new_order, name, None)
+                for name in ("p50_ms", "p90_ms", "p95_ms", "p99_ms")
+            },
+        }
+
+    def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
+        """What gates look at; None where the summary is not whole.
+
+        Args:
+            threads: requested.
+            dataset: what was loaded; its warehouses are what the run should have been told of.
+
+        Returns:
+            ``rate_error``: how far rate times duration is from the count, beyond rounding, as a
+            fraction of it; the operation that is furthest. ``latency_disorder``: how many
+            orderings of latencies that must hold do not. ``tpcc_efficiency_error``: percentage
+            points by which the printed efficiency is off, beyond rounding.
+            ``tpcc_mix_deviation``: see :meth:`_mix_deviation`.
+        """
+        found = list(self.operations.values())
+        return {
+            "rate_error": max((_rate_error(each) for each in found), default=None),
+            "latency_disorder": float(sum(map(_disorder, found))) if found else None,
+            "tpcc_efficiency_error": self._efficiency_error(dataset),
+            "tpcc_mix_deviation": self._mix_deviation(threads),
+        }
+
+    def _efficiency_error(self, dataset: object) -> float | None:
+        if self.tpmc is None or self.efficiency_pct is None or not isinstance(dataset, Warehouses):
+            return None
+        pct_per_tpmc = 100 / (TPMC_PER_WAREHOUSE * dataset.warehouses)
+        apart = abs(self.efficiency_pct - self.tpmc * pct_per_tpmc)
+        return max(apart - _HALF_A_UNIT * (1 + pct_per_tpmc), 0.0)
+
+    def _mix_deviation(self, threads: int) -> float | None:
+        """How many standard deviations the number of New Orders is from its share.
+
+        Each transaction is drawn for itself by its weight, so that n of N are New Orders with a
+        standard deviation of sqrt(N p (1 - p)). Those that failed were drawn, too. The last one
+        of each thread is not: the end of the run cuts off long ones rather than short ones, and
+        a client need not count it. So up to a transaction a thread is let off.
+        """
+        drawn = {name: values.count for name, values in self.operations.items()}
+        total = sum(drawn.values())
+        if not total:
+            return None
+        new_orders = drawn.get(HEADLINE, 0) + drawn.get(f"{HEADLINE}_ERR", 0)
+        apart = max(abs(new_orders - HEADLINE_SHARE * total) - threads, 0.0)
+        return apart / math.sqrt(total * HEADLINE_SHARE * (1 - HEADLINE_SHARE))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``benchlab parse go-tpc --json`` prints; absent values are None."""
+        return {
+            "status": self.status,
+            "reasons": list(self.reasons),
+            "tpmc": self.tpmc,
+            "tpm_total": self.tpm_total,
+            "efficiency_pct": self.efficiency_pct,
+            "duration_s": self.duration_s,
+            "transactions": {name: self._operation_json(name) for name in OPERATIONS},
             "series": [
                 {
                     "t": i.t,
-                    "tps": _rounded(i.tps),
-                    "qps": i.qps,
-                    "p95_ms": i.p95_ms,
-                    "errors_per_s": _rounded(i.errors_per_s),
-                    "reconnects_per_s": i.reconnects_per_s,
                     "tpmc": i.tpmc,
+                    "tps": _rounded(i.tps),
+                    "errors_per_s": _rounded(i.errors_per_s),
                 }
                 for i in self.series
             ],
+        }
+
+    def _operation_json(self, name: str) -> dict[str, float | None]:
+        done, failed = self.operations.get(name), self.operations.get(f"{name}_ERR")
+        # A whole summary without a line of errors says that there was none.
+        errors = failed.count if failed else 0 if self.operations else None
+        return {
+            "count": done.count if done else None,
+            "errors": errors,
+            **{
+                figure: getattr(done, figure, None)
+                for figure in (
+                    *("tpm", "avg_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms"),
+                    "max_ms",
+                )
+            },
         }
 
 
@@ -148,3 +228,25 @@ def latency_of(operations: Mapping[str, Operation]) -> Latency:
 def _rounded(value: float | None) -> float | None:
     """To the digits that carry something: these were computed from one decimal."""
     return None if value is None else round(value, 3)
+
+
+def _rate_error(operation: Operation) -> float:
+    """How far rate times duration is from the count at best, as a fraction of the count."""
+    least, most = (
+        (operation.tpm + half) * (operation.seconds + half) / 60
+        for half in (-_HALF_A_UNIT, _HALF_A_UNIT)
+    )
+    return max(least - operation.count, operation.count - most, 0.0) / max(operation.count, 1)
+
+
+def _disorder(operation: Operation) -> int:
+    """Orderings that do not hold: percentiles rise up to the maximum, and none is above it.
+
+    Buckets of a histogram may put a percentile a little above an exact maximum: 2 % are let off.
+    """
+    rising = [
+        *(operation.p50_ms, operation.p90_ms, operation.p95_ms, operation.p99_ms),
+        *(operation.p999_ms, operation.max_ms),
+    ]
+    pairs = [*pairwise(rising), (operation.avg_ms, operation.max_ms)]
+    return sum(lower > higher * 1.02 + 2 * _HALF_A_UNIT for lower, higher in pairs)

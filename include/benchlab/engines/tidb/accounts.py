@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from benchlab.database import DATABASE, USER, written
+from benchlab.database import USER, written
 from benchlab.engines.tidb.topology import is_config
 from benchlab.spec import Parameters
 
 
 def first_statements(parameters: Parameters, password: str) -> str:
-    """The client's database and account, the requested variables, a password for root.
+    """The client's account, the requested variables, a password for root.
 
     Of the parameters only global variables are SQL's; configuration items are left out.
     """
@@ -18,7 +18,6 @@ def first_statements(parameters: Parameters, password: str) -> str:
         if not is_config(key)
     )
     return (
-        f"CREATE DATABASE IF NOT EXISTS {DATABASE};"
         f"CREATE USER '{USER}'@'%' IDENTIFIED BY '{password}';"
         f"GRANT ALL ON *.* TO '{USER}'@'%' WITH GRANT OPTION;"
         f"{variables}"

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from benchlab import results
-from benchlab.database import DATABASE, USER, Database
+from benchlab.database import USER, Database
 from benchlab.engines.tidb import accounts, quantities, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
@@ -70,6 +70,7 @@ class Cluster(Database):
         campaign: str,
         directory: Path,
         max_connections: int,
+        database: str,
         password: str,
     ) -> Self:
         """A side of a campaign.
@@ -92,6 +93,7 @@ class Cluster(Database):
                 ports=topology.Ports.of(side),
                 host=fleet.of("tidb")[0].address,
                 max_connections=max_connections,
+                database=database,
                 password=password,
                 tiup_key=directory / "tiup_key",
                 user=fleet.client.user,
@@ -120,6 +122,7 @@ class Cluster(Database):
             campaign=campaign,
             directory=directory,
             max_connections=1,
+            database="",
             password="",
         ).destroy()
 
@@ -255,7 +258,7 @@ class Cluster(Database):
 
     def load_dataset(self, url: str, region: str) -> None:
         """Fill the empty database from what :meth:`save_dataset` copied; see there."""
-        self.sql(f"DROP DATABASE IF EXISTS {DATABASE}")
+        self.sql(f"DROP DATABASE IF EXISTS {self.instance.database}")
         self._copy_dataset("restore", url, region)
 
     # What it is
@@ -435,7 +438,12 @@ class Cluster(Database):
         pd = f"{self.fleet.of('pd')[0].address}:{self.instance.ports.pd}"
         try:
             self._tiup.br(
-                self.instance.version, action, pd=pd, storage=url, database=DATABASE, region=region
+                self.instance.version,
+                action,
+                pd=pd,
+                storage=url,
+                database=self.instance.database,
+                region=region,
             )
         except CommandError as error:
             raise EngineError(f"{self._name()}: BR's {action} failed: {error}") from error

@@ -21,6 +21,7 @@ class ClusterInstance:
         directory: of this side on the client host: topology, client's option file, notes.
         subdirectory: of every host's data directory; everything of the side is in it.
         host: address of the TiDB server that answers Benchlab's own SQL.
+        database: the schema that holds the dataset.
         max_connections: how many the client opens at most; TiDB's default is no limit.
         password: of the account that the client uses; made for this campaign.
         tiup_key: path of the private key on the client host, by which TiUP logs in as ``user``.
@@ -36,6 +37,7 @@ class ClusterInstance:
     ports: Ports
     host: str
     max_connections: int
+    database: str
     password: str = field(repr=False)
     tiup_key: Path
     user: str

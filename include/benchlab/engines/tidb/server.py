@@ -43,6 +43,9 @@ class Engine(BaseEngine):
             *("status.status_host", "status.status_port", "status.report_status"),
         }
     )
+    connection_limits = frozenset(
+        {"max-server-connections", "instance.max_connections", "max_connections"}
+    )
     caveat = (
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
         "compare the SQL layers of the two versions, not TiKV."

@@ -1,0 +1,74 @@
+"""Asking a side whether its dataset meets the conditions of its workload, and what follows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from benchlab.database import Database
+from benchlab.errors import TargetError
+from benchlab.results import Campaign, Condition, Moment, inconsistencies
+from benchlab.spec import Side
+from benchlab.store import Store
+
+ASK_LIMIT_S = 24 * 3600.0
+
+Query = Callable[[str], Sequence[Sequence[object]]]
+
+
+def conditions_of(workload: ModuleType) -> Any:
+    """What a workload's module knows of a consistent dataset; None where it has nothing."""
+    return getattr(workload, "CONSISTENCY", None)
+
+
+def check(
+    conditions: Any,
+    engine: Database,
+    store: Store,
+    campaign: str,
+    moment: Moment,
+    query: Query | None = None,
+) -> tuple[Condition, ...]:
+    """Ask a running side, and store what is found.
+
+    Args:
+        conditions: see :func:`conditions_of`.
+        engine: the side.
+        query: runs one statement in the schema of the dataset; by default the mariadb client.
+
+    Raises:
+        TargetError: after the load a condition does not hold; names each.
+        CommandError: the side cannot be asked; nothing is stored.
+    """
+    side, database = engine.instance.side, engine.instance.database
+    found: tuple[Condition, ...] = conditions.check(
+        query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
+    )
+    facts = store.campaign(campaign).facts[side]
+    facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
+    store.set_facts(campaign, side, facts)
+    if moment == "load" and (faults := [each.fault for each in found if each.violations]):
+        raise TargetError(
+            f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
+            "be measured on it: load it again, and if it is so again, with another client"
+        )
+    return found
+
+
+def doubts(record: Campaign, conditions: Any) -> list[str]:
+    """What does not hold after the last trials, or has not been asked, as sentences."""
+    if conditions is None:
+        return []
+    unknown = [
+        f"{side}: its consistency after the last trial is not known"
+        for side in record.plan.sides
+        if side not in record.facts or "last trial" not in record.facts[side].consistency
+    ]
+    violated = _by_side(inconsistencies(record.facts))
+    return [*violated, *unknown]
+
+
+def _by_side(sentences: dict[Side, tuple[str, ...]]) -> list[str]:
+    return [f"{side}: {sentence}" for side, found in sentences.items() for sentence in found]

@@ -1,0 +1,103 @@
+"""The comparison for machines, as ``benchlab compare --json`` and ``report.json`` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from benchlab.compare import CellComparison, Comparison, WorkloadComparison
+from benchlab.report import hardware, hosts, result_quality
+from benchlab.results import Campaign, TrialResult
+from benchlab.spec import SIDES
+
+
+def to_json(
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+) -> dict[str, Any]:
+    """The comparison for machines; what is missing is None.
+
+    ``client`` and ``consistency`` are there where the campaign has recorded them.
+
+    Args:
+        campaign: what was measured.
+        comparison: its outcome.
+        results: all executed trials, the invalid ones too.
+    """
+    return {
+        "campaign": campaign.id,
+        "report": campaign.plan.report,
+        "aa": campaign.is_aa,
+        "sides": {
+            side: {
+                "version": spec.version,
+                "git_hash": campaign.facts[side].git_hash if side in campaign.facts else None,
+                "parameters": spec.parameters,
+                "components": spec.components,
+                "servers": [
+                    asdict(one)
+                    for one in (campaign.facts[side].instances if side in campaign.facts else ())
+                ],
+            }
+            for side, spec in campaign.plan.sides.items()
+        },
+        "rounds": campaign.plan.rounds,
+        "seed": campaign.plan.seed,
+        "scope": "this deployment",
+        "target": campaign.plan.target,
+        "placement": campaign.plan.placement,
+        "engine": campaign.plan.engine,
+        "engine_reason": campaign.engine_reason,
+        "threshold_pct": campaign.spec["threshold_pct"],
+        "workloads": [_workload_json(workload) for workload in comparison.workloads],
+        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.gates)],
+        "excluded": [
+            {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
+            for e in comparison.excluded
+        ],
+        "repeated_pairs": comparison.repeated_pairs,
+        "missing": list(comparison.missing),
+        "hosts": hosts.to_json(hosts.of(comparison, results, hardware.roles(campaign))),
+        **_recorded(campaign),
+    }
+
+
+def _recorded(campaign: Campaign) -> dict[str, Any]:
+    """What only some campaigns have: which client it was, what the checks of datasets found."""
+    program = campaign.environment.get("client_program")
+    version = campaign.environment.get("client_version")
+    checked = {
+        side: {
+            moment: [asdict(one) for one in found] for moment, found in facts.consistency.items()
+        }
+        for side, facts in campaign.facts.items()
+        if facts.consistency
+    }
+    return {
+        **({"client": {"program": program, "version": version}} if program else {}),
+        **({"consistency": checked} if checked else {}),
+    }
+
+
+def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "metric": workload.metric,
+        "rounds_used": workload.rounds_used,
+        "estimate_pct": workload.estimate_pct,
+        "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
+        "p_adjusted": workload.p_adjusted,
+        "verdict": workload.verdict,
+        "reasons": list(workload.reasons),
+        "arithmetic_mean_pct": workload.arithmetic_mean_pct,
+        "geometric_mean_pct": workload.estimate_pct,
+        "cells": [_cell_json(cell) for cell in workload.cells],
+    }
+
+
+def _cell_json(cell: CellComparison) -> dict[str, Any]:
+    return {
+        "threads": cell.threads,
+        **{side: cell.sides[side].means for side in SIDES},
+        "improvement_pct": cell.improvement_pct,
+    }

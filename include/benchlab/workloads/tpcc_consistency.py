@@ -1,0 +1,177 @@
+"""The consistency conditions of TPC-C's tables, asked by SQL over all warehouses at once.
+
+They are those of the TPC-C standard, revision 5.11, clause 3.3.2: conditions 1 to 4, which a tester
+has to demonstrate, and of few warehouses condition 10, which goes through every customer. Names of
+tables and columns are go-tpc's, whose ``orders`` is the standard's ORDER; ``tpcc/check.go`` there
+has the conditions, too, a warehouse at a time.
+
+Each statement returns one number: for how many warehouses, districts or customers the condition
+does not hold. Conditions 1 to 4 read each table once and aggregate it before anything is compared,
+so that they are quick at thousands of warehouses. What two tables say of the same group is brought
+together by UNION ALL and GROUP BY and not by a join: a join in one direction would not notice what
+the other table lacks. Amounts are DECIMAL all the way, and so are compared to the last digit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from benchlab.dataset import AnyDataset, Warehouses
+from benchlab.errors import BenchlabError
+from benchlab.results import Condition
+from benchlab.steps import CUSTOMERS_CHECKED_UP_TO
+from benchlab.workloads.client import fitting
+
+Query = Callable[[str], Sequence[Sequence[object]]]
+"""Runs one statement in the schema of the tables; rows of columns, none where it has no result."""
+
+# A customer's history has no index of its own in go-tpc's schema; without it condition 10 reads
+# all payments of a warehouse once for each of its 30,000 customers.
+INDEX = "benchlab_h_customer"
+CREATE_INDEX = f"CREATE INDEX {INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
+# IF EXISTS: a check that was killed may have left it, or not have come so far.
+DROP_INDEX = f"ALTER TABLE history DROP INDEX IF EXISTS {INDEX}"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A condition with the statement that counts where it does not hold."""
+
+    clause: str
+    sentence: str
+    statement: str
+
+
+CONDITIONS = (
+    _Asked(
+        "3.3.2.1",
+        "in every warehouse W_YTD is the sum of its districts' D_YTD",
+        """
+        SELECT COUNT(*) FROM (
+          SELECT w_id, SUM(w_ytd) AS of_warehouse, SUM(d_ytd) AS of_districts FROM (
+            SELECT w_id, w_ytd, NULL AS d_ytd FROM warehouse
+            UNION ALL SELECT d_w_id, NULL, SUM(d_ytd) FROM district GROUP BY d_w_id
+          ) AS amounts GROUP BY w_id
+        ) AS warehouses WHERE (of_warehouse = of_districts) IS NOT TRUE
+        """,
+    ),
+    # By the standard's own words not of NEW-ORDER in a district without outstanding orders.
+    _Asked(
+        "3.3.2.2",
+        "in every district D_NEXT_O_ID - 1 is the largest O_ID, and the largest NO_O_ID if any",
+        """
+        SELECT COUNT(*) FROM (
+          SELECT w_id, d_id, MAX(next_o_id) - 1 AS latest, MAX(o_id) AS ordered,
+            MAX(no_o_id) AS outstanding
+          FROM (
+            SELECT d_w_id AS w_id, d_id, d_next_o_id AS next_o_id, NULL AS o_id, NULL AS no_o_id
+            FROM district
+            UNION ALL SELECT o_w_id, o_d_id, NULL, MAX(o_id), NULL
+            FROM orders GROUP BY o_w_id, o_d_id
+            UNION ALL SELECT no_w_id, no_d_id, NULL, NULL, MAX(no_o_id)
+            FROM new_order GROUP BY no_w_id, no_d_id
+          ) AS numbers GROUP BY w_id, d_id
+        ) AS districts
+        WHERE (latest = ordered AND latest = COALESCE(outstanding, latest)) IS NOT TRUE
+        """,
+    ),
+    # Likewise: a district without outstanding orders is none of this statement's groups.
+    _Asked(
+        "3.3.2.3",
+        "in every district NEW-ORDER has a row for each number from the smallest NO_O_ID to the "
+        "largest",
+        """
+        SELECT COUNT(*) FROM (
+          SELECT MAX(no_o_id) - MIN(no_o_id) + 1 AS numbers, COUNT(*) AS found
+          FROM new_order GROUP BY no_w_id, no_d_id
+        ) AS districts WHERE numbers <> found
+        """,
+    ),
+    _Asked(
+        "3.3.2.4",
+        "in every district ORDER-LINE has as many rows as the sum of O_OL_CNT",
+        """
+        SELECT COUNT(*) FROM (
+          SELECT w_id, d_id, SUM(announced) AS announced, SUM(found) AS found FROM (
+            SELECT o_w_id AS w_id, o_d_id AS d_id, SUM(o_ol_cnt) AS announced, NULL AS found
+            FROM orders GROUP BY o_w_id, o_d_id
+            UNION ALL SELECT ol_w_id, ol_d_id, NULL, COUNT(*)
+            FROM order_line GROUP BY ol_w_id, ol_d_id
+          ) AS numbers GROUP BY w_id, d_id
+        ) AS districts WHERE (announced = found) IS NOT TRUE
+        """,
+    ),
+)
+
+BALANCES = _Asked(
+    "3.3.2.10",
+    "of every customer C_BALANCE is what was delivered (OL_AMOUNT) less what was paid (H_AMOUNT)",
+    """
+    SELECT COUNT(*) FROM (
+      SELECT c_balance, COALESCE((
+          SELECT SUM(ol_amount) FROM orders JOIN order_line
+          ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id
+          WHERE o_w_id = c_w_id AND o_d_id = c_d_id AND o_c_id = c_id AND ol_delivery_d IS NOT NULL
+        ), 0) AS delivered, COALESCE((
+          SELECT SUM(h_amount) FROM history
+          WHERE h_c_w_id = c_w_id AND h_c_d_id = c_d_id AND h_c_id = c_id
+        ), 0) AS paid
+      FROM customer
+    ) AS customers WHERE (c_balance = delivered - paid) IS NOT TRUE
+    """,
+)
+
+
+def check(query: Query) -> tuple[Condition, ...]:
+    """The conditions as they are found; the schema is afterwards as it was before.
+
+    Args:
+        query: whatever can run SQL. What it raises is passed on.
+    """
+    found = [_ask(query, asked) for asked in CONDITIONS]
+    if _number(query, "SELECT COUNT(*) FROM warehouse") <= CUSTOMERS_CHECKED_UP_TO:
+        with _index(query):
+            found.append(_ask(query, BALANCES))
+    return tuple(found)
+
+
+def statements(dataset: AnyDataset) -> list[str]:
+    """All that :func:`check` asks of a dataset, in order.
+
+    Raises ValueError if the dataset is not TPC-C's.
+    """
+    warehouses, asked = fitting(dataset, Warehouses, "tpcc").warehouses, []
+
+    def note(statement: str) -> list[list[int]]:
+        asked.append(statement)
+        return [[warehouses]]
+
+    check(note)
+    return asked
+
+
+def _ask(query: Query, asked: _Asked) -> Condition:
+    return Condition(asked.clause, asked.sentence, _number(query, asked.statement))
+
+
+def _number(query: Query, statement: str) -> int:
+    ((number,),) = query(" ".join(statement.split()))
+    return int(str(number))
+
+
+@contextlib.contextmanager
+def _index(query: Query) -> Iterator[None]:
+    """The index on ``history``, for as long as it is needed: it is no part of what is measured."""
+    query(DROP_INDEX)
+    query(CREATE_INDEX)
+    try:
+        yield
+    except Exception as error:
+        try:
+            query(DROP_INDEX)
+        except BenchlabError as another:  # what failed first comes first
+            error.add_note(f"the index {INDEX} is still there: {another}")
+        raise
+    query(DROP_INDEX)

@@ -1,0 +1,177 @@
+"""What a TPC-C client says beside its figures: errors, connections, how its run ended.
+
+The lines are go-tpc's (``execute`` in ``cmd/go-tpc/misc.go``) and those of its database driver::
+
+    [2024-01-02 03:04:05] execute run failed, err exec UPDATE district ... failed Error 1213 ...
+    [2024-01-02 03:04:05] run worker 1 stopped due to timeout: exec ... context deadline exceeded
+    [mysql] 2024/01/02 03:04:05 statement.go:54: invalid connection
+
+``tpcc.lua`` writes the first in the same form, and ``FATAL: ...`` where it cannot go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from benchlab.workloads.client import quoted
+
+_STAMP = r"\[([0-9-]{10} [0-9:]{8})\] "
+_STOPPED = re.compile(rf"{_STAMP}run worker [0-9]{{1,9}} stopped due to timeout( after |: )(.*)")
+_ERROR = re.compile(rf"(?:{_STAMP})?execute run failed, err (.*)")
+# Some statements go over several lines; what they met comes after them.
+_STATEMENT = re.compile(
+    rf"(?:{_STAMP})?(?:run worker [0-9]{{1,9}} stopped|execute run failed).* exec "
+)
+_LINES_OF_A_STATEMENT = 16
+_ANOTHER_LINE = ("[", "execute ", "Finished", "tpmC: ")
+_DRIVER = re.compile(r"\[mysql\] ([0-9/]{10} [0-9:]{8}) ")
+# At the end of the time a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
+_TIME_IS_UP = "context deadline exceeded"
+# These were cancelled before a transaction began, so that none is counted for them.
+_BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
+_SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
+_SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
+_LOST_CONNECTION = re.compile(
+    r"invalid connection|bad connection|connection refused|connection reset|broken pipe"
+    r"|unexpected EOF|i/o timeout|no route to host|failed to ping db"
+)
+_CAUSE = re.compile(
+    r"failed to |Failed to |panic: |Error: |fatal error: |check prepare failed|"
+    r"execute (?:prepare|check|cleanup) failed|prepare statement error"
+)
+_OTHER_ACTION = re.compile(r"begin to check |creating table |load to ")
+_EMBEDDED = "benchlab tpcc.lua"
+_FATAL = "FATAL: "
+_QUOTED_CAUSES = 5
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of an output; an error with a statement over several lines is one."""
+    lines = text.split("\n")
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if " exec " in line and " failed " not in line and _STATEMENT.match(line):
+            end = number + _LINES_OF_A_STATEMENT
+            while number < min(end, len(lines)) and not lines[number].startswith(_ANOTHER_LINE):
+                line = f"{line} {lines[number]}"
+                number += 1
+                if " failed " in line:
+                    break
+        yield line
+
+
+class Messages:
+    """What was said, sorted line by line.
+
+    Attributes:
+        causes: lines that may tell why a run went wrong.
+        signals: by which the run was ended from outside.
+        error_numbers: the server's, of the errors that were survived.
+        cancelled: transactions that the end of the run cut off.
+        other_action: the text is of another action than a run.
+    """
+
+    def __init__(self) -> None:
+        self.causes: list[str] = []
+        self.signals: list[str] = []
+        self.error_numbers: Counter[str] = Counter()
+        self.cancelled = 0
+        self.other_action = False
+        self._client = "go-tpc"
+        self._died: list[str] = []
+        self._fatal: list[str] = []
+        self._lost: list[str] = []
+        self._driver: list[tuple[str, str]] = []
+        self._first_stop: str | None = None
+
+    def take_error(self, line: str) -> bool:
+        """Read a line if it is about a transaction's error or a worker's end."""
+        if match := _STOPPED.fullmatch(line):
+            self._first_stop = min(self._first_stop or match[1], match[1])
+            self._count_cancelled(match[3] if match[2] == ": " else None)
+        elif match := _ERROR.fullmatch(line):
+            self._read_error(line, match[2], stamped=match[1] is not None)
+        else:
+            return False
+        return True
+
+    def take_other(self, line: str) -> bool:
+        """Read any other line that tells something."""
+        if match := _SIGNAL.match(line):
+            self.signals.append(match[0])
+        elif line.startswith(_EMBEDDED):
+            self._client = "tpcc.lua"
+        elif line.startswith(_FATAL):
+            self._fatal.append(line)
+        elif _LOST_CONNECTION.search(line):
+            if match := _DRIVER.match(line):
+                self._driver.append((match[1], line))
+            else:
+                self._lost.append(line)
+        elif _CAUSE.search(line):
+            self.causes.append(line)
+        elif _OTHER_ACTION.match(line):
+            self.other_action = True
+        else:
+            return False
+        return True
+
+    def deaths(self) -> list[str]:
+        """Why the run is no measurement of the server, as reasons."""
+        reasons = self._quoted(self._fatal)
+        if self._died:
+            reasons.append(
+                f"Workers that ended before the run did, by an error: {len(self._died)}."
+            )
+            reasons += self._quoted(self._died)
+        lost = [*self._lost, *(line for stamp, line in self._driver if not self._at_end(stamp))]
+        if lost:
+            reasons.append(f"Messages about a connection that was lost or refused: {len(lost)}.")
+            reasons += self._quoted(lost)
+        return list(dict.fromkeys(reasons))
+
+    def possible_causes(self) -> list[str]:
+        """The lines that may tell why, as reasons."""
+        return self._quoted(self.causes)
+
+    def _at_end(self, stamp: str) -> bool:
+        """Whether the driver closed the connection because the time was up.
+
+        It does so where a transaction is cancelled, and may say so before the worker does. A
+        server that went away is told by the errors of the transactions that met it.
+        """
+        if self._first_stop is None:
+            return False
+        with contextlib.suppress(ValueError):
+            said = datetime.fromisoformat(stamp.replace("/", "-"))
+            return said >= datetime.fromisoformat(self._first_stop) - timedelta(seconds=1)
+        return False
+
+    def _read_error(self, line: str, message: str, *, stamped: bool) -> None:
+        """A transaction's error; without a time, that of the worker which ended by it."""
+        if message.endswith(_TIME_IS_UP):
+            if stamped:
+                self._count_cancelled(message)
+            return
+        if not stamped:
+            self._died.append(line)
+            return
+        if number := _SERVER_ERROR.search(message):
+            self.error_numbers[number[1]] += 1
+        if _LOST_CONNECTION.search(message):
+            self._lost.append(message)
+
+    def _count_cancelled(self, message: str | None) -> None:
+        if message is not None and not message.startswith(_BETWEEN_TRANSACTIONS):
+            self.cancelled += 1
+
+    def _quoted(self, lines: Sequence[str]) -> list[str]:
+        """The first few distinct lines; thousands of workers may have said the same."""
+        distinct = dict.fromkeys(line.strip() for line in lines)
+        return [quoted(self._client, line) for line in list(distinct)[:_QUOTED_CAUSES]]
