@@ -173,7 +173,7 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
 OVERRIDES = """
 import json
 from benchlab import catalog, home
-from benchlab_airflow import trigger_form
+from benchlab_airflow import params, trigger_form
 spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
 defaults = {key: param.value for key, param in trigger_form.form(spec).items()}
 filled = {**defaults, **FILLED}

@@ -139,12 +139,12 @@ end
 local driver, connection
 
 local function connect()
-   local connected
    driver = sysbench.sql.driver()
-   connected, connection = pcall(driver.connect, driver)
+   local connected, found = pcall(driver.connect, driver)
    if not connected then
       error("no connection to the server; sysbench says above why", 0)
    end
+   connection = found
 end
 
 -- The error of the last statement, as go-tpc writes it; nil if it had none.
@@ -173,13 +173,23 @@ local function number(row, index)
    return tonumber(field(row, index))
 end
 
--- The first row, or that in the middle, n / 2 rounded up.
-local function one_row(place, text, ...)
+-- A result with one row at least.
+local function rows_of(text, ...)
    local result = query(text, ...)
    if result == nil or result.nrows == 0 then
       error("a row is missing in the database: no result for " .. text:format(...), 0)
    end
-   for _ = 2, place == "middle" and math.ceil(result.nrows / 2) or 1 do
+   return result
+end
+
+local function one_row(text, ...)
+   return fetch(rows_of(text, ...))
+end
+
+-- That in the middle, n / 2 rounded up.
+local function middle_row(text, ...)
+   local result = rows_of(text, ...)
+   for _ = 2, math.ceil(result.nrows / 2) do
       fetch(result)
    end
    return fetch(result)
@@ -501,10 +511,10 @@ local function new_order(warehouses)
    local warehouse, district = uniform(1, warehouses), uniform(1, DISTRICTS)
    local customer = random_customer()
    local lines, by_item, all_local = random_lines(warehouse, warehouses)
-   one_row("first", "SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse " ..
+   one_row("SELECT c_discount, c_last, c_credit, w_tax FROM customer, warehouse " ..
       "WHERE w_id = %d AND c_w_id = w_id AND c_d_id = %d AND c_id = %d",
       warehouse, district, customer)
-   local order = number(one_row("first", "SELECT d_next_o_id, d_tax FROM district" ..
+   local order = number(one_row("SELECT d_next_o_id, d_tax FROM district" ..
       ONE_DISTRICT .. " FOR UPDATE", warehouse, district), 0)
    query("UPDATE district SET d_next_o_id = %d + 1" .. ONE_DISTRICT, order, warehouse, district)
    query("INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) " ..
@@ -537,23 +547,23 @@ local function payment(warehouses)
       home, home_district = other_warehouse(warehouse, warehouses), uniform(1, DISTRICTS)
    end
    query("UPDATE district SET d_ytd = d_ytd + %.2f" .. ONE_DISTRICT, amount, warehouse, district)
-   local district_name = field(one_row("first", "SELECT d_street_1, d_street_2, d_city, " ..
+   local district_name = field(one_row("SELECT d_street_1, d_street_2, d_city, " ..
       "d_state, d_zip, d_name FROM district" .. ONE_DISTRICT, warehouse, district), 5)
    query("UPDATE warehouse SET w_ytd = w_ytd + %.2f WHERE w_id = %d", amount, warehouse)
-   local warehouse_name = field(one_row("first", "SELECT w_street_1, w_street_2, w_city, " ..
+   local warehouse_name = field(one_row("SELECT w_street_1, w_street_2, w_city, " ..
       "w_state, w_zip, w_name FROM warehouse WHERE w_id = %d", warehouse), 5)
    local customer = random_customer()
    if uniform(1, 100) <= 60 then
-      customer = number(one_row("middle", "SELECT c_id" .. ONE_NAME .. " ORDER BY c_first",
+      customer = number(middle_row("SELECT c_id" .. ONE_NAME .. " ORDER BY c_first",
          home, home_district, random_last_name(C_LAST_RUN)), 0)
    end
-   local credit = field(one_row("first", "SELECT c_first, c_middle, c_last, c_street_1, " ..
+   local credit = field(one_row("SELECT c_first, c_middle, c_last, c_street_1, " ..
       "c_street_2, c_city, c_state, c_zip, c_phone, c_credit, c_credit_lim, c_discount, " ..
       "c_balance, c_since FROM customer" .. ONE_CUSTOMER .. " FOR UPDATE",
       home, home_district, customer), 9)
    local new_data = ""
    if credit == "BC" then -- 2.5.2.2
-      local old_data = field(one_row("first", "SELECT c_data FROM customer" .. ONE_CUSTOMER,
+      local old_data = field(one_row("SELECT c_data FROM customer" .. ONE_CUSTOMER,
          home, home_district, customer), 0)
       local line = ("| %4d %2d %4d %2d %4d $%7.2f %s %s"):format(customer, home_district, home,
          district, warehouse, amount, time_stamp(), old_data)
@@ -573,14 +583,14 @@ local function order_status(warehouses)
    local customer = random_customer()
    if uniform(1, 100) <= 60 then
       local name = random_last_name(C_LAST_RUN)
-      one_row("first", "SELECT count(c_id) namecnt" .. ONE_NAME, warehouse, district, name)
-      customer = number(one_row("middle", "SELECT c_balance, c_first, c_middle, c_id" ..
+      one_row("SELECT count(c_id) namecnt" .. ONE_NAME, warehouse, district, name)
+      customer = number(middle_row("SELECT c_balance, c_first, c_middle, c_id" ..
          ONE_NAME .. " ORDER BY c_first", warehouse, district, name), 3)
    else
-      one_row("first", "SELECT c_balance, c_first, c_middle, c_last FROM customer" ..
+      one_row("SELECT c_balance, c_first, c_middle, c_last FROM customer" ..
          ONE_CUSTOMER, warehouse, district, customer)
    end
-   local order = number(one_row("first", "SELECT o_id, o_carrier_id, o_entry_d FROM orders " ..
+   local order = number(one_row("SELECT o_id, o_carrier_id, o_entry_d FROM orders " ..
       "WHERE o_w_id = %d AND o_d_id = %d AND o_c_id = %d ORDER BY o_id DESC LIMIT 1",
       warehouse, district, customer), 0)
    query("SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line " ..
@@ -631,7 +641,7 @@ end
 -- 2.8; the last 20 orders. The hint is for TiDB.
 local function stock_level(warehouses)
    local warehouse, district = uniform(1, warehouses), uniform(1, DISTRICTS)
-   local next_order = number(one_row("first", "SELECT d_next_o_id FROM district" .. ONE_DISTRICT,
+   local next_order = number(one_row("SELECT d_next_o_id FROM district" .. ONE_DISTRICT,
       warehouse, district), 0)
    query("SELECT /*+ TIDB_INLJ(order_line,stock) */ COUNT(DISTINCT (s_i_id)) stock_count " ..
       "FROM order_line, stock WHERE ol_w_id = %d AND ol_d_id = %d AND ol_o_id < %d " ..
@@ -699,7 +709,7 @@ function init()
    say(VERSION)
    local warehouses = checked_warehouses()
    connect()
-   local found, row = pcall(one_row, "first", "SELECT COALESCE(MAX(w_id), 0) FROM warehouse")
+   local found, row = pcall(one_row, "SELECT COALESCE(MAX(w_id), 0) FROM warehouse")
    if not found then
       error(("the table warehouse cannot be read (%s): run `prepare` with --warehouses=%d on " ..
          "this database first"):format(server_error(), warehouses), 0)

@@ -148,8 +148,6 @@ def prepare_command(
     Raises ValueError naming the argument that is out of range.
     """
     if _embedded(client):
-        # A warehouse is loaded by one thread.
-        threads = min(threads, fitting(dataset, Warehouses, "tpcc").warehouses)
         return [*_sysbench(endpoint, config_path, dataset, threads), "prepare"]
     return [*_go_tpc("prepare", endpoint, dataset, threads, client), "--no-check"]
 
