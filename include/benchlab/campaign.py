@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -29,7 +30,7 @@ from benchlab.results import Campaign, Condition, Moment, inconsistencies
 from benchlab.sequence import TrialSequence
 from benchlab.spec import Client, ReportSpec, Side
 from benchlab.store import Store
-from benchlab.workloads.client import Endpoint
+from benchlab.workloads.client import Endpoint, program_of
 
 EVERYDAY = Access()
 LOAD_LIMIT_S = 24 * 3600.0
@@ -64,6 +65,7 @@ class CampaignRun:
         self.target = catalog.targets()[self.spec.target](
             home, campaign.id, self.plan, self.spec, access
         )
+        self.target.client_program = campaign.environment.get("client_program")
         self.sequence = TrialSequence(home, store, campaign, self.target, self.keep, self.progress)
 
     @classmethod
@@ -170,6 +172,7 @@ class CampaignRun:
             self.spec.client.program,
             measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
         )
+        self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         text = self._workload.config_file_text(self._endpoint(self.target.sides[0]))
@@ -213,15 +216,17 @@ class CampaignRun:
         engine.start()
         engine.create_database()
         if self._endpoint(side).user == OPEN_USER:
-            engine.open_account(self.target.client_address)
+            engine.open_account()
         if self.target.dataset_source() == "snapshot":
             self.note("prepare", f"restore the dataset of {side}")
             self.target.load_dataset(side)
         else:
             balancer = self.target.balancer(side)
             balancer.start()
-            self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
+            done = self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
             balancer.stop()
+            if faults := self._workload.load_faults(done.stdout + done.stderr):
+                raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
         for table, wanted in self._workload.tables(self.spec.dataset).items():
             rows = engine.row_count(table)
             if wanted is not None and rows != wanted:
@@ -239,10 +244,9 @@ class CampaignRun:
             engine.facts(),
             dataset_checksum=engine.checksum(self._tables()),
             rows={table: engine.row_count(table) for table in self._tables()},
+            consistency=consistency.found_before(self.store.campaign(self.campaign.id), side),
         )
         self.store.set_facts(self.campaign.id, side, facts)
-        if kept := self.target.keep_dataset(side, facts.dataset_checksum):
-            self.note("prepare", f"analyze {side}", note=kept)
 
     def check(
         self,
@@ -263,6 +267,9 @@ class CampaignRun:
         """
         if (conditions := consistency.conditions_of(self._workload)) is None:
             return ()
+        if moment == "last trial" and not self.sequence.has_measured(side):
+            self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
+            return ()
         self._begin(f"check after {moment}", side)
         for other in self.target.sides:
             if other != side:
@@ -271,8 +278,26 @@ class CampaignRun:
         engine.start()
         return consistency.check(conditions, engine, self.store, self.campaign.id, moment, query)
 
+    def check_after_trials(
+        self, query_on: Callable[[Database], Query | None] = lambda engine: None
+    ) -> dict[Side, tuple[Condition, ...]]:
+        """What the last trials have left on the sides; one that cannot be asked is left out.
+
+        It is then not known, which the verdict says; first the report is to be published.
+
+        Args:
+            query_on: what asks a side; by default the mariadb client.
+        """
+        found: dict[Side, tuple[Condition, ...]] = {}
+        for side in self.target.sides:
+            try:
+                found[side] = self.check(side, "last trial", query_on(self._engine(side)))
+            except BenchlabError as error:
+                self.note("failed", f"check after last trial {side}", str(error))
+        return found
+
     def back_up(self, side: Side) -> None:
-        """Stop the server and take the snapshot.
+        """Keep the dataset for later campaigns, where that is wanted; take the snapshot.
 
         Raises:
             EngineError: the server did not stop cleanly.
@@ -280,6 +305,10 @@ class CampaignRun:
         self._begin("back up", side)
         engine = self._engine(side)
         engine.start()
+        facts = self.store.campaign(self.campaign.id).facts[side]
+        # Not before it has been checked: what is kept is restored again and again.
+        if kept := self.target.keep_dataset(side, facts.dataset_checksum):
+            self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
 
     def compare(self) -> compare.Comparison:
@@ -333,8 +362,9 @@ class CampaignRun:
             )
         if not outcome.missing and doubts:
             raise NotMeasuredError(
-                "a database that breaks its own consistency gives no figure to rely on; see "
-                "whether anything else wrote to it, and what its log says:\n" + "\n".join(doubts)
+                "figures of a database whose consistency is lost or not known cannot be relied "
+                "on; where it is lost, see whether anything else wrote to it, and what its log "
+                "says; where it is not known, measure again:\n" + "\n".join(doubts)
             )
         if not outcome.missing:
             self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
@@ -377,14 +407,16 @@ class CampaignRun:
 
     def prepare_command(self, side: Side) -> list[str]:
         """The command that loads the dataset."""
+        record = self.store.campaign(self.campaign.id)
         command: list[str] = self._workload.prepare_command(
             self._endpoint(side),
             str(client_config(self.target)),
             self.spec.dataset,
             threads=MAX_LOAD_THREADS,
-            client=self._client,
+            client=record.client,
         )
-        return command
+        program = program_of(record.client.program, self._workload.PROGRAMS)
+        return program.started(command, record.client_path)
 
     @property
     def _workload(self) -> ModuleType:
@@ -436,8 +468,7 @@ def run(work: CampaignRun) -> list[Path]:
             work.check(side, "load")
             work.back_up(side)
         work.sequence.measure_all()
-        for side in work.target.sides:
-            work.check(side, "last trial")
+        work.check_after_trials()
         paths = work.publish()
     except BaseException as error:
         work.store.finish(work.campaign.id, "failed")

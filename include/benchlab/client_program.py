@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -11,10 +12,26 @@ from benchlab.workloads.client import Program, program_of
 
 # `tiup bench` fetches its component when it is first asked.
 ASK_LIMIT_S = 600.0
+# A shell's exit code of a program that is not there.
+NOT_FOUND = 127
 
 
-def choose(executor: Executor, workload: ModuleType, wanted: str | None) -> tuple[Program, str]:
-    """The program to use, and what it calls itself.
+@dataclass(frozen=True)
+class Chosen:
+    """A program on a client's host.
+
+    Attributes:
+        called: what it calls itself, for people.
+        path: what is started; None: its own words.
+    """
+
+    program: Program
+    called: str
+    path: str | None
+
+
+def choose(executor: Executor, workload: ModuleType, wanted: str | None) -> Chosen:
+    """The program to use.
 
     Args:
         executor: the client's host.
@@ -22,22 +39,36 @@ def choose(executor: Executor, workload: ModuleType, wanted: str | None) -> tupl
         wanted: as the report type names it; None: the first of them that is there.
 
     Raises:
-        UnavailableError: none can be used; says what each of them answered.
+        UnavailableError: none is there, or one that is cannot be used; says what was asked and
+            answered.
     """
     programs: tuple[Program, ...] = workload.PROGRAMS
-    found: list[str] = []
+    missing: list[str] = []
     for program in programs if wanted is None else (program_of(wanted, programs),):
-        asked = " ".join(program.version_command)
         try:
-            completed = executor.run(program.version_command, timeout_s=ASK_LIMIT_S)
+            return _ask(executor, program)
         except CommandError as error:
-            found.append(f"{program.name}: `{asked}` failed: {error}")
-            continue
-        return program, program.called(completed.stdout + completed.stderr)
+            if error.exit_code != NOT_FOUND:
+                # Another one would measure something else, unnoticed.
+                raise UnavailableError(
+                    f"client.program: {program.name} is on {executor.host} and cannot be used; "
+                    f"mend it or name another client: {error}"
+                ) from error
+            missing.append(program.name)
     raise UnavailableError(
-        f"client.program: {wanted or 'none'} on {executor.host} can run "
-        f"{', '.join(workload.NAMES)}; " + "; ".join(found)
+        f"client.program: on {executor.host} there is no {' and no '.join(missing)}, which could "
+        f"run {', '.join(workload.NAMES)}; install it there, or name another client"
     )
+
+
+def _ask(executor: Executor, program: Program) -> Chosen:
+    path = None
+    if program.locate is not None:
+        found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
+        path = found.stdout.strip().splitlines()[-1]
+    asked = program.started([*program.words, *program.version_arguments], path)
+    printed = executor.run(asked, timeout_s=ASK_LIMIT_S)
+    return Chosen(program, program.called(printed.stdout + printed.stderr), path)
 
 
 def install(
@@ -56,13 +87,15 @@ def install(
             none.
 
     Returns:
-        The facts ``client_program`` and ``client_version``.
+        The facts ``client_program``, ``client_version`` and, where it was to be found,
+        ``client_path``.
 
     Raises:
         UnavailableError: see :func:`choose`.
         TargetError: it is another one than has measured.
     """
-    program, called = choose(executor, workload, wanted)
+    chosen = choose(executor, workload, wanted)
+    program = chosen.program
     if measured_with not in (None, program.name):
         raise TargetError(
             f"client.program: {program.name} is the first that is on the client's host now, and "
@@ -71,4 +104,5 @@ def install(
         )
     for name, file in program.files.items():
         executor.put(directory / name, file.read_text(encoding="utf-8"))
-    return {"client_program": program.name, "client_version": called}
+    facts = {"client_program": program.name, "client_version": chosen.called}
+    return facts if chosen.path is None else {**facts, "client_path": chosen.path}

@@ -46,7 +46,8 @@ def check(
     found: tuple[Condition, ...] = conditions.check(
         query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
     )
-    facts = store.campaign(campaign).facts[side]
+    if (facts := store.campaign(campaign).facts.get(side)) is None:
+        raise TargetError(f"{side}: it has not been analyzed; do that first")
     facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
     store.set_facts(campaign, side, facts)
     if moment == "load" and (faults := [each.fault for each in found if each.violations]):
@@ -55,6 +56,13 @@ def check(
             "be measured on it: load it again, and if it is so again, with another client"
         )
     return found
+
+
+def found_before(record: Campaign, side: Side) -> dict[Moment, tuple[Condition, ...]]:
+    """What is known of the side's trials, where it is analyzed anew: only they can change it."""
+    facts = record.facts.get(side)
+    found = facts.consistency.get("last trial") if facts else None
+    return {} if found is None else {"last trial": found}
 
 
 def doubts(record: Campaign, conditions: Any) -> list[str]:

@@ -186,20 +186,14 @@ class Database(ABC):
         database = self.instance.database
         self.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
 
-    def open_account(self, address: str) -> None:
+    def open_account(self) -> None:
         """An account without a password, for a client that can take none in private.
 
-        It may do nothing outside the dataset's schema, and connect from one address only.
-
-        Args:
-            address: the load balancer's, as the server sees it.
+        It may do nothing outside the dataset's schema, and connect from one address only: the one
+        that the server sees Benchlab's own SQL come from, which is the load balancer's host.
         """
-        account = f"'{OPEN_USER}'@'{address}'"
-        self.sql(
-            f"DROP USER IF EXISTS {account};"
-            f"CREATE USER {account};"
-            f"GRANT ALL ON {self.instance.database}.* TO {account}"
-        )
+        ((address,),) = self.sql("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
+        self.sql("; ".join(open_account_statements(self.instance.database, address)))
 
     def analyze(self, tables: Sequence[str]) -> None:
         """ANALYZE every table, so that no side plans its queries by guess.
@@ -282,6 +276,16 @@ class Database(ABC):
 
     def _name(self) -> str:
         return f"{self.instance.side} ({self.name} {self.instance.version})"
+
+
+def open_account_statements(database: str, address: str) -> list[str]:
+    """What makes the account of :meth:`Database.open_account`, in order."""
+    account = f"'{OPEN_USER}'@'{address}'"
+    return [
+        f"DROP USER IF EXISTS {account}",
+        f"CREATE USER {account}",
+        f"GRANT ALL ON {database}.* TO {account}",
+    ]
 
 
 def written(value: object) -> str:

@@ -1,6 +1,7 @@
 """Dataset snapshots on S3: what a campaign has loaded once seeds the next one's fleet.
 
-A snapshot belongs to a dataset, a version and the storage's configuration; its place says so::
+A snapshot belongs to a dataset, a version, the storage's configuration and, where workloads have
+more than one client, to the one that loaded it; its place says so::
 
     s3://bucket/prefix/<workloads>/<version>-<digest of the rest>.json  the note
     s3://bucket/prefix/<workloads>/<version>-<digest of the rest>/<campaign>/<time>/  BR's files
@@ -51,7 +52,8 @@ class DatasetSnapshot:
         return f"{self.url}.json"
 
     def read_note(self) -> dict[str, Any] | None:
-        """``url``, ``checksum``, ``campaign``, ``created_at``; None where none is whole.
+        """``url``, ``checksum``, ``campaign``, ``created_at`` and ``client_program``, which older
+        notes lack; None where none is whole.
 
         Raises:
             TargetError: S3 does not answer, or refuses, or what lies there is no such note.
@@ -99,12 +101,19 @@ class DatasetSnapshot:
 
 
 def place(
-    spec: ReportSpec, side: SideSpec, family: str, access: Access, region: str
+    spec: ReportSpec,
+    side: SideSpec,
+    family: str,
+    client_program: str | None,
+    access: Access,
+    region: str,
 ) -> DatasetSnapshot:
     """Where a side's dataset is, or would be.
 
     Args:
         family: the workloads that share this dataset: ``sysbench``.
+        client_program: what loads it, where there is a choice: each fills in rows of its own.
+            None: there is none, and the place is that of releases that did not know of any.
     """
     told = {
         "generation": GENERATION,
@@ -112,6 +121,7 @@ def place(
         # What decides how the storage lays the rows out; a TiDB server's items do not.
         "storage": {name: side.components.get(name, {}) for name in ("pd", "tikv")},
         "clustered_index": side.parameters.get("tidb_enable_clustered_index"),
+        **({"client_program": client_program} if client_program else {}),
     }
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
     root = (spec.snapshots or "").rstrip("/")

@@ -26,7 +26,6 @@ class Deployment(Protocol):
         directory: the campaign's directory on that host.
         sides: those that are deployed.
         client_host: the name of the client's host among the :meth:`executors`.
-        client_address: from which the servers see the load balancer connect.
         client_alone: whether nothing but client and load balancer is at work on it.
         dedicated: whether the hosts do nothing else, so that what a hypervisor takes of their
             CPU is told apart from what their neighbours do.
@@ -43,9 +42,6 @@ class Deployment(Protocol):
 
     @property
     def client_host(self) -> str: ...
-
-    @property
-    def client_address(self) -> str: ...
 
     @property
     def client_alone(self) -> bool: ...
@@ -70,6 +66,7 @@ class Setting:
 
     Attributes:
         client: its program has been chosen.
+        client_path: what is started as the client; None: what its command says.
         workload: the module that has the trial's workload.
         facts: of each deployed side, for the gates; its dataset is checked where
             ``check_dataset`` is set.
@@ -79,6 +76,7 @@ class Setting:
     workload: ModuleType
     dataset: AnyDataset
     client: Client
+    client_path: str | None
     warmup_seconds: int
     password: str = field(repr=False)
     gates: Sequence[Gate]

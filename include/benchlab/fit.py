@@ -112,7 +112,12 @@ def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
 
 
 def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:
-    """A server that refuses its client's connections would be found out in the first trial."""
+    """A server that refuses its client's connections would be found out in the first trial.
+
+    On a fleet the load balancer spreads them over servers that are not known here.
+    """
+    if spec.topology is not None:
+        return
     needed = max(spec.threads) + OWN_SESSIONS
     for key in sorted(engine.connection_limits & side.parameters.keys()):
         limit = side.parameters[key]

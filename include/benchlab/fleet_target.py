@@ -62,6 +62,7 @@ class FleetTarget(ABC):
 
     Attributes:
         sides: those that are deployed.
+        client_program: what runs the workloads; None until it has been chosen.
     """
 
     name: ClassVar[str]
@@ -80,6 +81,7 @@ class FleetTarget(ABC):
         self.home, self.campaign, self.plan, self.spec = home, campaign, plan, spec
         self.access = access
         self.sides = spec.measured_sides
+        self.client_program: str | None = None
         self.state = home.campaign(campaign)
         self._driver_lock = MachineLock(self.state / fleet_state.DRIVER_LOCK)
 
@@ -173,11 +175,6 @@ class FleetTarget(ABC):
         return fleet_state.directory_on(self.fleet.client, self.campaign)
 
     @property
-    def client_address(self) -> str:
-        """See :class:`benchlab.deployment.Deployment`."""
-        return self.fleet.client.address
-
-    @property
     def client_host(self) -> str:
         """The name of the client's host."""
         return self.fleet.client.name
@@ -239,18 +236,28 @@ class FleetTarget(ABC):
     def dataset_source(self) -> Source:
         """Whether the datasets are restored or loaded: decided once, for all sides alike.
 
+        Not before the client is known, which may be another than the snapshots are from.
+
         Raises:
             TargetError: S3 does not answer, or refuses.
         """
         decided = self.state / "dataset_source"
         if not decided.exists():
-            known = all(self._keeps_dataset(side) for side in self.sides) and all(
-                self._dataset(side).read_note() is not None for side in self.sides
-            )
+            known = self.datasets_are_kept()
             part = decided.with_suffix(".part")
             part.write_text("snapshot" if known else "load", encoding="utf-8")
             part.replace(decided)
         return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
+
+    def datasets_are_kept(self) -> bool:
+        """Whether every side has a whole dataset snapshot.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        return all(self._keeps_dataset(side) for side in self.sides) and all(
+            self._dataset(side).read_note() is not None for side in self.sides
+        )
 
     def load_dataset(self, side: Side) -> None:
         """Fill a side's empty database from its dataset snapshot.
@@ -358,11 +365,15 @@ class FleetTarget(ABC):
         return int(self.executor.run(["nproc"]).stdout)
 
     def _dataset(self, side: Side) -> DatasetSnapshot:
-        family = catalog.workloads()[self.spec.workloads[0]].__name__.rpartition(".")[2]
+        workload = catalog.module_of(self.spec)
+        family = workload.__name__.rpartition(".")[2]
         of = self.plan.sides[side]
         if self.region is None:
             raise SpecError(f"snapshots: target {self.name} has none")
-        return dataset_snapshots.place(self.spec, of, family, self.access, self.region)
+        names = [program.name for program in workload.PROGRAMS]
+        client = self.client_program or self.spec.client.program or names[0]
+        loaded_by = client if len(names) > 1 else None
+        return dataset_snapshots.place(self.spec, of, family, loaded_by, self.access, self.region)
 
     def _keeps_dataset(self, side: Side) -> bool:
         cluster = catalog.engines()[self.plan.engine].cluster
@@ -376,7 +387,13 @@ class FleetTarget(ABC):
         self._cluster(side).save_dataset(url, dataset.region)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         dataset.write_note(
-            {"url": url, "checksum": checksum, "campaign": self.campaign, "created_at": now}
+            {
+                "url": url,
+                "checksum": checksum,
+                "campaign": self.campaign,
+                "created_at": now,
+                "client_program": self.client_program,
+            }
         )
 
     def _most_threads(self) -> int:

@@ -195,7 +195,10 @@ def make(
         ),
         warnings=tuple(warnings),
         metrics={
-            name: metric for name, metric in (metrics or {}).items() if name in spec.workloads
+            name: metric
+            for name, metric in (metrics or {}).items()
+            # As in plans of earlier releases, which knew no other.
+            if name in spec.workloads and metric != DEFAULT_METRIC
         },
     )
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from benchlab import catalog
 from benchlab.campaign import MAX_LOAD_THREADS
 from benchlab.command import Command, shell
-from benchlab.database import OPEN_USER, USER
+from benchlab.database import OPEN_USER, USER, open_account_statements
 from benchlab.ec2.user_data import DATA
 from benchlab.engine import BaseEngine, Instance
 from benchlab.fleet import Fleet, FleetHost
@@ -31,6 +31,8 @@ from benchlab.workloads.client import Endpoint, program_of
 DIRECTORY = PurePosixPath("benchlab/<campaign>")
 ENTRY = "127.0.0.1"
 CLOUD_ENTRY = ("<private-endpoint>", 4000)
+CLOUD_CLIENT = "<client>"
+PACKAGE = Path(__file__).parent
 PASSWORD = "<password>"
 # Room beside the client's connections, in the load balancer and in a server.
 SPARE_CONNECTIONS = 100
@@ -109,7 +111,14 @@ def _fleet(spec: ReportSpec, plan: Plan, fleet: Fleet) -> Iterator[Command]:
         side: module.ClusterCommands(fleet, side, plan.sides[side], DIRECTORY)
         for side in plan.sides
     }
-    client = _Client(spec, plan, str(fleet.client.data / DIRECTORY), (ENTRY, spec.ports.entry))
+    client = _Client(
+        spec,
+        plan,
+        directory=str(fleet.client.data / DIRECTORY),
+        entry=(ENTRY, spec.ports.entry),
+        address=fleet.client.address,
+    )
+    yield from client.install()
     for side, cluster in clusters.items():
         yield from cluster.deploy()
         directory = f"{fleet.client.data / DIRECTORY / side}"
@@ -135,7 +144,10 @@ def _fleet(spec: ReportSpec, plan: Plan, fleet: Fleet) -> Iterator[Command]:
 
 
 def _cloud(spec: ReportSpec, plan: Plan) -> Iterator[Command]:
-    client = _Client(spec, plan, str(DATA / DIRECTORY), CLOUD_ENTRY)
+    client = _Client(
+        spec, plan, directory=str(DATA / DIRECTORY), entry=CLOUD_ENTRY, address=CLOUD_CLIENT
+    )
+    yield from client.install()
     yield from client.create()
     yield from client.load()
     yield from client.analyze()
@@ -151,7 +163,10 @@ def _cloud(spec: ReportSpec, plan: Plan) -> Iterator[Command]:
 
 def _local(home: Home, spec: ReportSpec, plan: Plan) -> Iterator[Command]:
     directory = Path("<campaign>")
-    client = _Client(spec, plan, str(directory), (ENTRY, spec.ports.entry))
+    client = _Client(
+        spec, plan, directory=str(directory), entry=(ENTRY, spec.ports.entry), address=ENTRY
+    )
+    yield from client.install()
     threads = max(trial.threads for trial in plan.trials)
     rehearsal = Rehearsal()
     engines: dict[Side, BaseEngine] = {}
@@ -207,25 +222,44 @@ def _balancer(side: Side, directory: str, config: str, host: str = "client") -> 
 
 
 class _Client:
-    """What runs the workloads, on the client's host."""
+    """What runs the workloads, on the client's host.
+
+    Args:
+        directory: the campaign's, on that host.
+        entry: host and port to which it connects.
+        address: from which the servers see it, or the load balancer before it, connect.
+    """
 
     def __init__(
-        self, spec: ReportSpec, plan: Plan, directory: str, entry: tuple[str, int]
+        self, spec: ReportSpec, plan: Plan, *, directory: str, entry: tuple[str, int], address: str
     ) -> None:
-        self._spec, self._plan = spec, plan
+        self._spec, self._plan, self._address = spec, plan, address
         self._module: ModuleType = catalog.workloads()[spec.workloads[0]]
         self.database: str = self._module.DATABASE
         # On hosts that are not there yet it is the program that the workload prefers.
-        program = program_of(spec.client.program, self._module.PROGRAMS)
-        user = USER if program.takes_password else OPEN_USER
+        self._program = program_of(spec.client.program, self._module.PROGRAMS)
+        user = USER if self._program.takes_password else OPEN_USER
         self._endpoint = Endpoint(*entry, user, "", self.database)
+        self._directory = directory
         self._config = f"{directory}/workload.cnf"
         self._host = "this machine" if plan.topology is None else "client"
         self._ignored = catalog.engines()[plan.engine].retryable_errors
 
+    def install(self) -> Iterator[Command]:
+        """What the program needs beside its option file; nothing where it needs nothing."""
+        for name, file in self._program.files.items():
+            source = f"<benchlab>/{file.relative_to(PACKAGE)}"
+            text = shell(["cp", source, f"{self._directory}/{name}"])
+            yield Command("provision", self._host, f"put {name} beside the option file", text)
+
     def create(self) -> Iterator[Command]:
+        """The empty schema, and the account without a password where the client takes none."""
         sql = f"DROP DATABASE IF EXISTS {self.database}; CREATE DATABASE {self.database};"
         yield Command("load", self._host, "SQL", sql)
+        if self._endpoint.user == OPEN_USER:
+            statements = open_account_statements(self.database, self._address)
+            sql = "\n".join(f"{statement};" for statement in statements)
+            yield Command("load", self._host, "SQL, an account without a password", sql)
 
     def load(self) -> Iterator[Command]:
         words = self._module.prepare_command(

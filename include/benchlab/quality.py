@@ -112,7 +112,7 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
 
 
 def client_columns(
-    output: Any, threads: int, seconds: float, dataset: Any
+    output: Any, threads: int, seconds: float, dataset: Any, expected_errors: Sequence[int] = ()
 ) -> dict[str, float | None]:
     """Columns from what the client printed.
 
@@ -121,10 +121,12 @@ def client_columns(
         threads: requested.
         seconds: requested.
         dataset: what was loaded.
+        expected_errors: the server's error numbers that a client may survive.
     """
     duration = output.duration_s
     own: dict[str, float | None] = output.columns(threads, dataset)
     return {
+        "unexpected_errors": output.unexpected_errors(expected_errors),
         "summary_present": 1.0 if output.status == "complete" else 0.0,
         "duration_excess_s": None if duration is None else duration - seconds,
         "effective_threads_ratio": _effective_threads(output.latency_ms.sum, duration, threads),

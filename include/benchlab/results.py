@@ -222,6 +222,11 @@ class Campaign:
         return client.model_copy(update={"program": chosen})
 
     @property
+    def client_path(self) -> str | None:
+        """What is started as the client; None: what its command says."""
+        return self.environment.get("client_path")
+
+    @property
     def is_aa(self) -> bool:
         """Both sides are the same version: the campaign measures noise."""
         return bool(self.spec.get("sides") == "same")

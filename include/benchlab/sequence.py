@@ -164,6 +164,11 @@ class TrialSequence:
     def deployed(self, side: Side) -> None:
         """A side has been deployed: its dataset is compared with the snapshot's once more."""
         self._checked(side).unlink(missing_ok=True)
+        self._measured(side).unlink(missing_ok=True)
+
+    def has_measured(self, side: Side) -> bool:
+        """Whether the side's data are those that a trial has left, and not one that was cut."""
+        return self._measured(side).exists()
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
@@ -219,6 +224,7 @@ class TrialSequence:
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         notes = self._mark(f"{planned.id}-a{attempt}.json")
+        self._measured(planned.side).unlink(missing_ok=True)
         begun = trial.begin(
             self._setting(planned),
             planned,
@@ -244,10 +250,14 @@ class TrialSequence:
         )
         if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
             self._checked(planned.side).touch()
+        self._measured(planned.side).touch()
         return collected
 
     def _checked(self, side: Side) -> Path:
         return self._mark(f"checked-{side}")
+
+    def _measured(self, side: Side) -> Path:
+        return self._mark(f"measured-{side}")
 
     def _mark(self, name: str) -> Path:
         directory = self.directory / "begun"
@@ -289,6 +299,7 @@ class TrialSequence:
             workload=catalog.workloads()[planned.workload],
             dataset=self.spec.dataset,
             client=record.client,
+            client_path=record.client_path,
             warmup_seconds=self.spec.warmup_seconds,
             password=self.home.password(self.campaign.id),
             gates=quality.load(self.home.configs / "quality" / "validity.yaml"),

@@ -619,7 +619,6 @@ class FakeDeployment:
         self.directory = Path("/fake")
         self.sides = tuple(plan.sides)
         self.client_host = executor.host
-        self.client_address = "127.0.0.1"
         self.client_alone = self.dedicated = False
         self.engines = {
             side: FakeEngine(

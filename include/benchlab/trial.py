@@ -27,6 +27,7 @@ from benchlab.loadbalancer import haproxy
 from benchlab.plan import PlannedTrial
 from benchlab.results import Condition, Sample, TrialResult
 from benchlab.spec import Side
+from benchlab.workloads.client import program_of
 
 # Beyond its own time a client may need this long to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
@@ -34,6 +35,8 @@ POLL_S = 0.05
 # go-tpc, whose server has gone, prints megabytes a second; a good run of a day stays below.
 OUTPUT_LIMIT_BYTES = 256 * 1024**2
 BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
+# What a warm-up prints is of no use, and would be held in memory.
+UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
 ASK_AGAIN_S = 1.0
 
 Phase = Callable[[str], None]
@@ -169,7 +172,11 @@ def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase
         raw = executor.job_output(begun.job)
         output = setting.workload.parse(raw)
         columns = begun.columns | quality.client_columns(
-            output, trial.threads, trial.seconds, setting.dataset
+            output,
+            trial.threads,
+            trial.seconds,
+            setting.dataset,
+            setting.deployment.engine(trial.side).retryable_errors,
         )
         columns["client_exit_code"] = status.exit_code
         columns |= _server_columns(setting, trial.side)
@@ -224,7 +231,7 @@ def _warm_up(setting: Setting, trial: PlannedTrial, clock: _Clock) -> None:
     with clock.phase("warm-up"):
         command = _run_command(setting, trial, setting.warmup_seconds)
         setting.deployment.executor.run(
-            command, timeout_s=setting.warmup_seconds + CLIENT_SLACK_S, check=False
+            [*UNHEARD, *command], timeout_s=setting.warmup_seconds + CLIENT_SLACK_S, check=False
         )
 
 
@@ -272,7 +279,8 @@ def _run_command(setting: Setting, trial: PlannedTrial, seconds: int) -> list[st
         client=setting.client,
         ignore_errors=deployment.engine(trial.side).retryable_errors,
     )
-    return command
+    program = program_of(setting.client.program, setting.workload.PROGRAMS)
+    return program.started(command, setting.client_path)
 
 
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import get_current_context
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from benchlab.campaign import CampaignRun
-    from benchlab.results import Moment
+    from benchlab.results import Condition
     from benchlab.spec import Side
     from benchlab.trial import Begun
 
@@ -68,6 +68,12 @@ def plan(report_file: str) -> list[str]:
             raise SpecError(
                 f"target: the DAG of {report_type.report} releases what {report_type.target} has; "
                 f"for {spec.target} take another report type"
+            )
+        if catalog.module_of(spec) is not catalog.module_of(report_type):
+            raise SpecError(
+                f"workloads: the DAG of {report_type.report} has the tasks of "
+                f"{', '.join(report_type.workloads)}; for {', '.join(spec.workloads)} take another "
+                "report type"
             )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
@@ -129,24 +135,29 @@ def on_side(stage: str, side: Side) -> None:
 
 def check(side: Side) -> None:
     """Whether the loaded dataset of a side meets the workload's conditions."""
+    from benchlab_airflow.database_hook import query_on
+
     with _final_errors(*_UNFIT), _campaign() as work:
         if side not in work.plan.sides:
             log.info("nothing to do: this campaign measures one version, without a %s", side)
             return
-        _check(work, side, "load")
+        _tell(side, work.check(side, "load", query_on(work.target.engine(side))))
 
 
 def check_consistency() -> None:
     """Whether what the last trials have left on the sides still meets them."""
-    with _final_errors(*_UNFIT), _campaign() as work:
-        for side in work.target.sides:
-            _check(work, side, "last trial")
-
-
-def _check(work: CampaignRun, side: Side, moment: Moment) -> None:
     from benchlab_airflow.database_hook import query_on
 
-    for found in work.check(side, moment, query_on(work.target.engine(side))):
+    with _final_errors(*_UNFIT), _campaign() as work:
+        checked = work.check_after_trials(query_on)
+        for side in work.target.sides:
+            _tell(side, checked.get(side))
+
+
+def _tell(side: Side, conditions: Sequence[Condition] | None) -> None:
+    if conditions is None:
+        log.error("%s: it could not be asked; the campaign's progress says why", side)
+    for found in conditions or ():
         say = log.warning if found.violations else log.info
         say("%s: %s %s: %s violations", side, found.clause, found.sentence, found.violations)
 

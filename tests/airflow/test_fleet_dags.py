@@ -17,13 +17,12 @@ from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe, downstream
 
 REPORTS = sorted(path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml"))
-RENTING = [
-    name
+TARGETS = {
+    name: catalog.targets()[catalog.load(PROJECT / "configs" / "reports" / f"{name}.yaml").target]
     for name in REPORTS
-    if catalog.targets()[
-        catalog.load(PROJECT / "configs" / "reports" / f"{name}.yaml").target
-    ].rents
-]
+}
+RENTING = [name for name in REPORTS if TARGETS[name].rents]
+ON_A_FLEET = [name for name in REPORTS if TARGETS[name].topology is not None]
 TIME_LIMIT_S = 120
 
 
@@ -37,6 +36,7 @@ def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
     """None is missing, and none fails to validate."""
     assert set(dags) == set(REPORTS)
     assert RENTING
+    assert {TARGETS[name].topology for name in ON_A_FLEET} == {"ec2", "hosts"}
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -165,15 +165,14 @@ def test_the_form_offers_the_published_plans_of_its_report_type(
     assert chosen == own
 
 
-@pytest.mark.parametrize("report", [name for name in REPORTS if name != "sysbench_local"])
+@pytest.mark.parametrize("report", ON_A_FLEET)
 def test_the_form_offers_topologies_of_the_right_kind_only(
     airflow_env: dict[str, str], report: str
 ) -> None:
     """Hosts that are rented are no choice where one's own are meant."""
     fields, _, own = form(airflow_env, report)
-    kinds = {"sysbench_ec2": "ec2", "sysbench_hosts": "hosts"}
     offered = fields["topology"]["enum"]
-    assert offered == catalog.topology_names(home.find(), kinds[report])
+    assert offered == catalog.topology_names(home.find(), TARGETS[report].topology)
     assert own["topology"] in offered
 
 
@@ -195,9 +194,12 @@ def test_the_page_of_a_renting_dag_tells_what_an_operator_fears(dags: dict[str, 
             assert (part in dags[report]["doc"]) == (report in RENTING)
 
 
-def test_on_one_machine_there_is_no_field_of_a_fleet(airflow_env: dict[str, str]) -> None:
+@pytest.mark.parametrize("report", [name for name in REPORTS if name not in ON_A_FLEET])
+def test_on_one_machine_there_is_no_field_of_a_fleet(
+    airflow_env: dict[str, str], report: str
+) -> None:
     """A form shows what can be chosen."""
-    fields, _, _ = form(airflow_env, "sysbench_local")
+    fields, _, _ = form(airflow_env, report)
     assert not {"topology", "placement", "snapshots", "published"} & set(fields)
 
 

@@ -110,7 +110,16 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
     work.directory.mkdir(parents=True)
     work.target = Deployment(record.plan, testing.FakeExecutor())
     (work.directory / "published").touch()
+    for side in SIDES:
+        measured(work, side)
     return work
+
+
+def measured(work: CampaignRun, side: Any) -> None:
+    """The side's data are those of a trial."""
+    marks = work.directory / "begun"
+    marks.mkdir(exist_ok=True)
+    (marks / f"measured-{side}").touch()
 
 
 def test_both_moments_are_kept_beside_what_else_is_known_of_a_side(
@@ -221,3 +230,52 @@ def test_without_a_query_the_mariadb_client_is_asked(
     monkeypatch.setattr(engine, "sql", sql)
     assert len(work.check("baseline", "load")) == 5
     assert server.asked[-1] == DROP_INDEX
+
+
+def test_what_was_found_is_not_forgotten_where_the_campaign_is_gone_on_with(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sides that are deployed anew have data of no trial: they say nothing of those before."""
+    work = campaign(store, tmp_path)
+    monkeypatch.setattr(testing.FakeEngine, "row_count", lambda self, table: 1)
+    monkeypatch.setattr(testing.FakeEngine, "checksum", lambda self, tables: "sum")
+    monkeypatch.setattr(testing.FakeEngine, "analyze", lambda self, tables: None)
+    monkeypatch.setattr(testing.FakeEngine, "facts", lambda self: testing.side_facts("10.11.5"))
+    work.check("baseline", "last trial", Server().query)
+    work.check("candidate", "last trial", Server(w_ytd=2).query)
+    for side in SIDES:
+        work.sequence.deployed(side)
+        work.analyze(side)
+        assert work.check(side, "last trial", Server().query) == ()
+    (found, *_) = kept(store, "candidate", "last trial")
+    assert found.violations == 2
+    with pytest.raises(NotMeasuredError, match=r"candidate: after the last trial condition 3\.3"):
+        work.verdict()
+
+
+def test_a_side_that_cannot_be_asked_in_the_end_keeps_no_other_from_it(
+    store: Store, tmp_path: Path
+) -> None:
+    """Nor the report from being published; the verdict says that it is not known."""
+    work = campaign(store, tmp_path)
+
+    def query_on(engine: Any) -> Any:
+        server = Server()
+        server.broken_at = "FROM new_order" if engine.instance.side == "baseline" else None
+        return server.query
+
+    assert set(work.check_after_trials(query_on)) == {"candidate"}
+    assert [c.violations for c in kept(store, "candidate", "last trial")] == [0, 0, 0, 0, 0]
+    assert "last trial" not in store.campaign("c1").facts["baseline"].consistency
+    with pytest.raises(NotMeasuredError) as caught:
+        work.verdict()
+    assert "baseline: its consistency after the last trial is not known" in str(caught.value)
+    assert "candidate" not in str(caught.value)
+
+
+def test_a_trial_that_was_cut_leaves_nothing_to_be_checked(store: Store, tmp_path: Path) -> None:
+    """Its data may be half of a restore, for which no server is to blame."""
+    work = campaign(store, tmp_path)
+    (work.directory / "begun/measured-baseline").unlink()
+    assert work.check("baseline", "last trial", Server().query) == ()
+    assert work.target.executor.log == []

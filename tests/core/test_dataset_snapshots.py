@@ -6,7 +6,7 @@ S3 is moto's; the clusters save and restore as BR does: never to a place that ho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,17 +14,22 @@ from urllib.parse import urlsplit
 import boto3
 import pytest
 from moto import mock_aws
+from upath import UPath
 
 from benchlab import testing
 from benchlab.access import Access
+from benchlab.campaign import CampaignRun
 from benchlab.errors import EngineError, TargetError
 from benchlab.fleet import Fleet
 from benchlab.fleet_target import FleetTarget, Say
 from benchlab.home import Home
 from benchlab.spec import Side
+from benchlab.store import Store
 
 REGION = "eu-west-1"
 SIDES: tuple[Side, ...] = ("baseline", "candidate")
+SYSBENCH: Mapping[str, Any] = {}
+TPCC = {"dataset": {"warehouses": 10}, "workloads": ["tpcc"]}
 
 
 class Br:
@@ -104,18 +109,27 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def target(folder: Path, s3: Any, campaign: str, **sides: str) -> Rented:
-    """A campaign's target; ``sides`` replace the versions."""
+def target(
+    folder: Path,
+    s3: Any,
+    campaign: str,
+    *,
+    client: str | None = None,
+    fields: Mapping[str, Any] = SYSBENCH,
+    **sides: str,
+) -> Rented:
+    """A campaign's target, its client chosen; ``sides`` replace the versions."""
     versions = {"baseline": "v5.1.1", "candidate": "v5.2.0"} | sides
     spec = testing.fleet_spec(
         snapshots="s3://datasets/small",
         engines={"tidb": {side: {"version": version} for side, version in versions.items()}},
+        **fields,
     )
     home = Home(folder, folder / "state")
     home.campaign(campaign).mkdir(parents=True, exist_ok=True)
     plan = testing.plan(testing.spec(engine="tidb", engines=spec.engines))
     made = Rented(home, campaign, plan, spec, Access(aws=lambda service, region: s3))
-    made.br = Br(s3)
+    made.br, made.client_program = Br(s3), client
     return made
 
 
@@ -137,6 +151,70 @@ def test_what_one_campaign_keeps_the_next_one_restores(folder: Path, s3: Any) ->
     assert second.br.restored == [(url, REGION) for url in first.br.saved]
     assert second.br.saved == []
     assert all("/c1/" in url for url in first.br.saved)
+
+
+def kept_by(folder: Path, s3: Any, client: str, fields: Mapping[str, Any]) -> Rented:
+    """A campaign that has loaded both sides by this client, and kept them."""
+    made = target(folder, s3, f"kept-by-{client}", client=client, fields=fields)
+    assert made.dataset_source() == "load"
+    assert [made.keep_dataset(side, "t:1:1") for side in SIDES] == [None, None]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("client", "source"), [("tiup", "snapshot"), ("go-tpc", "load"), ("embedded", "load")]
+)
+def test_what_another_client_loaded_is_not_restored(
+    folder: Path, s3: Any, client: str, source: str
+) -> None:
+    """Each fills TPC-C's tables with rows of its own; what it loads instead is kept beside."""
+    first = kept_by(folder, s3, "tiup", TPCC)
+    note = first._dataset("baseline").read_note()
+    assert note is not None
+    assert note["client_program"] == "tiup"
+    second = target(folder, s3, "c2", client=client, fields=TPCC)
+    assert second.dataset_source() == source
+    assert [second.keep_dataset(side, "t:1:1") for side in SIDES] == [None, None]
+    assert len(second.br.saved) == (0 if source == "snapshot" else 2)
+    assert target(folder, s3, "c3", client=client, fields=TPCC).dataset_source() == "snapshot"
+
+
+def test_reading_the_notes_before_the_client_is_known_decides_nothing(
+    folder: Path, s3: Any
+) -> None:
+    """Before hosts are rented the workload's first client is meant; it may prove to be another."""
+    kept_by(folder, s3, "tiup", TPCC)
+    made = target(folder, s3, "c2", fields=TPCC)
+    assert made.datasets_are_kept()
+    made.client_program = "embedded"
+    assert made.dataset_source() == "load"
+
+
+def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Path) -> None:
+    """It is in the campaign's record, and the target has it from there."""
+    record = testing.tpcc_campaign(environment={"client_program": "embedded"})
+    with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as store:
+        store.add_campaign(record)
+        work = CampaignRun.open(Home(tmp_path, tmp_path / "state"), store, record.id)
+    assert work.target.client_program == "embedded"
+
+
+# The places that earlier releases gave these datasets; they did not know the client.
+@pytest.mark.parametrize(
+    ("fields", "client", "place", "source"),
+    [
+        (SYSBENCH, "sysbench", "sysbench/{}-3d32fa187ce4", "snapshot"),
+        (TPCC, "tiup", "tpcc/{}-b5e83aae94a4", "load"),
+    ],
+)
+def test_a_note_that_does_not_tell_its_client_is_taken_where_there_is_one_client_only(
+    folder: Path, s3: Any, fields: Mapping[str, Any], client: str, place: str, source: str
+) -> None:
+    """Of sysbench it can be no other; of TPC-C nobody knows what such a dataset holds."""
+    for version in ("v5.1.1", "v5.2.0"):
+        note = json.dumps({"url": "s3://datasets/old", "checksum": "t:1:1"}).encode()
+        s3.put_object(Bucket="datasets", Key=f"small/{place.format(version)}.json", Body=note)
+    assert target(folder, s3, "c1", client=client, fields=fields).dataset_source() == source
 
 
 def test_a_save_that_was_cut_off_hinders_no_later_one(folder: Path, s3: Any) -> None:

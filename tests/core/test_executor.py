@@ -52,6 +52,14 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also in a shell's background job, where it is ignored."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
 def ended(executor: LocalExecutor, job: str) -> JobStatus:
     """A job's status once it has ended."""
     until(lambda: executor.job_status(job).state != "running")
@@ -141,6 +149,7 @@ def test_a_daemon_does_not_keep_a_time_limit_from_working(
     assert executor.release() == 1
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_interrupted_command_leaves_nothing(
     executor: LocalExecutor, tmp_path: Path, campaign: str
 ) -> None:

@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 
 from benchlab import catalog, plan_commands
 from benchlab.cli import app
+from benchlab.command import Command
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.plan_view import duration
+from benchlab.spec import Client
 
 HOME = find()
 
@@ -144,6 +146,46 @@ def test_commands_as_text_name_stage_and_host_once() -> None:
         *("## load, on client", "## analyze, on client"),
         *("## measure, on TiDB Cloud's support", "## measure, on client"),
     ]
+
+
+def tpcc_commands(report: str, **client: str) -> list[Command]:
+    """The commands of a TPC-C campaign with the client that is named."""
+    spec = catalog.load(HOME.configs / "reports" / f"{report}.yaml")
+    spec = spec.model_copy(update={"client": Client(**client)})
+    engine = "tidb" if spec.topology else "mariadb"
+    return list(plan_commands.of(HOME, spec, catalog.plan(HOME, spec, engine, "c1")))
+
+
+@pytest.mark.parametrize(
+    ("report", "address"), [("tpcc_ec2", "<client-1>"), ("tpcc_local", "127.0.0.1")]
+)
+def test_the_account_of_a_client_without_a_password_is_made_before_it_loads(
+    report: str, address: str
+) -> None:
+    """For the schema only, which is there by then, and from the load balancer's address only."""
+    made = tpcc_commands(report, program="go-tpc")
+    (account,) = [n for n, each in enumerate(made) if "CREATE USER 'bench_open'" in each.text]
+    assert made[account].text.splitlines() == [
+        f"DROP USER IF EXISTS 'bench_open'@'{address}';",
+        f"CREATE USER 'bench_open'@'{address}';",
+        f"GRANT ALL ON tpcc.* TO 'bench_open'@'{address}';",
+    ]
+    assert made[account - 1].text.endswith("CREATE DATABASE tpcc;")
+    assert "go-tpc tpcc prepare" in made[account + 1].text
+    assert "--user=bench_open" in made[account + 1].text
+
+
+@pytest.mark.parametrize("report", ["tpcc_ec2", "tpcc_local"])
+def test_the_embedded_client_is_put_where_its_commands_start_it(report: str) -> None:
+    """Before anything else; it has the account with a password, and no other is made."""
+    first, *rest = tpcc_commands(report, program="embedded")
+    assert (first.stage, first.purpose) == ("provision", "put tpcc.lua beside the option file")
+    copy, source, script = first.text.split()
+    assert copy == "cp"
+    assert (plan_commands.PACKAGE / source.removeprefix("<benchlab>/")).is_file()
+    started = [each for each in rest if each.text.startswith("sysbench ")]
+    assert {each.text.split()[1] for each in started} == {script}
+    assert not any("bench_open" in each.text for each in rest)
 
 
 def test_durations_are_in_the_unit_people_use() -> None:

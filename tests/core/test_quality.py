@@ -269,7 +269,7 @@ TPCC_GATES = quality.of_metric(ALL_GATES, "tpmc")
 GOOD_TPCC = {"gotpc_run_plain": (4, 30), "gotpc_run_json": (2, 20), "gotpc_1.0.12_run": (4, 6)}
 OF_A_CLIENT = {
     *("summary", "duration", "effective_threads", "printed_rate", "latency_order"),
-    *("tpcc_efficiency", "tpcc_mix"),
+    *("unexpected_errors", "tpcc_efficiency", "tpcc_mix"),
 }
 
 
@@ -420,8 +420,20 @@ def test_gates_of_one_metric_are_not_there_for_another() -> None:
     ids = {
         metric: {g.id for g in quality.of_metric(ALL_GATES, metric)} for metric in ("tps", "tpmc")
     }
-    assert ids["tpmc"] - ids["tps"] == {"tpcc_efficiency", "tpcc_mix", "consistency"}
+    assert ids["tpmc"] - ids["tps"] == {
+        *("unexpected_errors", "tpcc_efficiency", "tpcc_mix", "consistency"),
+    }
     assert ids["tps"] <= ids["tpmc"]
     for metric in ids:
         of_metric = [g.id for g in quality.of_metric(ALL_GATES, metric)]
         assert len(of_metric) == len(set(of_metric))
+
+
+def test_an_error_that_is_not_expected_rejects_a_run_that_looks_good() -> None:
+    """go-tpc survives any error: a table that refuses its rows leaves time for New Orders."""
+    good = tpcc("gotpc_run_plain")
+    output = dataclasses.replace(good, error_numbers={"1213": 4, "1062": 2000})
+    assert output.unexpected_errors((1213, 1205)) == 2000
+    assert output.unexpected_errors((1213, 1062)) == 0
+    assert "unexpected_errors" in failed(judged_tpcc(output))
+    assert dataclasses.replace(good, errors=None).unexpected_errors(()) is None

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from benchlab import quality, testing
+from benchlab import spec as spec_module
 from benchlab.compare import Comparison, compare
 from benchlab.plan import PlannedTrial
-from benchlab.report import bundle, machine, markdown, model, terminal, wording
+from benchlab.report import bundle, machine, markdown, model, setting, tables, terminal, wording
 from benchlab.results import Campaign, Condition, TrialResult, inconsistencies
 from benchlab.spec import SIDES
 
@@ -41,6 +42,7 @@ GOOD_COLUMNS = {
     "latency_disorder": 0.0,
     "tpcc_efficiency_error": 0.0,
     "tpcc_mix_deviation": 0.4,
+    "unexpected_errors": 0.0,
     "inconsistent_dataset": 0.0,
 }
 Case = tuple[Campaign, Comparison, list[TrialResult]]
@@ -236,6 +238,31 @@ def test_the_csv_files_have_tpmc_and_its_percentiles() -> None:
     trials = list(csv.DictReader(io.StringIO(golden_files()["trials.csv"])))
     assert [float(row["tpmc"]) for row in trials] == [result.value("tpmc") for result in results]
     assert {row["reconnects"] for row in trials} == {""}
+
+
+def test_the_trials_csv_has_tpmc_also_where_nothing_was_measured() -> None:
+    """The column of what decides is never left out; sysbench's files do not have it."""
+    made = golden_case()[0]
+    text = tables.trials_csv([], compare(made.plan, [], 2.0))
+    assert "tpmc" in text.splitlines()[0].split(",")
+    sysbench = testing.campaign()
+    results = testing.results_of(sysbench.plan)
+    text = tables.trials_csv(results, compare(sysbench.plan, results, 2.0))
+    assert "tpmc" not in text.splitlines()[0].split(",")
+
+
+def test_the_document_s_client_stands_beside_the_client_and_not_beside_tiup() -> None:
+    """Both are TiUP's by name; what deploys the clusters is another version of another thing."""
+    pinned = spec_module.load(ROOT / "configs" / "published" / "tpcc_v540_vs_v530.yaml")
+    assert pinned.published is not None
+    report = model.build(
+        *case_of(published=pinned.published.model_dump(), environment={"tiup": "1.14.3 tiup"})
+    )
+    assert report.software["tiup"] == "1.14.3 tiup"
+    said = {name: setting.tool(report, name, value) for name, value in report.software.items()}
+    assert {name: value for name, value in said.items() if "published" in value} == {
+        "client": "tiup bench v1.12.0 (the published document: tiup bench of TiUP 1.5.1)"
+    }
 
 
 def test_the_chart_of_tpcc_is_drawn_with_and_without_figures() -> None:

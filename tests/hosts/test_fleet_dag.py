@@ -133,7 +133,7 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     """By the embedded client: nothing else is there. The worker asks the servers by a forward."""
     machine = airflow.rented.machine
-    run = airflow.trigger_dag(TPCC_DAG, "tpcc", warehouses=1)
+    run = airflow.trigger_dag(TPCC_DAG, "tpcc", warehouses=1, client="embedded")
     assert airflow.ended(run) == "success", airflow.story(run, "tpcc")
     assert airflow.rented.cloud.holdings() == NOTHING
     campaign, trials = machine.outcome("tpcc")

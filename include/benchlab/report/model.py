@@ -35,7 +35,7 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 # What the environment tells that is said elsewhere than among machine and software.
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
-    *("client_program", "client_version"),
+    *("client_program", "client_version", "client_path"),
     *(f"{role}_hosts" for role in ROLES),
 )
 

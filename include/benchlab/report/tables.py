@@ -13,10 +13,10 @@ from benchlab.spec import SIDES
 
 Field = str | int | float | bool | None
 
-# Columns of every campaign, so that the files of several can be put into one; those of other
-# metrics are there where a trial has them.
+# Columns of every campaign, so that the files of several can be put into one; besides, there is the
+# metric that decides, and those of other metrics where a trial has them.
 _ALWAYS = (
-    *("tps", "qps", "tpmc", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
+    *("tps", "qps", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
     "reconnects",
 )
 
@@ -32,7 +32,8 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
     measured = {sample.metric for result in results for sample in result.samples}
-    metrics = [metric for metric in UNITS if metric in measured or metric in _ALWAYS]
+    wanted = measured.union(_ALWAYS, (workload.metric for workload in comparison.workloads))
+    metrics = [metric for metric in UNITS if metric in wanted]
     header = [
         *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used", "reasons"),
         *metrics,

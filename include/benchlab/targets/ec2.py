@@ -70,7 +70,7 @@ class Target(FleetTarget):
             TargetError: names all that is missing.
         """
         if self.spec.snapshots is not None:
-            self.dataset_source()  # reads them
+            self.datasets_are_kept()  # reads them; the client that decides is not known yet
         preflight.check(self.access, self._topology, campaign=self.campaign)
 
     @property

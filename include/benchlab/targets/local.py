@@ -68,8 +68,8 @@ class Target:
         self.lock = MachineLock()
         # The servers share this machine with the client, and whatever else runs on it.
         self.client_host = self.executor.host
-        self.client_address = HOST
         self.client_alone = self.dedicated = False
+        self.client_program: str | None = None
 
     def preflight(self) -> None:
         """Refuse before anything starts: missing tools, busy ports, too little disk.

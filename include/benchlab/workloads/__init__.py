@@ -37,6 +37,8 @@ that others run, and reads what they printed. It has:
 ``CONSISTENCY``: module, only where the dataset has conditions that a sound database keeps
     ``check(query)`` finds how often each is violated, ``statements(dataset)`` is all the SQL of
     it: see ``tpcc_consistency``.
+``load_faults(text) -> list[str]``
+    What a load printed that went wrong, as sentences; for clients whose exit status says nothing.
 ``parse(text) -> output``
     Read what a run printed, stdout and stderr in one text. Takes any text and raises nothing.
 
@@ -50,7 +52,8 @@ complete), ``threads``, ``duration_s``, ``tps``, ``qps``, ``transactions``, ``er
 ``reconnects``, ``latency_ms`` (``min``, ``avg``, ``p95``, ``max``, ``sum``) and ``series``.
 ``samples()`` are the figures that are kept of a trial, by a metric of ``benchlab.results.UNITS``;
 ``columns(threads, dataset)`` what only this client can tell to the gates of ``configs/quality``;
-``to_json()`` what `benchlab parse` prints, as an object that JSON can hold. Rates are per second.
-What the client does not print is None and never 0. An output that was cut anywhere is never
-``complete``.
+``unexpected_errors(expected)`` how many of the server's errors were survived that are not
+expected; ``to_json()`` what `benchlab parse` prints, as an object that JSON can hold. Rates are
+per second. What the client does not print is None and never 0. An output that was cut anywhere is
+never ``complete``.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -35,7 +35,10 @@ class Program:
 
     Attributes:
         name: as ``client.program`` of a report type names it.
-        version_command: ends with 0 where the program can be used, and prints its version.
+        words: how its commands begin.
+        locate: a shell script that prints the path of what is started in place of ``words``, and
+            ends with 127 where it is not on the host; None: ``words`` are found as they are.
+        version_arguments: by which it prints its version.
         version_pattern: finds the version in what it prints, as its first group.
         title: for people, ``{}`` in the place of the version.
         takes_password: it can read a password from a file. Where it cannot, the account that it
@@ -44,16 +47,23 @@ class Program:
     """
 
     name: str
-    version_command: tuple[str, ...]
+    words: tuple[str, ...]
+    version_arguments: tuple[str, ...]
     version_pattern: str
     title: str
     takes_password: bool = True
+    locate: str | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def called(self, printed: str) -> str:
         """The program with the version that it printed, for people."""
         found = re.search(self.version_pattern, printed)
         return self.title.format(found[1] if found else "of an unknown version")
+
+    def started(self, command: Sequence[str], path: str | None) -> list[str]:
+        """A command as it is started where the program was found; see ``locate``."""
+        words = [path] if path else list(self.words)
+        return [*words, *command[len(self.words) :]]
 
 
 def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:

@@ -28,6 +28,7 @@ __all__ = [
     "TOOL",
     "Endpoint",
     "config_file_text",
+    "load_faults",
     "parse",
     "prepare_command",
     "run_command",
@@ -39,7 +40,15 @@ DATASET = Dataset
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
-PROGRAMS = (Program("sysbench", ("sysbench", "--version"), r"sysbench (\S+)", "sysbench {}"),)
+PROGRAMS = (
+    Program(
+        name="sysbench",
+        words=("sysbench",),
+        version_arguments=("--version",),
+        version_pattern=r"sysbench (\S+)",
+        title="sysbench {}",
+    ),
+)
 
 NAMES = (
     "oltp_point_select",
@@ -75,6 +84,11 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
 
 def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
     """None: any number of threads finds rows of its own."""
+    return []
+
+
+def load_faults(text: str) -> list[str]:
+    """None: sysbench says by its exit status whether it has loaded."""
     return []
 
 

@@ -124,6 +124,10 @@ class SysbenchOutput:
             "reconnects": self.reconnects,
         }
 
+    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
+        """Not known: sysbench itself ends at the first, and has no summary then."""
+        return None
+
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """What gates look at; neither of the arguments matters to sysbench.
 

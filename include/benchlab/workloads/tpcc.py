@@ -36,6 +36,7 @@ from benchlab.workloads.client import (
     program_of,
 )
 from benchlab.workloads.sysbench_options import config_file_text, connection, ignored_errors
+from benchlab.workloads.tpcc_messages import Messages, lines_of
 from benchlab.workloads.tpcc_output import parse
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Endpoint",
     "check_command",
     "config_file_text",
+    "load_faults",
     "parse",
     "prepare_command",
     "run_command",
@@ -67,25 +69,34 @@ CONSISTENCY = tpcc_consistency
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 _GO_TPC_VERSION = r"(?i)release version: *(\S+)"
-_WORDS = {"tiup": ("tiup", "bench", "tpcc"), "go-tpc": ("go-tpc", "tpcc")}
+# TiUP's own installer puts it on the PATH of login shells only. The component is fetched where it
+# is missing, and started by itself: TiUP would only wait for it, and its CPU would be measured.
+_LOCATE_BENCH = """
+tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
+"$tiup" bench version > /dev/null && "$tiup" --binary bench
+"""
 PROGRAMS = (
     Program(
         name="tiup",
-        version_command=("tiup", "bench", "version"),
+        words=("tiup", "bench"),
+        locate=_LOCATE_BENCH,
+        version_arguments=("version",),
         version_pattern=_GO_TPC_VERSION,
         title="tiup bench {}",
         takes_password=False,
     ),
     Program(
         name="go-tpc",
-        version_command=("go-tpc", "version"),
+        words=("go-tpc",),
+        version_arguments=("version",),
         version_pattern=_GO_TPC_VERSION,
         title="go-tpc {}",
         takes_password=False,
     ),
     Program(
         name="embedded",
-        version_command=("sysbench", "--version"),
+        words=("sysbench",),
+        version_arguments=("--version",),
         version_pattern=r"sysbench (\S+)",
         title="Benchlab's tpcc.lua on sysbench {}",
         files={SCRIPT.name: SCRIPT},
@@ -131,6 +142,15 @@ def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
             "`district`, and that wait is measured; take as many warehouses as threads, or more"
         )
     ]
+
+
+def load_faults(text: str) -> list[str]:
+    """What went wrong in a load; go-tpc ends with 0 also where it could not connect."""
+    messages = Messages()
+    for line in lines_of(text):
+        if not messages.take_error(line):
+            messages.take_other(line)
+    return [*messages.deaths(), *messages.possible_causes()]
 
 
 def prepare_command(
@@ -236,7 +256,8 @@ def _go_tpc(
     # Also where they are go-tpc's defaults (10 warehouses, 1 thread): those differ by release,
     # and a run on fewer warehouses than were loaded is another workload.
     return [
-        *_WORDS[program_of(client.program, PROGRAMS).name],
+        *program_of(client.program, PROGRAMS).words,
+        "tpcc",
         action,
         f"--host={endpoint.host}",
         f"--port={endpoint.port}",

@@ -10,7 +10,7 @@ Figures are printed with one decimal: what is computed from them allows for half
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -128,6 +128,16 @@ class TpccOutput:
                 for name in ("p50_ms", "p90_ms", "p95_ms", "p99_ms")
             },
         }
+
+    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
+        """Errors that were survived though they are none of ``expected``; None without a summary.
+
+        go-tpc survives all or none. A transaction that fails quickly leaves time for others.
+        """
+        if self.errors is None:
+            return None
+        listed = {str(number) for number in expected}
+        return float(sum(n for number, n in self.error_numbers.items() if number not in listed))
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """What gates look at; None where the summary is not whole.
