@@ -66,6 +66,8 @@ def _ask(executor: Executor, program: Program) -> Chosen:
     if program.locate is not None:
         found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
         path = found.stdout.strip().splitlines()[-1]
+    if program.version_arguments is None:
+        return Chosen(program, program.called(path or ""), path)
     asked = program.started([*program.words, *program.version_arguments], path)
     printed = executor.run(asked, timeout_s=ASK_LIMIT_S)
     return Chosen(program, program.called(printed.stdout + printed.stderr), path)

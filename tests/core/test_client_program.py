@@ -15,9 +15,8 @@ from benchlab.spec import Client
 from benchlab.workloads import sysbench, tpcc
 from benchlab.workloads.client import program_of
 
-BENCH = "/tiup/components/bench/v1.12.0/tiup-bench"
+BENCH = "/tiup/components/bench/v1.12.0/go-tpc"
 SAID = {
-    BENCH: "Git Commit Hash: none\nRelease version: v1.12.0\n",
     "go-tpc": "Git Commit Hash: 4f1a\nRelease version: v1.0.12\n",
     "sysbench": "sysbench 1.0.20\n",
 }
@@ -27,7 +26,7 @@ def host(*there: str, code: int = 127) -> testing.FakeExecutor:
     """One on which these programs are installed; others end with ``code``."""
 
     def answer(command: Sequence[str], stdin: str) -> str:
-        name = "tiup" if command[0] in ("sh", BENCH) else command[0]
+        name = "tiup" if command[0] == "sh" else command[0]
         if name not in there:
             raise CommandError("client-1", " ".join(command), code, "no such program")
         return f"{BENCH}\n" if command[0] == "sh" else SAID[command[0]]
@@ -106,21 +105,45 @@ def test_tiup_s_component_is_started_by_its_path() -> None:
     assert started == [BENCH, *shown[2:]]
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_tiup_is_found_where_its_installer_puts_it(tmp_path: Path, there: bool) -> None:
-    """Outside the PATH; where it is not, the shell says so by 127."""
-    tiup = tmp_path / ".tiup/bin/tiup"
-    if there:
-        tiup.parent.mkdir(parents=True)
-        tiup.write_text(f'#!/bin/sh\ntest "$1" != --binary || echo {BENCH}\n')
-        tiup.chmod(0o755)
+def located(home: Path) -> subprocess.CompletedProcess[str]:
+    """What the shell of a host says of TiUP's client."""
     script = program_of("tiup", tpcc.PROGRAMS).locate
     assert script is not None
-    done = subprocess.run(
+    return subprocess.run(
         ["sh", "-c", script],
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout) == ((0, f"{BENCH}\n") if there else (127, ""))
+
+
+def install_tiup(home: Path, help_code: int = 0) -> Path:
+    """TiUP outside the PATH, as its installer leaves it; the folder of its component."""
+    component = home / ".tiup/components/bench/v1.12.0"
+    component.mkdir(parents=True)
+    tiup = home / ".tiup/bin/tiup"
+    tiup.parent.mkdir()
+    tiup.write_text(
+        "#!/bin/sh\n"
+        f'test "$*" != "bench --help" || exit {help_code}\n'
+        f'test "$*" = "--binary bench" || exit 9\necho {component}/tiup-bench\n'
+    )
+    tiup.chmod(0o755)
+    return component
+
+
+def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> None:
+    """Up to v1.11 the component was go-tpc itself."""
+    component = install_tiup(tmp_path)
+    assert located(tmp_path).stdout == f"{component}/tiup-bench\n"
+    (component / "go-tpc").touch()
+    assert located(tmp_path).stdout == f"{component}/go-tpc\n"
+
+
+def test_tiup_that_is_not_there_is_told_from_one_that_cannot_fetch(tmp_path: Path) -> None:
+    """The one lets another client be taken, the other is an error."""
+    missing = located(tmp_path)
+    assert (missing.returncode, missing.stdout) == (127, "")
+    install_tiup(tmp_path, help_code=1)
+    assert located(tmp_path).returncode == 1

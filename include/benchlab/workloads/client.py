@@ -38,8 +38,8 @@ class Program:
         words: how its commands begin.
         locate: a shell script that prints the path of what is started in place of ``words``, and
             ends with 127 where it is not on the host; None: ``words`` are found as they are.
-        version_arguments: by which it prints its version.
-        version_pattern: finds the version in what it prints, as its first group.
+        version_arguments: by which it prints its version; None: that is in its path.
+        version_pattern: finds the version there, as its first group.
         title: for people, ``{}`` in the place of the version.
         takes_password: it can read a password from a file. Where it cannot, the account that it
             uses has none, and the endpoint's password must be empty.
@@ -48,7 +48,7 @@ class Program:
 
     name: str
     words: tuple[str, ...]
-    version_arguments: tuple[str, ...]
+    version_arguments: tuple[str, ...] | None
     version_pattern: str
     title: str
     takes_password: bool = True
@@ -56,7 +56,7 @@ class Program:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def called(self, printed: str) -> str:
-        """The program with the version that it printed, for people."""
+        """The program with its version, for people, from where the pattern finds it."""
         found = re.search(self.version_pattern, printed)
         return self.title.format(found[1] if found else "of an unknown version")
 

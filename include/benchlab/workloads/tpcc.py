@@ -69,19 +69,22 @@ CONSISTENCY = tpcc_consistency
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 _GO_TPC_VERSION = r"(?i)release version: *(\S+)"
-# TiUP's own installer puts it on the PATH of login shells only. The component is fetched where it
-# is missing, and started by itself: TiUP would only wait for it, and its CPU would be measured.
+# TiUP's own installer puts it on the PATH of login shells only. Asking for help fetches the
+# component where it is missing. Since v1.12 it is a program that starts the go-tpc beside it; that
+# one is started here: the others would only wait for it, and their CPU would be what is measured.
 _LOCATE_BENCH = """
 tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
-"$tiup" bench version > /dev/null && "$tiup" --binary bench
+"$tiup" bench --help > /dev/null || exit 1
+bench=$("$tiup" --binary bench) || exit 1
+ls "$(dirname "$bench")/go-tpc" 2> /dev/null || printf '%s\\n' "$bench"
 """
 PROGRAMS = (
     Program(
         name="tiup",
         words=("tiup", "bench"),
         locate=_LOCATE_BENCH,
-        version_arguments=("version",),
-        version_pattern=_GO_TPC_VERSION,
+        version_arguments=None,
+        version_pattern=r"/bench/(v[^/]+)/",
         title="tiup bench {}",
         takes_password=False,
     ),
