@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from benchlab.engine import Instance
 from benchlab.engines.mariadb import Engine
 from benchlab.executor import LocalExecutor
 from benchlab.workloads import tpcc_consistency
+from tests.machine import free_ports
 
 DATABASE = "tpcc"
 PASSWORD = "made-up-for-a-test"
@@ -114,10 +114,7 @@ def database(version: str, servers: Path, folder: Path, port: int, password: str
 @contextmanager
 def running(version: str, servers: Path, folder: Path) -> Iterator[Engine]:
     """The same, running for as long as the block lasts."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    server = database(version, servers, folder, port, PASSWORD)
+    server = database(version, servers, folder, free_ports()["baseline"], PASSWORD)
     try:
         server.deploy()
         yield server

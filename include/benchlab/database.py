@@ -293,6 +293,13 @@ def written(value: object) -> str:
     return ("ON" if value else "OFF") if isinstance(value, bool) else str(value)
 
 
+def sql_value(value: object) -> str:
+    """A parameter's value as SQL has it."""
+    if isinstance(value, bool | int | float):
+        return written(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+
+
 def _normal(value: object) -> str:
     """A value in the form in which both sides compare: booleans as ON/OFF, sizes in bytes."""
     text = written(value).strip().upper()

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
+from typing import Self, TextIO
 
 from benchlab.errors import LockHeldError, TargetError
 
@@ -49,6 +49,27 @@ class Holder:
     boot: str
     since: float
     until: float
+
+    @classmethod
+    def parse(cls, text: str, fault: str, where: str) -> Self | None:
+        """The holder that a lock names; None where it is empty.
+
+        Args:
+            fault: begins the message where it cannot be read: ``/path: not a lock``.
+            where: the machine, for the message.
+
+        Raises:
+            TargetError: Benchlab did not write it.
+        """
+        if not text.strip():
+            return None
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise TargetError(
+                f"{fault} that Benchlab wrote ({error}); if no campaign is at work {where}, remove "
+                "the file"
+            ) from error
 
     def __str__(self) -> str:
         """For people."""
@@ -157,15 +178,7 @@ class MachineLock:
             )
 
     def _parse(self, text: str) -> Holder | None:
-        if not text.strip():
-            return None
-        try:
-            return Holder(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise TargetError(
-                f"{self.path}: not a lock that Benchlab wrote ({error}); if no campaign is at work "
-                "on this machine, remove the file"
-            ) from error
+        return Holder.parse(text, f"{self.path}: not a lock", "on this machine")
 
     def _write(self, file: TextIO, holder: Holder | None) -> None:
         # Written over and then cut: a process that dies in between frees no held machine.

@@ -12,7 +12,7 @@ import socket
 from dataclasses import asdict
 from pathlib import Path
 
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import LockHeldError
 from benchlab.executor import Executor
 from benchlab.lock import LEASE_S, Holder
 
@@ -139,15 +139,8 @@ class RemoteLock:
             )
 
     def _parse(self, text: str) -> Holder | None:
-        if not text.strip():
-            return None
-        try:
-            return Holder(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise TargetError(
-                f"on {self._executor.host}: {self._path} is not a lock that Benchlab wrote "
-                f"({error}); if no campaign is at work there, remove the file"
-            ) from error
+        fault = f"on {self._executor.host}: {self._path} is not a lock"
+        return Holder.parse(text, fault, "there")
 
 
 def _left_behind(holder: Holder, boot: str, now: float) -> bool:

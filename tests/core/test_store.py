@@ -224,9 +224,9 @@ def start(url: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> None:
-    """Both sides are prepared and stored at once, in a store that neither found there."""
-    writers = [start(url, side, "15") for side in ("baseline", "candidate")]
+def both_write(url: str, number: str) -> list[str]:
+    """What the processes of two sides say that begin to write at the same time."""
+    writers = [start(url, side, number) for side in ("baseline", "candidate")]
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
@@ -234,7 +234,12 @@ def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> N
         assert writer.stdin is not None
         writer.stdin.write("\n")
         writer.stdin.flush()
-    said = [writer.communicate()[0].strip() for writer in writers]
+    return [writer.communicate()[0].strip() for writer in writers]
+
+
+def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> None:
+    """Both sides are prepared and stored at once, in a store that neither found there."""
+    said = both_write(url, "15")
     # Both tried to store one and the same attempt: one did, one was told.
     assert sorted(line == "first" for line in said) == [False, True], said
     assert any("in the store already" in line for line in said), said
@@ -292,15 +297,7 @@ def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None
     """Whoever is second to add what is missing finds it there."""
     store.close()
     made_before(url)
-    writers = [start(url, side, "3") for side in ("baseline", "candidate")]
-    for writer in writers:
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == "ready\n"
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.write("\n")
-        writer.stdin.flush()
-    said = [writer.communicate()[0].strip() for writer in writers]
+    said = both_write(url, "3")
     assert sorted(line == "first" for line in said) == [False, True], said
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchlab.database import sql_value
 from benchlab.report.names import service_of, title_of
 from benchlab.results import Campaign
 from benchlab.spec import SIDES, Components, Parameters, SideSpec
@@ -100,12 +101,4 @@ def _as_yaml(items: Parameters) -> str:
 
 
 def _as_sql(items: Parameters) -> str:
-    return "\n".join(f"SET GLOBAL {key} = {_sql_value(v)};" for key, v in items.items())
-
-
-def _sql_value(value: object) -> str:
-    if isinstance(value, bool):
-        return "ON" if value else "OFF"
-    if isinstance(value, int | float):
-        return str(value)
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+    return "\n".join(f"SET GLOBAL {key} = {sql_value(v)};" for key, v in items.items())

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from benchlab.dataset import AnyDataset, Dataset
 from benchlab.spec import Client
 from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload
-from benchlab.workloads.sysbench_options import config_file_text, connection, ignored_errors
+from benchlab.workloads.sysbench_options import config_file_text, connection, measured
 from benchlab.workloads.sysbench_output import parse
 
 __all__ = [
@@ -141,12 +141,7 @@ def run_command(
     return [
         *_common(endpoint, config_path, workload, dataset, threads),
         *(["--auto-inc=off"] if numbered_by_client else []),
-        ignored_errors(ignore_errors),
-        f"--time={seconds}",
-        f"--report-interval={client.report_interval}",
-        "--percentile=95",
-        "--histogram=off",
-        "run",
+        *measured(seconds, client, ignore_errors),
     ]
 
 

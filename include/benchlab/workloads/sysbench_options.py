@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchlab.spec import Client
 from benchlab.workloads.client import Endpoint, at_least
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
@@ -62,6 +63,21 @@ def connection(endpoint: Endpoint, config_path: str) -> list[str]:
         f"--mysql-port={endpoint.port}",
         f"--mysql-user={endpoint.user}",
         f"--mysql-db={endpoint.database}",
+    ]
+
+
+def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:
+    """The end of a command that runs: for how long, what it prints, what it survives.
+
+    Raises ValueError if an error is no error number, or a lost connection.
+    """
+    return [
+        ignored_errors(ignore_errors),
+        f"--time={seconds}",
+        f"--report-interval={client.report_interval}",
+        "--percentile=95",
+        "--histogram=off",
+        "run",
     ]
 
 

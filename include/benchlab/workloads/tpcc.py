@@ -35,7 +35,7 @@ from benchlab.workloads.client import (
     is_workload,
     program_of,
 )
-from benchlab.workloads.sysbench_options import config_file_text, connection, ignored_errors
+from benchlab.workloads.sysbench_options import config_file_text, connection, measured
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 from benchlab.workloads.tpcc_output import parse
 
@@ -68,7 +68,6 @@ METRIC = "tpmc"
 CONSISTENCY = tpcc_consistency
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
-_GO_TPC_VERSION = r"(?i)release version: *(\S+)"
 # TiUP's own installer puts it on the PATH of login shells only. Asking for help fetches the
 # component where it is missing. Since v1.12 it is a program that starts the go-tpc beside it; that
 # one is started here: the others would only wait for it, and their CPU would be what is measured.
@@ -92,7 +91,7 @@ PROGRAMS = (
         name="go-tpc",
         words=("go-tpc",),
         version_arguments=("version",),
-        version_pattern=_GO_TPC_VERSION,
+        version_pattern=r"(?i)release version: *(\S+)",
         title="go-tpc {}",
         takes_password=False,
     ),
@@ -217,17 +216,10 @@ def run_command(
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.
     at_least("seconds", seconds, 1)
-    ignored = ignored_errors(ignore_errors)
+    # Checks the error numbers, which go-tpc would take unseen.
+    ending = measured(seconds, client, ignore_errors)
     if _embedded(client):
-        return [
-            *_sysbench(endpoint, config_path, dataset, threads),
-            ignored,
-            f"--time={seconds}",
-            f"--report-interval={client.report_interval}",
-            "--percentile=95",
-            "--histogram=off",
-            "run",
-        ]
+        return [*_sysbench(endpoint, config_path, dataset, threads), *ending]
     return [
         *_go_tpc("run", endpoint, dataset, threads, client),
         f"--time={seconds}s",

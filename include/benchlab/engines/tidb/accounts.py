@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchlab.database import USER, written
+from benchlab.database import USER, sql_value
 from benchlab.engines.tidb.topology import is_config
 from benchlab.spec import Parameters
 
@@ -23,10 +23,3 @@ def first_statements(parameters: Parameters, password: str) -> str:
         f"{variables}"
         f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';"
     )
-
-
-def sql_value(value: object) -> str:
-    """A value as SQL has it."""
-    if isinstance(value, bool | int | float):
-        return written(value)
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
