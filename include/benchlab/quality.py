@@ -12,14 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
-from benchlab.results import Condition, GateResult
+from benchlab.results import Condition, GateKind, GateResult
 
 START_ALLOWANCE_S = 0.25
 
@@ -29,16 +29,26 @@ Columns = Mapping[str, float | None]
 class Gate(BaseModel):
     """One gate: passes while ``min <= column <= max``; a bound that is None does not bind.
 
-    ``metric`` is that of the workloads it is for (``tps``, ``tpmc``); None: of all. The same id
-    may be there once for each metric, with bounds that fit what its clients print.
+    Attributes:
+        kind: ``class`` in the file. A failed gate of validity makes its trial invalid; a symptom
+            may be the candidate's own doing, and is kept and shown.
+        table: what a row of its column is: one trial, or one cell on one side over all rounds.
+        metric: that of the workloads it is for (``tps``, ``tpmc``); None: of all. The same id may
+            be there once for each metric, with bounds that fit what its clients print.
+        unstable_from: of a symptom: how many failures in a workload, all on one side, make its
+            verdict ``unstable``. More than one where a good trial fails it by chance, too; None:
+            it is only shown.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     id: str
     sentence: str
     column: str
+    kind: GateKind = Field(alias="class")
+    table: Literal["trials", "cells"] = "trials"
     metric: str | None = None
+    unstable_from: Annotated[int, Field(ge=1)] | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
 
@@ -46,7 +56,7 @@ class Gate(BaseModel):
         """Judge one trial. NaN fails: it is not between any bounds."""
         observed = columns.get(self.column)
         if observed is None:
-            return GateResult(self.id, "not evaluated", None, self.sentence)
+            return GateResult(self.id, "not evaluated", None, self.sentence, self.kind)
         above = self.min is None or observed >= self.min
         below = self.max is None or observed <= self.max
         passed = above and below and not math.isnan(observed)
@@ -55,6 +65,7 @@ class Gate(BaseModel):
             "pass" if passed else "fail",
             observed if math.isfinite(observed) else None,
             self.sentence,
+            self.kind,
         )
 
     def bounds(self) -> str:

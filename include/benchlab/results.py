@@ -12,6 +12,8 @@ from benchlab.plan import Plan, PlannedTrial
 from benchlab.spec import Client, Side
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
+GateKind = Literal["validity", "symptom"]
+"""Of a gate: whether a failure makes its trial invalid, or is kept and shown."""
 
 # Unit of every metric that a sample can have.
 UNITS = {
@@ -49,12 +51,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What one gate found in one trial; ``observed`` is None where it was not evaluated."""
+    """What one gate found; ``observed`` is None where it was not evaluated, or is no number."""
 
     gate: str
     status: GateStatus
     observed: float | None
     sentence: str
+    kind: GateKind = "validity"
 
 
 @dataclass(frozen=True)
