@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 export PYTHON REPORT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up down test check format lock bench clean
+.PHONY: help setup setup-dev demo up down test check format lock bench study clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -43,6 +43,9 @@ lock: setup-dev ## Compile requirements*.in into pinned and hashed requirements*
 
 bench: setup-dev ## Measure Benchlab's own speed
 	@.venv/bin/python -m tests.bench $(ARGS)
+
+study: setup-dev ## Simulate the decision rule and others; writes docs/statistics.md
+	@.venv/bin/python -m tests.study
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
 	@rm -rf .venv .benchlab/stamps .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build

@@ -7,29 +7,27 @@ stage can be called in another process, and again after a crash.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 
-from benchlab import catalog, client_program, compare, consistency
+from benchlab import catalog, client_program, consistency
 from benchlab.access import Access
 from benchlab.consistency import Query
+from benchlab.data_docs import DataDocsError
 from benchlab.database import OPEN_USER, Database
 from benchlab.deployment import client_config, endpoint
-from benchlab.errors import BenchlabError, LockHeldError, NotMeasuredError, SpecError, TargetError
+from benchlab.errors import BenchlabError, LockHeldError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.lock import Holder
-from benchlab.progress import ProgressLog, Step
-from benchlab.publishers import files
-from benchlab.report import bundle
-from benchlab.results import Campaign, Condition, Moment, inconsistencies
+from benchlab.results import Campaign, Condition, Moment
 from benchlab.sequence import TrialSequence
 from benchlab.spec import Client, ReportSpec, Side
 from benchlab.store import Store
+from benchlab.stored_campaign import StoredCampaign
 from benchlab.workloads.client import Endpoint, program_of
 
 EVERYDAY = Access()
@@ -43,7 +41,7 @@ def new_id(report: str, now: datetime | None = None) -> str:
     return f"{report}-{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}"
 
 
-class CampaignRun:
+class CampaignRun(StoredCampaign):
     """One campaign at work.
 
     Args:
@@ -56,12 +54,8 @@ class CampaignRun:
     def __init__(
         self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
     ) -> None:
-        self.home, self.store, self.campaign = home, store, campaign
+        super().__init__(home, store, campaign)
         self.is_new = False  # set by `create`, where the store had none of this id
-        self.spec = ReportSpec.model_validate(campaign.spec)
-        self.plan = campaign.plan
-        self.directory = home.campaign(campaign.id)
-        self.progress = ProgressLog(self.directory / "progress.jsonl")
         self.target = catalog.targets()[self.spec.target](
             home, campaign.id, self.plan, self.spec, access
         )
@@ -168,14 +162,14 @@ class CampaignRun:
         facts = client_program.install(
             self.target.executor,
             client_config(self.target).parent,
-            self._workload,
+            self.workload,
             self.spec.client.program,
             measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
         )
         self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
-        text = self._workload.config_file_text(self._endpoint(self.target.sides[0]))
+        text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)
 
     def deploy(self, side: Side) -> None:
@@ -225,9 +219,9 @@ class CampaignRun:
             balancer.start()
             done = self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
             balancer.stop()
-            if faults := self._workload.load_faults(done.stdout + done.stderr):
+            if faults := self.workload.load_faults(done.stdout + done.stderr):
                 raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
-        for table, wanted in self._workload.tables(self.spec.dataset).items():
+        for table, wanted in self.workload.tables(self.spec.dataset).items():
             rows = engine.row_count(table)
             if wanted is not None and rows != wanted:
                 raise TargetError(
@@ -265,7 +259,7 @@ class CampaignRun:
             TargetError: after the load a condition does not hold; names each.
             EngineError, CommandError: the side cannot be started or asked; nothing is stored.
         """
-        if (conditions := consistency.conditions_of(self._workload)) is None:
+        if (conditions := consistency.conditions_of(self.workload)) is None:
             return ()
         if moment == "last trial" and not self.sequence.has_measured(side):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
@@ -311,83 +305,11 @@ class CampaignRun:
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
 
-    def compare(self) -> compare.Comparison:
-        """The verdicts from what the store has now."""
-        record = self.store.campaign(self.campaign.id)
-        return compare.compare(
-            self.plan,
-            self.store.trials(self.campaign.id),
-            self.spec.threshold_pct,
-            inconsistencies(record.facts),
-        )
-
-    def publish(self) -> list[Path]:
-        """Write the report from the store; returns its files, the Markdown first."""
-        self.note("publish", "report")
-        self.finish()
-        record = self.store.campaign(self.campaign.id)
-        contents = bundle.make(record, self.compare(), self.store.trials(self.campaign.id))
-        paths = files.publish(contents, self.home.reports / self.campaign.id)
-        self._published.touch()
-        return paths
-
-    @property
-    def _published(self) -> Path:
-        return self.directory / "published"
-
-    def finish(self) -> None:
-        """Set the final state: complete, or failed where something gave no figure to rely on.
-
-        That is a planned trial without a valid result, or a side that is not consistent any more.
-        """
-        unreliable = self.compare().missing or self._doubts()
-        state = "failed" if unreliable else "complete"
-        self.store.finish(self.campaign.id, state)  # type: ignore[arg-type]
-
-    def verdict(self) -> None:
-        """Fail where something could not be measured; a finding is not a failure.
-
-        Raises:
-            NotMeasuredError: names the trials without a valid result and why; or the conditions
-                that a side's dataset does not meet any more; or nothing is missing, and there is
-                no report nevertheless.
-        """
-        outcome = self.compare()
-        doubts = self._doubts()
-        if not outcome.missing and not self._published.exists():
-            raise NotMeasuredError(
-                f"{self.campaign.id}: everything has been measured, but the report was not "
-                f"published; `benchlab render {self.campaign.id}` prints it"
-                + "".join(f"\n{sentence}" for sentence in doubts)
-            )
-        if not outcome.missing and doubts:
-            raise NotMeasuredError(
-                "figures of a database whose consistency is lost or not known cannot be relied "
-                "on; where it is lost, see whether anything else wrote to it, and what its log "
-                "says; where it is not known, measure again:\n" + "\n".join(doubts)
-            )
-        if not outcome.missing:
-            self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
-            return
-        why = [
-            f"{e.trial}: {'; '.join(e.reasons)}"
-            for e in outcome.excluded
-            if e.trial in outcome.missing
-        ]
-        raise NotMeasuredError(
-            f"{len(outcome.missing)} of {len(self.plan.trials)} trials have no valid result: "
-            f"{', '.join(outcome.missing)}\n" + "\n".join([*why, *doubts])
-        )
-
     def release(self) -> str:
         """End every process, remove data and snapshots, give the hosts back; repeatable."""
         released: str = self.target.release()
         self.note("release", "done", note=released)
         return released
-
-    def _doubts(self) -> list[str]:
-        record = self.store.campaign(self.campaign.id)
-        return consistency.doubts(record, consistency.conditions_of(self._workload))
 
     def _begin(self, stage: str, side: Side) -> None:
         """A stage of a side begins; what a try of it that died left running is ended first."""
@@ -408,19 +330,15 @@ class CampaignRun:
     def prepare_command(self, side: Side) -> list[str]:
         """The command that loads the dataset."""
         record = self.store.campaign(self.campaign.id)
-        command: list[str] = self._workload.prepare_command(
+        command: list[str] = self.workload.prepare_command(
             self._endpoint(side),
             str(client_config(self.target)),
             self.spec.dataset,
             threads=MAX_LOAD_THREADS,
             client=record.client,
         )
-        program = program_of(record.client.program, self._workload.PROGRAMS)
+        program = program_of(record.client.program, self.workload.PROGRAMS)
         return program.started(command, record.client_path)
-
-    @property
-    def _workload(self) -> ModuleType:
-        return catalog.module_of(self.spec)
 
     @property
     def _client(self) -> Client:
@@ -428,7 +346,7 @@ class CampaignRun:
 
     def _endpoint(self, side: Side) -> Endpoint:
         password = self.home.password(self.campaign.id)
-        return endpoint(self.target, side, self._workload, self._client, password)
+        return endpoint(self.target, side, self.workload, self._client, password)
 
     def _engine(self, side: Side) -> Database:
         engine: Database = self.target.engine(side)
@@ -440,11 +358,7 @@ class CampaignRun:
             self._engine(side).stop()
 
     def _tables(self) -> list[str]:
-        return list(self._workload.tables(self.spec.dataset))
-
-    def note(self, stage: str, phase: str, note: str = "") -> None:
-        """Write a step to the campaign's progress."""
-        self.progress.write(Step(time.time(), stage, phase, note=note))
+        return list(self.workload.tables(self.spec.dataset))
 
 
 def run(work: CampaignRun) -> list[Path]:
@@ -469,6 +383,8 @@ def run(work: CampaignRun) -> list[Path]:
             work.back_up(side)
         work.sequence.measure_all()
         work.check_after_trials()
+        with contextlib.suppress(DataDocsError):  # noted; the report does not depend on them
+            work.validate()
         paths = work.publish()
     except BaseException as error:
         work.store.finish(work.campaign.id, "failed")

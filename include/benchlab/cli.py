@@ -13,14 +13,25 @@ from typing import Annotated, Any, Literal, NoReturn
 
 import typer
 
+from benchlab import (
+    aa_selection,
+    aa_sensitivity,
+    catalog,
+    doctor,
+    elsewhere,
+    plan,
+    plan_commands,
+    plan_sensitivity,
+    plan_view,
+    topology,
+)
 from benchlab import campaign as campaigns
-from benchlab import catalog, doctor, plan, plan_commands, plan_view, topology
 from benchlab.access import Access
 from benchlab.ec2 import reaper
-from benchlab.errors import BenchlabError, SpecError
+from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.progress_view import ProgressView
-from benchlab.report import bundle, machine, model, terminal
+from benchlab.report import bundle, machine, model, power_chart, sensitivity, terminal
 from benchlab.spec import SIDES, ReportSpec
 from benchlab.store import Store
 
@@ -83,12 +94,15 @@ def show_plan(
     engine, reason = catalog.choose_engine(spec, home, to_run=False)
     planned = catalog.plan(home, spec, engine, spec.report)
     if as_json:
-        print(json.dumps(planned.to_json(), indent=2))
+        found = _sensitivity(home, spec, planned)
+        document = {**planned.to_json(), "sensitivity": found.to_json() if found else None}
+        print(json.dumps(document, indent=2))
     elif commands:
         print(plan_commands.render(plan_commands.of(home, spec, planned)), end="")
     else:
         not_runnable = catalog.PLANNED_TARGETS.get(spec.target)
-        print(plan_view.render(spec, planned, reason, not_runnable=not_runnable))
+        lines = sensitivity.of_plan(_sensitivity(home, spec, planned), spec.report)
+        print(plan_view.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))
 
 
 @app.command()
@@ -127,9 +141,45 @@ def run(
 
 
 @app.command()
-def compare(campaign: CampaignId, as_json: Json = False) -> None:
-    """Compare the sides of a campaign from what the store has."""
+def compare(
+    campaign: Annotated[
+        str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")
+    ] = "",
+    trials: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="instead: trials that were measured elsewhere, with the columns workload, "
+            "threads, round, side, any of tps, qps, tpmc, p95_ms, errors, and maybe campaign",
+        ),
+    ] = None,
+    calibration: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="AA.csv",
+            help="with --trials: A/A campaigns, each deployed on its own, in the same columns",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(help="with --trials: the smallest change that is called one, in %")
+    ] = elsewhere.THRESHOLD_PCT,
+    as_json: Json = False,
+) -> None:
+    """Compare the sides of a campaign from what the store has, or of trials in a file."""
     home = find()
+    if trials is not None:
+        if campaign:
+            raise SpecError("compare: give a campaign or --trials, not both")
+        found = elsewhere.compare(home, trials, calibration, threshold)
+        print(found.to_json() if as_json else found.to_text(_width(), sys.stdout.isatty()), end="")
+        return
+    if not campaign:
+        raise SpecError("compare: give a campaign (`benchlab campaigns` lists them) or --trials")
+    if calibration is not None:
+        raise SpecError(
+            "--calibration goes with --trials; for a campaign of the store its own A/A campaigns "
+            "are taken"
+        )
     with _store(home) as store:
         work = campaigns.CampaignRun.open(home, store, campaign)
         outcome = work.compare()
@@ -139,6 +189,43 @@ def compare(campaign: CampaignId, as_json: Json = False) -> None:
         else:
             built = model.build(work.campaign, outcome, store.trials(campaign))
             print(terminal.render(built, _width(), sys.stdout.isatty()))
+
+
+@app.command()
+def calibrate(
+    named: Annotated[
+        list[str],
+        typer.Argument(metavar="CAMPAIGN...", help="A/A campaigns; none: lists those there are"),
+    ] = [],  # noqa: B006
+    detect: Annotated[
+        float | None,
+        typer.Option(metavar="PCT", help="the slowdown that is to be found; else 1.5 thresholds"),
+    ] = None,
+    as_json: Json = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="draw how often each slowdown is found: .svg or .png"),
+    ] = None,
+) -> None:
+    """Say by A/A campaigns how often a verdict errs, how small a change is found, what finds more.
+
+    They are made by `benchlab run REPORT --set sides=same`. Five or more, each deployed and loaded
+    on its own, tell what one deployment happens to be.
+    """
+    home = find()
+    with _store(home) as store:
+        if not named:
+            if as_json:
+                raise SpecError("--json goes with campaigns; `benchlab calibrate` lists them")
+            print(sensitivity.render_kin(aa_selection.kin(store)), end="")
+            return
+        findings = aa_sensitivity.calibrate(home, store, named, detect)
+    if picture is not None:
+        power_chart.write(findings, picture)
+    if as_json:
+        print(json.dumps(sensitivity.to_json(findings), indent=2, ensure_ascii=False))
+    else:
+        print(sensitivity.render(findings, _width(), sys.stdout.isatty()), end="")
 
 
 @app.command()
@@ -250,6 +337,16 @@ def reap(
 def _spec(home: Home, report: str, overrides: list[str]) -> ReportSpec:
     spec = catalog.load(catalog.find_report(home, report))
     return catalog.override(spec, catalog.parse_assignments(overrides)) if overrides else spec
+
+
+def _sensitivity(
+    home: Home, spec: ReportSpec, planned: plan.Plan
+) -> plan_sensitivity.PlanSensitivity | None:
+    try:
+        return plan_sensitivity.of(home, spec, planned)
+    except StoreError as error:  # a plan needs no store
+        print(f"sensitivity: not known: {error}", file=sys.stderr)
+        return None
 
 
 def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:

@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.executor import Executor
@@ -21,6 +21,20 @@ USER = "bench"
 OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 SQL_LIMIT_S = 3600.0
+
+
+class BackgroundJobs(NamedTuple):
+    """ANALYZE, DDL and backup statements of a running server, whoever sent them.
+
+    What is begun later less what had ended earlier were at work in between.
+
+    Attributes:
+        begun: how many so far.
+        ended: how many of them have ended.
+    """
+
+    begun: int
+    ended: int
 
 
 class Deployed(Protocol):
@@ -83,6 +97,10 @@ class Database(ABC):
     def start(self) -> None:
         """Start it, unless it runs, and wait until it is ready to be measured."""
 
+    def start_for_trial(self) -> None:
+        """Start it to be measured: :meth:`start`, and what is only there in trials."""
+        self.start()
+
     @abstractmethod
     def stop(self) -> None:
         """Stop it and wait until it has ended; nothing happens where it does not run."""
@@ -122,6 +140,10 @@ class Database(ABC):
             "wrong_version_servers": float(not as_requested),
             "ineffective_parameters": float(len(self.ineffective(self.variables()))),
         }
+
+    def background_jobs(self) -> BackgroundJobs | None:
+        """What it has done besides serving its clients; None: it cannot tell."""
+        return None
 
     # What all share
 

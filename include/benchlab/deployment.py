@@ -14,7 +14,7 @@ from benchlab.executor import Executor
 from benchlab.loadbalancer.haproxy import HAProxy
 from benchlab.quality import Gate
 from benchlab.results import SideFacts
-from benchlab.spec import Client, Side
+from benchlab.spec import Client, Side, SideSpec
 from benchlab.workloads.client import Endpoint, program_of
 
 
@@ -70,6 +70,8 @@ class Setting:
         workload: the module that has the trial's workload.
         facts: of each deployed side, for the gates; its dataset is checked where
             ``check_dataset`` is set.
+        sides: what was asked for.
+        environment: the campaign's; what the hosts of a fleet say of themselves is in it.
     """
 
     deployment: Deployment
@@ -81,6 +83,8 @@ class Setting:
     password: str = field(repr=False)
     gates: Sequence[Gate]
     facts: dict[Side, SideFacts]
+    sides: Mapping[Side, SideSpec]
+    environment: Mapping[str, str]
 
 
 def client_config(deployment: Deployment) -> Path:

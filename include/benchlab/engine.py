@@ -7,14 +7,15 @@ also be deployed as a cluster on a fleet names that class, too, in ``Engine.clus
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchlab import snapshot
-from benchlab.database import USER, Database, written
+from benchlab import slowdown, snapshot
+from benchlab.database import USER, BackgroundJobs, Database, written
 from benchlab.errors import EngineError
 from benchlab.executor import Executor
 from benchlab.spec import Parameters, Side
@@ -22,6 +23,7 @@ from benchlab.spec import Parameters, Side
 __all__ = [
     "USER",
     "Availability",
+    "BackgroundJobs",
     "BaseEngine",
     "Database",
     "Instance",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 STOP_LIMIT_S = 120.0
+SLOWDOWN_LIMIT_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Instance:
         directory: everything of this side: ``data``, ``snapshot``, configuration, logs.
         database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
+        slowdown_pct: the share of the time for which the server is stopped on purpose while it is
+            measured; 0: it is not slowed down.
     """
 
     side: Side
@@ -51,6 +56,7 @@ class Instance:
     max_connections: int
     database: str
     password: str
+    slowdown_pct: float = 0.0
 
     def __repr__(self) -> str:
         """Without the password: an instance may be logged."""
@@ -170,9 +176,21 @@ class BaseEngine(Database):
         self._launch()
         self.wait_until_ready()
 
+    def start_for_trial(self) -> None:
+        """See :class:`Database`; slowed down, where that is asked for.
+
+        Raises:
+            EngineError: the slowdown did not begin; quotes it.
+        """
+        if self.executor.job_status(self._slowdown_job).state in ("complete", "lost"):
+            self.stop()  # killed, it may have left the server as it should not be
+        self.start()
+        if self.instance.slowdown_pct:
+            self._slow_down()
+
     def stop(self) -> None:
         """See :class:`Database`."""
-        self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
+        self._stop_server()
         self.executor.forget_job(self.job)
 
     def running(self) -> bool:
@@ -188,7 +206,7 @@ class BaseEngine(Database):
 
     def backup(self) -> None:
         """See :class:`Database`."""
-        self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
+        self._stop_server()
         if (status := self.executor.job_status(self.job)).exit_code != 0:
             raise EngineError(
                 f"{self._name()}: the server did not stop cleanly before the snapshot (exit code "
@@ -205,6 +223,41 @@ class BaseEngine(Database):
     def log_tail(self) -> str:
         """See :class:`Database`."""
         return "\n".join(self.executor.job_output(self.job).splitlines()[-12:])
+
+    def columns(self) -> Mapping[str, float | None]:
+        """See :class:`Database`.
+
+        Raises:
+            EngineError: the server is not slowed down any more, though it should be.
+        """
+        slowdown_job = self.executor.job_status(self._slowdown_job)
+        if self.instance.slowdown_pct and slowdown_job.state != "running":
+            raise EngineError(f"{self._name()}: {self._slowdown_failed('ended in the trial')}")
+        return super().columns()
+
+    @property
+    def _slowdown_job(self) -> str:
+        return f"slowdown-{self.instance.side}"
+
+    def _slow_down(self) -> None:
+        job = self._slowdown_job
+        self.executor.start_job(job, slowdown.command(self.job, self.instance.slowdown_pct))
+        deadline = time.monotonic() + SLOWDOWN_LIMIT_S
+        while slowdown.AT_WORK not in self.executor.job_output(job):
+            late = time.monotonic() > deadline
+            if late or self.executor.job_status(job).state != "running":
+                raise EngineError(f"{self._name()}: {self._slowdown_failed('did not begin')}")
+            time.sleep(0.01)
+
+    def _slowdown_failed(self, how: str) -> str:
+        output = self.executor.job_output(self._slowdown_job).strip()
+        return f"the slowdown of {self.instance.slowdown_pct:g} % {how}; its output:\n{output}"
+
+    def _stop_server(self) -> None:
+        # In this order: the slowdown lets the server go on when it is told to end.
+        self.executor.stop_job(self._slowdown_job)
+        self.executor.forget_job(self._slowdown_job)
+        self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
 
     def _launch(self) -> None:
         if not self.running():

@@ -13,6 +13,7 @@ A message names the field, host or command, says what was found and what to do.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
+    ├── DataDocsError        the gates could not be evaluated once more (benchlab.data_docs)
     ├── TryFailedError       one try of a trial failed; the next one may succeed
     └── NotMeasuredError     a campaign ended with something not measured
 """

@@ -227,7 +227,7 @@ class LocalExecutor:
                 # The program alone, so that its wrapper can still note how it ended.
                 _signal_all([pid] if pid else self._tagged_with_job(job), signal.SIGKILL)
             elif pid is not None and not asked:
-                _signal_all([pid], signal.SIGTERM)
+                _ask_to_end([pid])
                 asked = True
             time.sleep(0.01)
 
@@ -298,7 +298,7 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
     deadline = time.monotonic() + grace_s
     while left := set(tagged(tag)):
         if time.monotonic() < deadline:
-            _signal_all(left - asked, signal.SIGTERM)
+            _ask_to_end(left - asked)
         else:
             _signal_all(left, signal.SIGKILL)
         asked |= left
@@ -322,6 +322,13 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
             time.sleep(POLL_S)
         return 1
     return 0
+
+
+def _ask_to_end(pids: Iterable[int]) -> None:
+    """SIGTERM; and SIGCONT, because a stopped process (slowdown.py) takes no other signal."""
+    for pid in pids:
+        _signal_all([pid], signal.SIGTERM)
+        _signal_all([pid], signal.SIGCONT)
 
 
 def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:

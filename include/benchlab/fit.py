@@ -41,6 +41,7 @@ def faults(spec: ReportSpec, offer: Offer) -> list[str]:
         *_versions(spec, offer),
         *_parameters(spec, offer),
         *_target(spec, offer),
+        *_slowdown(spec, offer),
     ]
 
 
@@ -144,6 +145,15 @@ def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:
         yield from _one_machine(spec)
     else:
         yield from _fleet(spec, offer)
+
+
+def _slowdown(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    able = [name for name, target in offer.targets.items() if target.slows_down]
+    if spec.slowdown_pct and spec.target not in able:
+        yield (
+            f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
+            f"down on purpose, {' or '.join(able)} can; leave it out"
+        )
 
 
 def _one_machine(spec: ReportSpec) -> Iterator[str]:

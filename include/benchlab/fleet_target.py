@@ -72,6 +72,8 @@ class FleetTarget(ABC):
     rents: ClassVar[bool] = False
     #: Whether a trial's task can be set aside while the client runs.
     deferrable: ClassVar[bool] = True
+    #: Whether it can slow the candidate down on purpose.
+    slows_down: ClassVar[bool] = False
     #: Whether its hosts do nothing else.
     dedicated: ClassVar[bool] = True
 

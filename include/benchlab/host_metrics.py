@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +26,10 @@ STOP_LIMIT_S = 5.0
 # A trial in which a single stolen tick would be more than this is too short to tell the share.
 COARSEST_STEAL = 0.003
 _TICKS_PER_S = 100
+# A host's clock is asked so often: each answer narrows down how far it is ahead.
+ASK_CLOCK = 8
+# By so much what is found out of one clock may be off.
+COARSEST_CLOCK_S = 0.005
 
 Result = TypeVar("Result")
 
@@ -243,6 +249,44 @@ def stop_and_collect(
         client_alone=client_alone,
         dedicated=dedicated,
     )
+
+
+def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
+    """How far the clocks of any two hosts are apart, in milliseconds.
+
+    A host reads its clock between the question and the answer (Cristian, Probabilistic clock
+    synchronization, Distributed Computing 3, 1989), which gives an interval for its offset. Those
+    of several questions are intersected, and the middle is taken. With at most 5 ms of
+    uncertainty on each host, clocks that agree are never seen more than 10 ms apart.
+
+    Returns:
+        None where there is one host, where one does not answer, or where one is too far away to
+        tell.
+    """
+    if len(executors) < 2:
+        return None
+    offsets, reasons = _on_each(executors, lambda host: _clock_offset(executors[host]))
+    if reasons or any(uncertainty > COARSEST_CLOCK_S for _, uncertainty in offsets.values()):
+        return None
+    ahead = [offset for offset, _ in offsets.values()]
+    return (max(ahead) - min(ahead)) * 1000
+
+
+def _clock_offset(executor: Executor) -> tuple[float, float]:
+    """By how many seconds a host's clock is ahead of this machine's, and how uncertain that is."""
+    least, most = -math.inf, math.inf
+    for _ in range(ASK_CLOCK):
+        asked, begin = time.time(), time.monotonic()
+        said = executor.run(["date", "+%s.%N"], timeout_s=STOP_LIMIT_S).stdout.strip()
+        answered = asked + time.monotonic() - begin
+        try:
+            read = float(said)
+        except ValueError as error:
+            raise _NoFiguresError(f"its clock says {said!r}") from error
+        least, most = max(least, read - answered), min(most, read - asked)
+    if least > most:
+        raise _NoFiguresError("its clock, or this machine's, was set meanwhile")
+    return (least + most) / 2, (most - least) / 2
 
 
 class _NoFiguresError(BenchlabError):

@@ -54,6 +54,7 @@ class Plan:
             it has them already, or its hosts are not rented.
         warnings: what a reader should know before it is run, as sentences.
         metrics: by workload, the metric that its throughput is; see :meth:`metric`.
+        slowdown_pct: the share of the time for which the candidate's server is stopped on purpose.
     """
 
     report: str
@@ -77,6 +78,7 @@ class Plan:
     seeded_dollars: float | None = None
     warnings: tuple[str, ...] = ()
     metrics: dict[str, str] = field(default_factory=dict)
+    slowdown_pct: float = 0.0
 
     def metric(self, workload: str) -> str:
         """The metric on which a workload's verdict is; plans of earlier releases know only TPS."""
@@ -109,6 +111,7 @@ class Plan:
             "seeded_dollars": self.seeded_dollars,
             "warnings": list(self.warnings),
             "metrics": self.metrics,
+            "slowdown_pct": self.slowdown_pct,
         }
 
     @classmethod
@@ -200,6 +203,7 @@ def make(
             # As in plans of earlier releases, which knew no other.
             if name in spec.workloads and metric != DEFAULT_METRIC
         },
+        slowdown_pct=spec.slowdown_pct,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 
-from benchlab import catalog
+from benchlab import catalog, slowdown
 from benchlab.campaign import MAX_LOAD_THREADS
 from benchlab.command import Command, shell
 from benchlab.database import OPEN_USER, USER, open_account_statements
@@ -209,6 +209,11 @@ def _local(home: Home, spec: ReportSpec, plan: Plan) -> Iterator[Command]:
         if trial.restore:
             yield from rehearsal.of("measure", engines[trial.side].restore)
         yield from rehearsal.of("measure", engines[trial.side].start)
+        if plan.slowdown_pct and trial.side == "candidate":
+            words = slowdown.command(engines["candidate"].job, plan.slowdown_pct)
+            yield Command(
+                "measure", "this machine", "slow it down, in the background", shell(words)
+            )
         yield from client.measure(trial.workload, trial.threads)
     for side in engines:
         yield from client.check(f"{side}, after its last trial")

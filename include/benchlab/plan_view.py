@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchlab.plan import Plan, needs_approval
 from benchlab.spec import Published, ReportSpec
@@ -14,17 +14,26 @@ ESTIMATES = (
 )
 
 
-def render(spec: ReportSpec, plan: Plan, reason: str, *, not_runnable: str | None = None) -> str:
+def render(
+    spec: ReportSpec,
+    plan: Plan,
+    reason: str,
+    *,
+    not_runnable: str | None = None,
+    sensitivity: Sequence[str] = (),
+) -> str:
     """The whole plan.
 
     Args:
         reason: why this engine.
         not_runnable: the sentence of a target that can only be planned for.
+        sensitivity: lines on how small a slowdown it finds.
     """
     parts = [
         _head(plan, reason),
         _steps(plan),
         _needs(spec, plan),
+        iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
         _published(spec.published, plan) if spec.published else iter(()),
         iter((f"cannot be run: {not_runnable}",)) if not_runnable else iter(()),
@@ -89,6 +98,8 @@ def _head(plan: Plan, reason: str) -> Iterator[str]:
     rounds = f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
     yield f"{versions}; {plan.placement}, {rounds}, {len(plan.trials)} trials, seed {plan.seed}"
+    if plan.slowdown_pct:
+        yield f"the candidate is slowed down by {plan.slowdown_pct:g}% on purpose"
 
 
 def _steps(plan: Plan) -> Iterator[str]:

@@ -1,16 +1,23 @@
-"""Gates: pure predicates over the columns of a trial.
+"""Gates: pure predicates over the columns of a trial, or of a cell.
 
 A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
 it passes, a column and its bounds, and the metric of the workloads that it is for, where it is not
 for all. Columns are plain numbers, computed from what the client printed and from what the target
 could tell about the trial. A column that is not there leaves its gate ``not evaluated``; it never
 passes for want of data.
+
+What is no column between bounds is one module in ``benchlab.gates``, evaluated once over all
+trials: see :func:`custom_gates`.
 """
 
 from __future__ import annotations
 
+import importlib
 import math
-from collections.abc import Mapping, Sequence
+import pkgutil
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,12 +25,19 @@ import pydantic
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+import benchlab.gates
 from benchlab.errors import SpecError
+from benchlab.fleet import ROLES
 from benchlab.results import Condition, GateKind, GateResult
 
 START_ALLOWANCE_S = 0.25
 
+# Hosts of one kind differ by a few pages of memory.
+SAME_MEMORY = 0.01
+
 Columns = Mapping[str, float | None]
+Table = Literal["trials", "cells"]
+Passes = Callable[[Sequence[Mapping[str, Any]]], "list[bool | None]"]
 
 
 class Gate(BaseModel):
@@ -46,14 +60,14 @@ class Gate(BaseModel):
     sentence: str
     column: str
     kind: GateKind = Field(alias="class")
-    table: Literal["trials", "cells"] = "trials"
+    table: Table = "trials"
     metric: str | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
 
     def evaluate(self, columns: Columns) -> GateResult:
-        """Judge one trial. NaN fails: it is not between any bounds."""
+        """Judge one row. NaN fails: it is not between any bounds."""
         observed = columns.get(self.column)
         if observed is None:
             return GateResult(self.id, "not evaluated", None, self.sentence, self.kind)
@@ -76,6 +90,34 @@ class Gate(BaseModel):
             return f"at least {self.min:g}"
         return f"{self.min:g} to {self.max:g}"
 
+    def fault(self) -> str | None:
+        """What is wrong with its definition as a whole; None where nothing is."""
+        if self.min is None and self.max is None:
+            return "has neither min nor max and cannot fail"
+        if self.min is not None and self.max is not None and self.min > self.max:
+            return "min is above max, so that it cannot pass"
+        if self.kind == "validity" and self.unstable_from is not None:
+            return "unstable_from is for symptoms: a failed gate of validity makes a trial invalid"
+        if self.kind == "validity" and self.table == "cells":
+            return "table cells is for symptoms: only a trial can be invalid"
+        return None
+
+
+@dataclass(frozen=True)
+class CustomGate:
+    """One gate that is a module of ``benchlab.gates``; the attributes are those of :class:`Gate`.
+
+    Attributes:
+        passes: judges all rows of its table at once, an answer for each; None: not evaluated.
+    """
+
+    id: str
+    sentence: str
+    kind: GateKind
+    table: Table
+    unstable_from: int | None
+    passes: Passes
+
 
 def load(path: Path) -> tuple[Gate, ...]:
     """Read one file of gates.
@@ -89,15 +131,40 @@ def load(path: Path) -> tuple[Gate, ...]:
     except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
         raise SpecError(f"{path}: not a list of gates: {error}") from error
     for gate in gates:
-        if gate.min is None and gate.max is None:
-            raise SpecError(f"{path}: gate {gate.id}: has neither min nor max and cannot fail")
-        if gate.min is not None and gate.max is not None and gate.min > gate.max:
-            raise SpecError(f"{path}: gate {gate.id}: min is above max, so that it cannot pass")
+        if (fault := gate.fault()) is not None:
+            raise SpecError(f"{path}: gate {gate.id}: {fault}")
     for number, gate in enumerate(gates):
-        others = (other for other in gates[:number] if other.id == gate.id)
-        if any(None in (gate.metric, o.metric) or gate.metric == o.metric for o in others):
+        if any(_clash(gate, other) for other in gates[:number]):
             raise SpecError(f"{path}: two gates have the same id: {gate.id}")
     return gates
+
+
+def load_all(directory: Path) -> tuple[Gate, ...]:
+    """Read all gates: every ``*.yaml`` of a directory, in the order of their names.
+
+    Raises:
+        SpecError: as of :func:`load`; or there is no file, or two files have a gate of one id.
+    """
+    files = {path: load(path) for path in sorted(directory.glob("*.yaml"))}
+    if not files:
+        raise SpecError(f"{directory}: no *.yaml with gates in it, and no trial is valid unjudged")
+    found: dict[str, list[tuple[Path, Gate]]] = {}
+    for path, gates in files.items():
+        for gate in gates:
+            for other_path, other in found.get(gate.id, ()):
+                if other_path != path and _clash(gate, other):
+                    raise SpecError(f"{path}: gate {gate.id} is in {other_path}, too")
+            found.setdefault(gate.id, []).append((path, gate))
+    return tuple(gate for gates in files.values() for gate in gates)
+
+
+def custom_gates() -> tuple[CustomGate, ...]:
+    """The gates that are modules of ``benchlab.gates``, in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(benchlab.gates.__path__))
+    modules = (importlib.import_module(f"{benchlab.gates.__name__}.{name}") for name in names)
+    return tuple(
+        CustomGate(m.ID, m.SENTENCE, m.KIND, m.TABLE, m.UNSTABLE_FROM, m.passes) for m in modules
+    )
 
 
 def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
@@ -105,20 +172,34 @@ def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if gate.metric in (None, metric))
 
 
+def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
+    """The gates whose columns are those of a trial, or of a cell."""
+    return tuple(gate for gate in gates if gate.table == table)
+
+
 def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
-    """Judge one trial by all gates."""
+    """Judge one trial, or one cell, by all gates."""
     return tuple(gate.evaluate(columns) for gate in gates)
 
 
+def is_valid(results: Sequence[GateResult]) -> bool:
+    """Whether no gate of validity failed; symptoms make no trial invalid."""
+    return not any(each.kind == "validity" and each.status == "fail" for each in results)
+
+
 def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
-    """A sentence for every gate that failed: what was found, what is allowed."""
+    """Why a trial is invalid: of every gate of validity that failed what was found and is allowed.
+
+    Args:
+        gates: those by which it was judged, of one metric.
+    """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
         f"gate {result.gate}: not so that {result.sentence}: found "
         f"{'no number' if result.observed is None else f'{result.observed:.6g}'}, allowed "
         f"{by_id[result.gate].bounds()}"
         for result in results
-        if result.status == "fail"
+        if result.status == "fail" and result.kind == "validity"
     )
 
 
@@ -149,6 +230,41 @@ def dataset_columns(loaded: Sequence[Condition] | None) -> dict[str, float | Non
     """Columns from the conditions that were checked after the load; None or none: not checked."""
     violated = sum(condition.violations > 0 for condition in loaded or ())
     return {"inconsistent_dataset": float(violated) if loaded else None}
+
+
+def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
+    """Columns from what the hosts of a fleet say of themselves.
+
+    Args:
+        environment: the campaign's; of a fleet it has a line per role, ``tikv_hosts``: their
+            number, and what they say, once for all that say the same.
+
+    Returns:
+        ``unlike_hosts``: how many other things than the first the hosts of one role say, over all
+        roles; memory may differ by 1 %. None on one machine.
+    """
+    lines = [line for role in ROLES if (line := environment.get(f"{role}_hosts")) is not None]
+    return {"unlike_hosts": float(sum(map(_unlike, lines))) if lines else None}
+
+
+def _unlike(line: str) -> int:
+    first, *others = (_without_memory(each) for each in line.partition(" x ")[2].split(" / "))
+    return sum(
+        text != first[0] or not math.isclose(memory, first[1], rel_tol=SAME_MEMORY)
+        for text, memory in others
+    )
+
+
+def _without_memory(told: str) -> tuple[str, float]:
+    """What a host says, and its memory in GiB; 0 where it says none."""
+    memory = re.search(r"([0-9.]+) GiB", told)
+    return (told, 0.0) if memory is None else (told.replace(memory[0], ""), float(memory[1]))
+
+
+def _clash(one: Gate, other: Gate) -> bool:
+    """The same id for the same workloads."""
+    same_metric = None in (one.metric, other.metric) or one.metric == other.metric
+    return one.id == other.id and same_metric
 
 
 def _effective_threads(

@@ -97,9 +97,14 @@ class TrialResult:
         """Its client ran; False where the side could not even be brought to run."""
         return self.raw is not None
 
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """The values by metric; None where the client printed none."""
+        return {sample.metric: sample.value for sample in self.samples}
+
     def value(self, metric: str) -> float | None:
         """The value of one metric; None where it is missing."""
-        return next((s.value for s in self.samples if s.metric == metric), None)
+        return self.figures.get(metric)
 
 
 @dataclass(frozen=True)
@@ -231,5 +236,8 @@ class Campaign:
 
     @property
     def is_aa(self) -> bool:
-        """Both sides are the same version: the campaign measures noise."""
-        return bool(self.spec.get("sides") == "same")
+        """Both sides are the same, and neither is slowed down: the campaign measures noise.
+
+        Only such a campaign calibrates: what another one finds is no false alarm.
+        """
+        return self.spec.get("sides") == "same" and not self.plan.slowdown_pct

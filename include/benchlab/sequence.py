@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from benchlab import catalog, compare, quality, trial
+from benchlab import catalog, quality, selection, trial
 from benchlab.deployment import Deployment, Setting
 from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
@@ -138,7 +138,7 @@ class TrialSequence:
         if attempt > self.spec.repeat_limit + 1:
             return []
         earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
-        pairs = set(compare.invalid_pairs(self.plan, earlier))
+        pairs = set(selection.invalid_pairs(self.plan, earlier))
         return [planned for planned in self.plan.trials if planned.pair in pairs]
 
     def abandon_cut_pairs(self) -> None:
@@ -302,8 +302,10 @@ class TrialSequence:
             client_path=record.client_path,
             warmup_seconds=self.spec.warmup_seconds,
             password=self.home.password(self.campaign.id),
-            gates=quality.load(self.home.configs / "quality" / "validity.yaml"),
+            gates=quality.of_table(quality.load_all(self.home.configs / "quality"), "trials"),
             facts=record.facts,
+            sides=self.plan.sides,
+            environment=record.environment,
         )
 
     def _keep(self, collected: trial.Collected) -> TrialResult:

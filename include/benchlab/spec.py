@@ -169,6 +169,8 @@ class ReportSpec(_Frozen):
         seconds: measured length of a trial; ``warmup_seconds`` come before and are not counted.
         threshold_pct: the smallest change that is called a regression or an improvement.
         repeat_limit: how often a pair of blocks with an invalid trial is measured again.
+        slowdown_pct: the candidate is slowed down on purpose: its server is stopped for this share
+            of the time while it is measured, to see whether Benchlab finds it. 0: it is not.
         seed: decides the order of the blocks; None takes it from the campaign's id.
     """
 
@@ -197,6 +199,7 @@ class ReportSpec(_Frozen):
     published: Published | None = None
     threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
+    slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
     ports: Ports = Ports()
     schedule: None = None
@@ -224,6 +227,11 @@ class ReportSpec(_Frozen):
                     "measure the noise of one version against itself, write `sides: same` "
                     "(an A/A campaign)"
                 )
+        if self.slowdown_pct and self.sides == "single":
+            raise ValueError(
+                f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
+                "and `sides: single` has none; write `sides: same`, or leave it out"
+            )
         if self.trial_count > MAX_TRIALS:
             raise ValueError(
                 f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "

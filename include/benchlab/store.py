@@ -149,6 +149,16 @@ class Store:
                 )
             )
 
+    def campaigns(self, report: str) -> list[Campaign]:
+        """All campaigns of a report type, the earliest first."""
+        with self._transaction() as connection:
+            rows = connection.execute(
+                sa.select(CAMPAIGNS)
+                .where(CAMPAIGNS.c.report == report)
+                .order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
+            ).all()
+        return [campaign_of(row) for row in rows]
+
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side."""
         with self._transaction() as connection:

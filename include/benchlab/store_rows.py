@@ -97,6 +97,7 @@ GATES = _of_trial(
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("observed", sa.Double),
     sa.Column("sentence", _Document, nullable=False),
+    sa.Column("kind", sa.String(16)),
 )
 
 
@@ -189,7 +190,7 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         valid=row.valid,
         reasons=tuple(json.loads(row.reasons)),
         samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
-        gates=tuple(GateResult(g.gate, g.status, g.observed, g.sentence) for g in _in_order(gates)),
+        gates=tuple(_gate_of(row) for row in _in_order(gates)),
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at),
         phases=json.loads(row.phases),
@@ -199,6 +200,11 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         hosts=row.hosts,
         host_figures=tuple(host_figures_of(each) for each in json.loads(row.host_figures or "[]")),
     )
+
+
+def _gate_of(row: Any) -> GateResult:
+    """A gate from its row; an older Benchlab had gates of validity only, and wrote no kind."""
+    return GateResult(row.gate, row.status, row.observed, row.sentence, row.kind or "validity")
 
 
 def host_figures_of(raw: dict[str, Any]) -> HostFigures:

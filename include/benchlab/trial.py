@@ -17,16 +17,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from benchlab import host_metrics, quality
-from benchlab.database import Database
+from benchlab import host_metrics, quality, trial_columns
 from benchlab.deployment import Setting, client_config, endpoint
-from benchlab.errors import CommandError, EngineError, UnreachableError
+from benchlab.errors import UnreachableError
 from benchlab.executor import Executor, JobStatus
 from benchlab.host_metrics import HostMetrics, Watched
 from benchlab.loadbalancer import haproxy
 from benchlab.plan import PlannedTrial
-from benchlab.results import Condition, Sample, TrialResult
-from benchlab.spec import Side
+from benchlab.results import Sample, TrialResult
 from benchlab.workloads.client import program_of
 
 # Beyond its own time a client may need this long to connect and to print its summary.
@@ -140,8 +138,9 @@ def begin(
         _make_ready(setting, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
-                columns["dataset_differs"] = _dataset_differs(setting, trial.side)
+                columns["dataset_differs"] = trial_columns.dataset_differs(setting, trial.side)
         _warm_up(setting, trial, clock)
+        columns |= trial_columns.before_run(setting, trial.side)
         executor.start_job(job, [*BOUNDED, *_run_command(setting, trial, trial.seconds)])
         _watch(setting, trial, job)
     on_phase("run")
@@ -171,26 +170,20 @@ def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
         output = setting.workload.parse(raw)
-        columns = begun.columns | quality.client_columns(
-            output,
-            trial.threads,
-            trial.seconds,
-            setting.dataset,
-            setting.deployment.engine(trial.side).retryable_errors,
-        )
-        columns["client_exit_code"] = status.exit_code
-        columns |= _server_columns(setting, trial.side)
+        columns = begun.columns | trial_columns.of_client(setting, trial, output, status)
+        columns |= trial_columns.of_servers(setting, trial.side, begun.columns)
         hosts = _watched_hosts(setting, trial, begun.job)
         columns |= hosts.columns()
-        columns |= quality.dataset_columns(_checked_after_load(setting, trial.side))
+        columns |= trial_columns.of_setting(setting, trial.side)
         gates = quality.of_metric(setting.gates, setting.workload.METRIC)
         results = quality.evaluate(gates, columns)
-        reasons = [*quality.reasons(gates, results), *_client_reasons(output, status)]
+        valid = quality.is_valid(results)
+        reasons = (*quality.reasons(gates, results), *_client_reasons(output, status))
     result = TrialResult(
         trial=trial,
         attempt=begun.attempt,
-        valid=all(gate.status != "fail" for gate in results),
-        reasons=tuple(reasons) if any(gate.status == "fail" for gate in results) else (),
+        valid=valid,
+        reasons=() if valid else reasons,
         samples=tuple(Sample(metric, value) for metric, value in output.samples().items()),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
@@ -220,7 +213,7 @@ def _make_ready(setting: Setting, trial: PlannedTrial, clock: _Clock, *, restore
         with clock.phase("restore"):
             engine.restore()
     with clock.phase("start"):
-        engine.start()
+        engine.start_for_trial()
     with clock.phase("ready"):
         balancer.start()
 
@@ -306,41 +299,6 @@ def _wait(executor: Executor, job: str, until: float) -> JobStatus:
             executor.stop_job(job, timeout_s=5)
             return executor.job_status(job)
         time.sleep(POLL_S)
-
-
-def _dataset_differs(setting: Setting, side: Side) -> float | None:
-    wanted = setting.facts[side].dataset_checksum if side in setting.facts else None
-    if wanted is None:
-        return None
-    tables = list(setting.workload.tables(setting.dataset))
-    found = setting.deployment.engine(side).checksum(tables)
-    return 0.0 if found == wanted else 1.0
-
-
-def _checked_after_load(setting: Setting, side: Side) -> tuple[Condition, ...] | None:
-    return setting.facts[side].consistency.get("load") if side in setting.facts else None
-
-
-def _server_columns(setting: Setting, side: Side) -> dict[str, float | None]:
-    """What the servers tell after the run; a server that is gone tells by that."""
-    engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
-    columns: dict[str, float | None] = {"ended_servers": 1.0}
-    with contextlib.suppress(CommandError):
-        columns["backends_down"] = float(sum(not b.up for b in balancer.statistics()))
-    # One that is there and cannot say what it is has not run to the end of the trial, either.
-    with contextlib.suppress(EngineError):
-        if engine.running():
-            columns["ended_servers"] = 0.0
-            with contextlib.suppress(CommandError):
-                columns |= _told(engine)
-    return columns
-
-
-def _told(engine: Database) -> dict[str, float | None]:
-    try:
-        return dict(engine.columns())
-    except EngineError:
-        return {"ended_servers": 1.0}
 
 
 def _client_reasons(output: Any, status: JobStatus) -> tuple[str, ...]:

@@ -134,6 +134,8 @@ def _allowed(schema: dict[str, Any]) -> str:
     """A field's JSON schema, for people."""
     if "enum" in schema:
         return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "boolean":
+        return "`true`, `false`"
     if schema.get("type") == "array":
         items = schema["items"]
         items = items.get("anyOf", [items])[0]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchlab import catalog, home
+from benchlab.errors import SpecError
 from benchlab.spec import SIDES, ReportSpec
 from benchlab_airflow.trigger_form import ANY_CLIENT, OWN_PLAN, form
 
@@ -29,9 +30,20 @@ def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What a filled-in form changes: fields left at the report type's value change nothing."""
+    """What a filled-in form changes: fields left at the report type's value change nothing.
+
+    Raises:
+        SpecError: a field that the form does not have, as the REST API may send; or see
+            :func:`_assignments`.
+    """
     found: dict[str, Any] = {}
-    for key, param in form(spec).items():
+    fields = form(spec)
+    if unknown := [key for key in params if key not in fields]:
+        raise SpecError(
+            f"{', '.join(unknown)}: the trigger form has no such field; a field of the report type "
+            'goes into "overrides" (sides: same is the field aa)'
+        )
+    for key, param in fields.items():
         value = params.get(key, param.value)
         if key == "threads":
             value = _numbers(value)
@@ -40,6 +52,8 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         if key in SIDES:
             if value and value.strip():
                 found[key] = value.strip()
+        elif key == "aa":
+            found["sides"] = "same" if value else "different"
         elif key == "client":
             found[_NESTED[key]] = None if value == ANY_CLIENT else value
         else:

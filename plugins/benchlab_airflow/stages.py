@@ -219,9 +219,30 @@ def repeats(attempt: int) -> list[str]:
 
 
 def validate() -> dict[str, Any]:
-    """The quality of what was measured: what is missing, repeated and excluded."""
+    """The quality of what was measured: what is missing, repeated and excluded, and every gate.
+
+    Without data docs there is a report nevertheless: a failure of theirs does not end the run.
+    """
+    from benchlab.data_docs import DataDocsError
+
+    gates: dict[str, dict[str, int]] = {}
     with _campaign() as work:
         outcome = work.compare()
+        try:
+            found = work.validate()
+        except DataDocsError as error:
+            log.error("the report will be without data docs: %s", error)
+        else:
+            for sentence in found.disagreements:
+                log.warning("%s", sentence)
+            gates = {
+                f"{each.table}: {each.gate}": {
+                    "passed": each.passed,
+                    "failed": each.failed,
+                    "not_evaluated": each.not_evaluated,
+                }
+                for each in found.outcomes
+            }
     for exclusion in outcome.excluded:
         log.info(
             "excluded: %s, attempt %s: %s",
@@ -235,6 +256,7 @@ def validate() -> dict[str, Any]:
         "missing": list(outcome.missing),
         "repeated_pairs": outcome.repeated_pairs,
         "excluded": len(outcome.excluded),
+        "gates": gates,
     }
 
 

@@ -113,18 +113,8 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             description="The smallest change that is called a regression or an improvement.",
             section=_METHOD,
         ),
-        "sides": Param(
-            spec.sides,
-            type="string",
-            enum=["single"] if spec.sides == "single" else ["different", "same"],
-            values_display={
-                "different": "different: the candidate against the baseline",
-                "same": "same: the baseline against itself (A/A)",
-            },
-            title="Sides",
-            description="An A/A campaign shows how large the noise is.",
-            section=_METHOD,
-        ),
+        **_sides(spec),
+        **_slowdown(spec),
         "campaign": Param(
             None,
             type=["null", "string"],
@@ -184,6 +174,40 @@ def _client(spec: ReportSpec) -> dict[str, Param]:
             title="Client",
             description="The program that makes the load. Figures of different clients are never "
             "compared.",
+            section=_METHOD,
+        )
+    }
+
+
+def _sides(spec: ReportSpec) -> dict[str, Param]:
+    """Whether both are the same, where there are two."""
+    if spec.sides == "single":
+        return {}
+    return {
+        "aa": Param(
+            spec.sides == "same",
+            type="boolean",
+            title="A/A campaign",
+            description="The baseline against itself: shows how large the noise is. The "
+            "candidate's version is not used.",
+            section=_METHOD,
+        )
+    }
+
+
+def _slowdown(spec: ReportSpec) -> dict[str, Param]:
+    """Where the target can slow a side down."""
+    if not catalog.targets()[spec.target].slows_down:
+        return {}
+    return {
+        "slowdown_pct": Param(
+            spec.slowdown_pct,
+            type="number",
+            minimum=0,
+            maximum=90,
+            title="Slow the candidate down (%)",
+            description="On purpose, to see whether Benchlab finds it; best in an A/A campaign. "
+            "The server is stopped for this share of the time.",
             section=_METHOD,
         )
     }

@@ -200,6 +200,8 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
         "seconds": 7,
         "tables": 2,
         "restore": "per_workload",
+        "aa": True,
+        "slowdown_pct": 30,
         "overrides": {"ports.entry": 23390},
     }
     code = OVERRIDES.replace("FILLED", repr(filled))
@@ -210,6 +212,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert (spec["workloads"], spec["threads"]) == (["oltp_insert"], [1, 16])
     assert (spec["rounds"], spec["seconds"], spec["dataset"]["tables"]) == (5, 7, 2)
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
+    assert (spec["sides"], spec["slowdown_pct"]) == ("same", 30)
 
 
 def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
@@ -222,6 +225,45 @@ def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
     spec = json.loads(run_python(code, airflow_env).splitlines()[-1])
     assert spec["threads"] == [1, 16]
     assert (spec["ports"]["entry"], spec["repeat_limit"]) == (23390, 1)
+
+
+FIELDS = """
+from benchlab import catalog, home
+from benchlab_airflow import trigger_form
+for name in ("sysbench_local", "sysbench_ec2", "sysbench_hosts"):
+    spec = catalog.load(home.find().configs / "reports" / f"{name}.yaml")
+    fields = trigger_form.form(spec)
+    print(name, fields["aa"].schema["type"], "slowdown_pct" in fields)
+"""
+
+
+def test_a_slowdown_is_offered_where_the_target_can(airflow_env: dict[str, str]) -> None:
+    """On this machine and not on a fleet; an A/A campaign is a tick everywhere."""
+    assert run_python(FIELDS, airflow_env).splitlines()[-3:] == [
+        "sysbench_local boolean True",
+        "sysbench_ec2 boolean False",
+        "sysbench_hosts boolean False",
+    ]
+
+
+UNKNOWN = """
+from benchlab import catalog, home
+from benchlab_airflow import params
+spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
+print(params.overrides(spec, {"overrides": {"sides": "same"}}))
+try:
+    params.overrides(spec, {"sides": "same"})
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_the_rest_api_s_unknown_field_is_refused(airflow_env: dict[str, str]) -> None:
+    """A field that the form does not have would have no effect; the message says where it goes."""
+    taken, refused = run_python(UNKNOWN, airflow_env).splitlines()[-2:]
+    assert taken == "{'sides': 'same'}"
+    assert refused.startswith("SpecError sides: the trigger form has no such field")
+    assert '"overrides"' in refused
 
 
 STORE_URL = """

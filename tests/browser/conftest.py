@@ -102,9 +102,16 @@ class TriggerForm:
 
     def field(self, title: str) -> Locator:
         """The input of a text or number."""
+        return self.row(title).locator("input:not([type=hidden]), textarea").last
+
+    def row(self, title: str) -> Locator:
+        """A field with its title and description."""
         label = self._page.get_by_text(re.compile(rf"^{re.escape(title)}\s*\*?$"))
-        row = self.dialog.get_by_role("group").filter(has=label)
-        return row.locator("input:not([type=hidden]), textarea").last
+        return self.dialog.get_by_role("group").filter(has=label)
+
+    def tick(self, title: str) -> None:
+        """Turn a switch over."""
+        self.row(title).locator("label[data-part=root]").click()
 
     def choose(self, title: str, option: str) -> None:
         """Take an option of a drop-down."""

@@ -12,8 +12,8 @@ CAMPAIGN = "from-the-browser"
 
 
 def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> None:
-    """Other workloads, threads and rounds than the report type's: the run is green and its
-    trials, named on its page, are these and no others.
+    """Other workloads, threads and rounds than the report type's, equal sides of which one is
+    slowed down: the run is green and its trials, named on its page, are these and no others.
     """
     form = TriggerForm(page)
     form.choose("Engine", "mariadb")
@@ -27,6 +27,8 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
     form.field("Rows a table").fill("1000")
     form.open("Method")
     form.field("Warm-up seconds").fill("0")
+    form.field("Slow the candidate down (%)").fill("50")
+    form.tick("A/A campaign")
     form.open("Campaign and other fields")
     form.field("Campaign id").fill(CAMPAIGN)
     ports = airflow.machine.ports.items()
@@ -46,6 +48,7 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 
     campaign, trials = airflow.machine.outcome(CAMPAIGN)
     assert campaign.state == "complete"
+    assert (campaign.spec["sides"], campaign.plan.slowdown_pct) == ("same", 50)
     used = {"workloads", "threads", "rounds", "seconds", "warmup_seconds", "dataset", "ports"}
     assert {key: campaign.spec[key] for key in used} == {
         "workloads": ["oltp_update_index"],

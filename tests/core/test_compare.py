@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchlab import testing
-from benchlab.compare import Comparison, WorkloadComparison, compare, invalid_pairs, select
+from benchlab.compare import Comparison, WorkloadComparison, compare
 from benchlab.paired import holm
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.results import Condition, TrialResult, inconsistencies
+from benchlab.selection import invalid_pairs, select
 from benchlab.spec import SIDES
 
 POINT, INDEX = "oltp_point_select", "oltp_update_index"
@@ -455,7 +456,7 @@ def test_a_side_that_is_unsound_leaves_no_verdict_and_all_figures(change: float)
         "on the candidate side its rows are gone",
         "on the candidate side so are its keys",
     )
-    assert dataclasses.replace(unsound, verdict=sound.verdict, reasons=()) == sound
+    assert dataclasses.replace(unsound, verdict=sound.verdict, reasons=(), p95=sound.p95) == sound
 
 
 def test_an_unsound_side_hides_no_missing_trial() -> None:
@@ -497,7 +498,7 @@ def test_figures_that_no_trial_has_are_missing() -> None:
     results = [testing.tpcc_result(t, 1000.0, new_order_p95_ms=None) for t in plan.trials]
     side = one(compare(plan, results, THRESHOLD), "tpcc").cells[0].sides["baseline"]
     assert side.means["new_order_p95_ms"] is None
-    assert side.rounds["new_order_p95_ms"] == {}
+    assert side.by_round("new_order_p95_ms") == {}
     assert side.means["tpmc"] == pytest.approx(1000.0)
 
 

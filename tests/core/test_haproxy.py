@@ -18,7 +18,12 @@ import pytest
 from benchlab.errors import CommandError, TargetError
 from benchlab.executor import LocalExecutor
 from benchlab.loadbalancer import haproxy
-from benchlab.loadbalancer.haproxy import Backend, HAProxy, parse_statistics
+from benchlab.loadbalancer.haproxy import (
+    Backend,
+    HAProxy,
+    connection_spread,
+    parse_statistics,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "haproxy"
 needs_haproxy = pytest.mark.skipif(
@@ -156,7 +161,17 @@ def test_only_servers_are_counted() -> None:
     assert parse_statistics("# pxname,svname,status,check_status,stot\n") == []
     rows = "# pxname,svname,status,check_status,stot\nsql,FRONTEND,OPEN,,1\nsql,a,UP,L4OK,\n"
     rows += "sql,BACKEND,UP,,1\nstatistics,x,UP,L4OK,1\n"
-    assert parse_statistics(rows) == [Backend("a", "UP", "L4OK", 0)]
+    assert parse_statistics(rows) == [Backend("a", "UP", "L4OK", None)]
+
+
+@pytest.mark.parametrize(
+    ("sessions", "spread"),
+    [([7], 0), ([3, 4, 3], 1), ([3, 6], 3), ([0, 2], 2), ([], None), ([3, None], None)],
+)
+def test_the_spread_of_connections(sessions: list[int | None], spread: float | None) -> None:
+    """The most less the fewest; a counter that is not told is not zero."""
+    backends = [Backend(str(n), "UP", "L4OK", each) for n, each in enumerate(sessions)]
+    assert connection_spread(backends) == spread
 
 
 # ---------------------------------------------------------------- at work
@@ -185,6 +200,29 @@ def test_it_is_ready_once_every_server_is_up(executor: LocalExecutor, tmp_path: 
         socket.create_connection(("127.0.0.1", entry))
     with pytest.raises(CommandError):
         made.statistics()
+
+
+@needs_haproxy
+def test_connections_are_spread_to_within_one(executor: LocalExecutor, tmp_path: Path) -> None:
+    """One after the other goes to the next server; health checks are none of them."""
+    entry, stats, *ports = free_ports(5)
+    made = balancer(
+        executor,
+        tmp_path,
+        entry_port=entry,
+        stats_port=stats,
+        backends={f"db{n}": f"127.0.0.1:{port}" for n, port in enumerate(ports)},
+    )
+    made.configure()
+    with ExitStack() as open_ones:
+        for port in ports:
+            open_ones.enter_context(listening(port))
+        made.start()
+        assert connection_spread(made.statistics()) == 0, "only health checks so far"
+        while sum(backend.sessions or 0 for backend in made.statistics()) < 11:
+            open_ones.enter_context(socket.create_connection(("127.0.0.1", entry)))
+        assert connection_spread(made.statistics()) in (0, 1)
+        made.stop()
 
 
 @needs_haproxy

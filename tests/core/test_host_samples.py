@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchlab.host_metrics import HostMetrics, Watched, start, stop_and_collect
+from benchlab.executor import Completed, Executor
+from benchlab.host_metrics import HostMetrics, Watched, clock_offset_ms, start, stop_and_collect
 from benchlab.host_samples import METRICS, HostSeries, Interval, figures, parse, whole_disks
 from benchlab.testing import FakeExecutor
 
@@ -25,8 +29,8 @@ def printed(*samples: Sequence[str], header: str = "cores 2\nticks 100\n") -> st
     text = header
     for second, lines in enumerate(samples):
         own = bool(lines) and lines[0].startswith("at ")
-        time = lines[0][3:] if own else f"{100 + second}.00"
-        text += "\n".join([f"{time} 12.00", *lines[own:], "end\n"])
+        at = lines[0][3:] if own else f"{100 + second}.00"
+        text += "\n".join([f"{at} 12.00", *lines[own:], "end\n"])
     return text
 
 
@@ -345,3 +349,61 @@ def test_the_csv_has_every_host_and_second() -> None:
 def test_an_empty_series_has_no_figures() -> None:
     """Nothing is made up where nothing was told."""
     assert figures(HostSeries(None, (), {})) == {}
+
+
+# ---------------------------------------------------------------- clocks
+
+
+class Clock(FakeExecutor):
+    """A host whose clock is ahead of this machine's, and whose answer takes a while to come."""
+
+    def __init__(
+        self,
+        ahead_s: float,
+        answer_s: Sequence[float] = (0.0,),
+        *,
+        says: str = "",
+        drift_s: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.ahead_s, self.says, self.drift_s = ahead_s, says, drift_s
+        self.answers = itertools.cycle(answer_s)
+
+    def run(self, command: Sequence[str], **options: Any) -> Completed:
+        """See :class:`benchlab.executor.Executor`."""
+        assert command == ["date", "+%s.%N"]
+        read = time.time() + self.ahead_s
+        self.ahead_s += self.drift_s
+        time.sleep(next(self.answers))
+        return Completed(0, self.says or f"{read:.9f}\n", "")
+
+
+def test_the_offset_is_that_of_the_two_clocks_furthest_apart() -> None:
+    """In milliseconds; by how much this machine's own is off does not matter."""
+    clocks = {"a": Clock(5.0), "b": Clock(5.007), "c": Clock(5.030)}
+    offset = clock_offset_ms(clocks)
+    assert offset == pytest.approx(30, abs=10), "each host is known to 5 ms"
+
+
+def test_one_quick_answer_is_enough() -> None:
+    """Slow ones beside it spoil nothing: a busy moment is no distance."""
+    clocks = {"a": Clock(0.0, [0.05, 0.05, 0.0]), "b": Clock(0.0)}
+    offset = clock_offset_ms(clocks)
+    assert offset is not None
+    assert offset <= 10
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [
+        {},
+        {"a": Clock(0.0)},
+        {"a": Clock(0.0), "b": Clock(0.0, [0.02])},
+        {"a": Clock(0.0), "b": Clock(0.0, says="date: not found")},
+        {"a": Clock(0.0), "b": Clock(0.0, drift_s=1.0)},
+    ],
+    ids=["no host", "one host", "far away", "no clock", "a clock that is set"],
+)
+def test_what_cannot_be_told_of_clocks_is_none(clocks: dict[str, Executor]) -> None:
+    """One host has nothing to differ from; a long way hides what would be looked for."""
+    assert clock_offset_ms(clocks) is None

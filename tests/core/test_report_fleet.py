@@ -23,7 +23,7 @@ from benchlab.compare import Comparison, compare
 from benchlab.home import find
 from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.report import bundle, hardware, markdown, method, model, setting, software, wording
+from benchlab.report import bundle, hardware, markdown, method, model, setting, software, trust, wording
 from benchlab.report.model import Report
 from benchlab.results import Campaign, InstanceFacts, TrialResult
 from benchlab.spec import SIDES
@@ -338,7 +338,7 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     restored = report_of(environment={"dataset": "restored from a dataset snapshot"})
     assert method.steps(restored)[1].startswith("Restore 16 tables of 10,000,000 rows")
     assert any("lie on the disks as a restore writes them" in n for n in method.notes(restored))
-    assert "filled from its dataset snapshot once" in wording.scope(restored)
+    assert "filled from its dataset snapshot once" in trust.scope(restored)
     assert "before their dataset snapshots were taken" in restored.commands[0].purpose
     made = testing.fleet_campaign()
     same = dict.fromkeys(SIDES, made.facts["baseline"])
@@ -359,8 +359,8 @@ def test_every_verdict_of_a_sequential_campaign_says_that_drift_is_in_it(
         report = model.build(*case_of(made, changes))
         said = [wording.outcome(report, section) for section in report.sections]
         assert all((drift in each) == (placement == "sequential") for each in said)
-        assert ("before the candidate" in wording.scope(report)) == (placement == "sequential")
-        assert ("no verdict can go beyond inconclusive" in wording.scope(report)) == (rounds == 1)
+        assert ("before the candidate" in trust.scope(report)) == (placement == "sequential")
+        assert ("no verdict can go beyond inconclusive" in trust.scope(report)) == (rounds == 1)
         steps = " ".join(method.steps(report))
         assert ("right after the other" in steps) == (placement == "interleaved")
         assert ("right after each other" in method.how_to_read(report)[0]) == (

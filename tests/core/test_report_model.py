@@ -129,6 +129,27 @@ def test_a_change_in_an_aa_campaign_is_called_a_false_alarm() -> None:
     assert "this is a false alarm" in outcome(report)
 
 
+@pytest.mark.parametrize(
+    ("sides", "label"),
+    [
+        ("same", "10.2.11 (candidate, slowed down by 30% on purpose)"),
+        ("different", "10.11.5 (slowed down by 30% on purpose)"),
+    ],
+)
+def test_a_slowdown_on_purpose_is_never_taken_for_the_version_s(sides: str, label: str) -> None:
+    """Title, label, subject and summary say it; a change is no false alarm."""
+    report = report_of({"oltp_point_select": -0.4}, sides=sides, slowdown_pct=30)
+    assert report.sides["candidate"].label == label
+    assert "slowed down" not in report.sides["baseline"].label
+    assert label in wording.title(report)
+    assert "slowed down by 30% on purpose" in wording.subject(report)
+    assert "say nothing about the candidate's version" in wording.subject(report)
+    assert wording.summary(report).startswith("Candidate slowed down by 30% on purpose.")
+    assert wording.verdict(report, report.sections[0]) == "regression"
+    assert "false alarm" not in outcome(report)
+    assert label in outcome(report)
+
+
 def test_the_same_version_with_other_parameters_keeps_its_sides_apart() -> None:
     """Two sides of one version are told apart by name, and their parameters are shown apart."""
     engine = {
@@ -182,16 +203,8 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
         *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "target"),
-        *(
-            "placement",
-            "engine",
-            "engine_reason",
-            "threshold_pct",
-            "workloads",
-            "gates",
-            "excluded",
-        ),
-        *("repeated_pairs", "missing", "hosts"),
+        *("placement", "engine", "engine_reason", "threshold_pct", "workloads", "gates"),
+        *("calibration", "excluded", "repeated_pairs", "missing", "hosts"),
     ]
     assert raw["scope"] == "this deployment"
     assert raw["workloads"][0]["estimate_pct"] is None
@@ -206,6 +219,7 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     assert raw["gates"] == [
         {
             "gate": "summary",
+            "kind": "validity",
             "sentence": "The summary is as it should be",
             "passed": 2,
             "failed": 0,
@@ -438,7 +452,9 @@ def test_rounds_that_are_not_complete_are_said_where_the_figures_are() -> None:
     assert said is not None
     assert "the 3 of 4 rounds that are complete" in said
     cell = next(c for c in report.sections[0].figures.cells if c.threads == gone.threads)
-    assert set(cell.sides["baseline"].rounds["tps"]) == {1, 3, 4}, "both sides over the same rounds"
+    assert set(cell.sides["baseline"].by_round("tps")) == {1, 3, 4}, (
+        "both sides over the same rounds"
+    )
     assert wording.rounds(report_of({}), report_of({}).sections[0]) is None
 
 

@@ -283,7 +283,7 @@ def test_a_trial_that_cannot_be_collected_is_given_up(
     def refuse(*_: object) -> None:
         raise EngineError("no answer that can be read")
 
-    monkeypatch.setattr(trial, "_server_columns", refuse)
+    monkeypatch.setattr(trial.trial_columns, "of_servers", refuse)
     for _ in range(TRIES - 1):
         begun = bench.sequence.begin_next()
         assert isinstance(begun, Begun)

@@ -74,7 +74,11 @@ def results() -> list[TrialResult]:
             tps=1234.567890123,
             p95_ms=None,
             reasons=("gate a: “not so”, 3 × 10 %", "x" * 100_000),
-            gates=[testing.gate("a", "fail"), testing.gate("b", "not evaluated")],
+            gates=[
+                testing.gate("a", "fail"),
+                testing.gate("b", "not evaluated"),
+                dataclasses.replace(testing.gate("c", "fail"), kind="symptom"),
+            ],
         ),
         dataclasses.replace(
             testing.trial_result(second),
@@ -266,15 +270,25 @@ def test_a_reader_does_not_block_the_campaign(store: Store, url: str) -> None:
 
 
 def made_before(url: str) -> None:
-    """Let a store be as it was before trials had figures of their hosts."""
+    """Let a store be as it was before trials had figures of their hosts, and gates a kind."""
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
         for column in ("hosts", "host_figures"):
             connection.execute(f"ALTER TABLE trials DROP COLUMN {column}")
+        connection.execute("ALTER TABLE gates DROP COLUMN kind")
 
 
 def test_a_store_of_an_older_benchlab_is_read_and_goes_on(store: Store, url: str) -> None:
-    """Its trials are as they were, without what was not measured then; new ones have all."""
+    """Its trials are as they were, without what was not measured then; new ones have all.
+
+    Its gates were of validity, all of them.
+    """
     old, new = (dataclasses.replace(result, attempt=1) for result in results())
+    old = dataclasses.replace(
+        old, gates=tuple(dataclasses.replace(gate, kind="validity") for gate in old.gates)
+    )
+    new = dataclasses.replace(
+        new, gates=(dataclasses.replace(testing.gate("drift", "fail"), kind="symptom"),)
+    )
     store.add_trial("c1", old)
     store.close()
     made_before(url)

@@ -126,6 +126,7 @@ def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: P
         with store._engine.begin() as connection:
             for column in ("hosts", "host_figures"):
                 connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {column}")
+            connection.exec_driver_sql("ALTER TABLE gates DROP COLUMN kind")
     with Store(url, UPath(tmp_path)) as store:
         store.add_trial(made.id, new)
         assert store.trials(made.id) == [old, new]

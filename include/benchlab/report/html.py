@@ -18,6 +18,7 @@ from benchlab.report import (
     method,
     numbers,
     setting,
+    trust,
     wording,
 )
 from benchlab.report.model import Report
@@ -68,8 +69,8 @@ def _template() -> jinja2.Template:
     )
     environment.filters["cut"] = markdown.cut
     environment.globals.update(
-        wording=wording, method=method, numbers=numbers, figures=figures, hosts=hosts,
-        hardware=hardware, setting=setting,
+        wording=wording, trust=trust, method=method, numbers=numbers, figures=figures,
+        hosts=hosts, hardware=hardware, setting=setting,
         stem=charts.file_stem, signs=_SIGNS,
     )  # fmt: skip
     return environment.get_template("report.html.j2")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchlab.calibration import Calibration
+from benchlab.cell_gates import CellGates
 from benchlab.compare import CellComparison, Comparison, WorkloadComparison
+from benchlab.decision import Decision
+from benchlab.paired import percent
 from benchlab.report import hardware, hosts, result_quality
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import SIDES
+from benchlab.trials_file import MeasuredElsewhere
 
 
 def to_json(
@@ -43,14 +49,15 @@ def to_json(
         },
         "rounds": campaign.plan.rounds,
         "seed": campaign.plan.seed,
-        "scope": "this deployment",
+        "scope": comparison.scope,
         "target": campaign.plan.target,
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
         "engine_reason": campaign.engine_reason,
         "threshold_pct": campaign.spec["threshold_pct"],
         "workloads": [_workload_json(workload) for workload in comparison.workloads],
-        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.gates)],
+        "gates": _gates_json(comparison),
+        "calibration": _calibration_json(comparison.calibration),
         "excluded": [
             {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
             for e in comparison.excluded
@@ -59,6 +66,57 @@ def to_json(
         "missing": list(comparison.missing),
         "hosts": hosts.to_json(hosts.of(comparison, results, hardware.roles(campaign))),
         **_recorded(campaign),
+    }
+
+
+def of_trials(
+    measured: MeasuredElsewhere,
+    workloads: Sequence[WorkloadComparison],
+    cells: Sequence[CellGates],
+    calibration: Calibration,
+    threshold_pct: float,
+) -> dict[str, Any]:
+    """The same for trials that were measured elsewhere, as far as their file tells it."""
+    scopes = {workload.scope for workload in workloads}
+    return {
+        "campaign": measured.campaign,
+        "sides": {side: {"version": None} for side in SIDES},
+        "rounds": measured.rounds,
+        "scope": "versions" if scopes == {"versions"} else "this deployment",
+        "threshold_pct": threshold_pct,
+        "workloads": [_workload_json(workload) for workload in workloads],
+        "gates": [
+            vars(tally) for tally in result_quality.tally_gates(g for c in cells for g in c.gates)
+        ],
+        "calibration": _calibration_json(calibration),
+        "excluded": [asdict(row) for row in measured.excluded],
+        "missing": list(measured.missing),
+        "notes": list(measured.notes),
+    }
+
+
+def _gates_json(comparison: Comparison) -> list[dict[str, Any]]:
+    of_cells = (gate for cell in comparison.cells for gate in cell.gates)
+    return [vars(tally) for tally in result_quality.tally_gates((*comparison.gates, *of_cells))]
+
+
+def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
+    """The A/A campaigns and what they tell; None where there are none."""
+    if not calibration.campaigns:
+        return None
+    components = calibration.components or {}
+    return {
+        "campaigns": list(calibration.campaigns),
+        "deployment": [
+            {
+                "workload": workload,
+                "metric": kind,
+                "threads": sorted(threads),
+                "campaigns": component.campaigns,
+                "standard_deviation_pct": percent(math.sqrt(component.deployment.value)),
+            }
+            for (workload, threads, kind), component in components.items()
+        ],
     }
 
 
@@ -83,6 +141,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
     return {
         "name": workload.name,
         "metric": workload.metric,
+        "scope": workload.scope,
         "rounds_used": workload.rounds_used,
         "estimate_pct": workload.estimate_pct,
         "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
@@ -91,7 +150,21 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "reasons": list(workload.reasons),
         "arithmetic_mean_pct": workload.arithmetic_mean_pct,
         "geometric_mean_pct": workload.estimate_pct,
+        "heterogeneous_threads": [each.threads for each in workload.heterogeneous],
+        "heterogeneity": [asdict(each) for each in workload.heterogeneous],
+        "p95": _decision_json(workload.p95),
         "cells": [_cell_json(cell) for cell in workload.cells],
+    }
+
+
+def _decision_json(decision: Decision) -> dict[str, Any]:
+    return {
+        "rounds_used": decision.rounds_used,
+        "estimate_pct": decision.estimate_pct,
+        "ci95_pct": list(decision.ci95_pct) if decision.ci95_pct else None,
+        "p_adjusted": decision.p_adjusted,
+        "verdict": decision.verdict,
+        "reasons": list(decision.reasons),
     }
 
 

@@ -8,7 +8,17 @@ from functools import cache
 
 import jinja2
 
-from benchlab.report import charts, figures, hardware, hosts, method, numbers, setting, wording
+from benchlab.report import (
+    charts,
+    figures,
+    hardware,
+    hosts,
+    method,
+    numbers,
+    setting,
+    trust,
+    wording,
+)
 from benchlab.report.model import Report
 from benchlab.spec import SIDES
 
@@ -50,7 +60,7 @@ def _template() -> jinja2.Template:
         md=escape, cut=cut, yaml=lambda text: json.dumps(text, ensure_ascii=False)
     )
     environment.globals.update(
-        wording=wording, method=method, numbers=numbers, figures=figures, hosts=hosts,
+        wording=wording, trust=trust, method=method, numbers=numbers, figures=figures, hosts=hosts,
         hardware=hardware, setting=setting, chart=charts.file_stem,
     )  # fmt: skip
     return environment.get_template("report.md.j2")

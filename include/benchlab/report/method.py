@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchlab.compare import ALPHA
+from benchlab.decision import ALPHA
 from benchlab.report import numbers, setting, wording
 from benchlab.report.model import Report, ReportSide
 from benchlab.report.numbers import MISSING
@@ -173,15 +173,18 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         (
             f"Regression or improvement: the estimate is {limit} or more, and p is below {ALPHA:g} "
             f"after Holm's adjustment for {count} workload{'s' * (count != 1)}, which keeps the "
-            f"chance of even one false alarm by scatter between rounds at {ALPHA:.0%}."
+            f"chance of even one false alarm by scatter between rounds at {ALPHA:.0%}. Throughput "
+            "and p95 latency are decided apart, each by this rule."
         ),
         (
-            f"Equivalent: the 90% interval lies within ±{limit}. Unstable: trials are missing on "
-            f"one side only{unsound}, so its figures cannot be taken at their word."
+            f"Equivalent: the 90% interval lies within ±{limit}. Unstable: trials are missing, or "
+            f"symptoms show, on one side only{unsound}, so its figures cannot be taken at their "
+            "word."
         ),
         f"Inconclusive: anything else. {more}",
         (
-            "Rows per thread count describe and decide nothing. The arithmetic mean of their "
+            "Rows per thread count describe and decide nothing, but one that moved against the "
+            "rest is named. The arithmetic mean of their "
             "percentages is what published reports print; it gives gains more weight than losses."
         ),
     )
@@ -201,6 +204,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         ("Placement", report.placement)
         if report.placement == "sequential"
         else ("Order seed", str(report.seed)),
+        *((("Calibrated by", ", ".join(report.calibration)),) if report.calibration else ()),
         ("Dataset checksum", _checksums(report)),
         ("Rows loaded", _by_side(report, lambda side: numbers.whole(side.rows))),
         ("Benchlab", report.benchlab or MISSING),

@@ -26,7 +26,7 @@ from benchlab.report import (
 from benchlab.report.commands import Command, of_campaign
 from benchlab.report.names import plain, title_of
 from benchlab.report.software import Servers
-from benchlab.results import Campaign, TrialResult
+from benchlab.results import Campaign, GateKind, TrialResult
 from benchlab.spec import SIDES, Published, Side
 
 Value = str | int | float | bool
@@ -45,7 +45,8 @@ class ReportSide:
     """One side as the report names it.
 
     Attributes:
-        label: its version, with the name of the side where both have the same version.
+        label: its version, with the name of the side where both have the same version, and with
+            how much it was slowed down on purpose.
         server: what the server says of itself; None where it was not asked.
         parameters: those that the other side does not have alike.
         rows: rows loaded, over all tables.
@@ -83,8 +84,11 @@ class Report:
         published: the document whose plan this is; None where it is nobody's.
         estimate: what the plan said it would take and cost; None where nothing is rented.
         client: the benchmark, as titles have it.
+        slowdown_pct: by how much the candidate was slowed down on purpose.
         client_program, client_version: what ran it; None where that is not recorded.
         consistency: of the dataset, where the workload has conditions for it.
+        calibration: the A/A campaigns by which deployments are known.
+        data_docs: the gates' data docs are published with it.
     """
 
     campaign: str
@@ -93,6 +97,7 @@ class Report:
     origin: str
     state: str
     aa: bool
+    slowdown_pct: float
     engine: str
     engine_title: str
     engine_caveat: str | None
@@ -135,15 +140,28 @@ class Report:
     ended_at: datetime | None
     benchlab: str | None
     raw_outputs: int
+    calibration: tuple[str, ...]
+    data_docs: bool
+
+    def gates(self, kind: GateKind) -> list[result_quality.GateTally]:
+        """The gates of a class."""
+        return [gate for gate in self.quality.gates if gate.kind == kind]
 
 
-def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]) -> Report:
+def build(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    *,
+    data_docs: bool = False,
+) -> Report:
     """Decide what the report says.
 
     Args:
         campaign: what was measured.
         comparison: its outcome.
         results: all executed trials, the invalid ones too.
+        data_docs: the gates' data docs are published with it.
     """
     plan, spec = campaign.plan, campaign.spec
     environment = {plain(k): plain(v) for k, v in campaign.environment.items()}
@@ -155,6 +173,7 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         origin=plain(campaign.origin),
         state=campaign.state,
         aa=campaign.is_aa,
+        slowdown_pct=plan.slowdown_pct,
         engine=plain(plan.engine),
         engine_title=environment.get("engine_title") or plain(plan.engine),
         engine_caveat=environment.get("engine_caveat") or None,
@@ -197,6 +216,8 @@ def build(campaign: Campaign, comparison: Comparison, results: Sequence[TrialRes
         ended_at=campaign.ended_at,
         benchlab=environment.get("benchlab"),
         raw_outputs=sum(result.raw is not None for result in results),
+        calibration=tuple(plain(each) for each in comparison.calibration.campaigns),
+        data_docs=data_docs,
     )
 
 
@@ -239,7 +260,7 @@ def _side(campaign: Campaign, side: Side) -> ReportSide:
     common = _common(campaign)
     return ReportSide(
         side=side,
-        label=f"{spec.version} ({side})" if same else spec.version,
+        label=_label(campaign, side, same=same),
         version=spec.version,
         server=plain(facts.version) if facts else None,
         git_hash=plain(facts.git_hash) if facts and facts.git_hash else None,
@@ -247,6 +268,15 @@ def _side(campaign: Campaign, side: Side) -> ReportSide:
         dataset_checksum=facts.dataset_checksum if facts else None,
         rows=sum(facts.rows.values()) if facts and facts.rows else None,
     )
+
+
+def _label(campaign: Campaign, side: Side, *, same: bool) -> str:
+    slowed = campaign.plan.slowdown_pct if side == "candidate" else 0
+    apart = [side] if same else []
+    if slowed:
+        apart.append(f"slowed down by {numbers.limit(slowed)} on purpose")
+    version = campaign.plan.sides[side].version
+    return f"{version} ({', '.join(apart)})" if apart else version
 
 
 def _common(campaign: Campaign) -> dict[str, Value]:

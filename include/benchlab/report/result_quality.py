@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchlab.compare import Comparison, Exclusion
+from benchlab.compare import Comparison
 from benchlab.report.names import plain, title_of
-from benchlab.results import Campaign, GateResult, TrialResult
+from benchlab.results import Campaign, GateKind, GateResult, TrialResult
+from benchlab.selection import Exclusion
+from benchlab.spec import SIDES, Side
 
 
 @dataclass(frozen=True)
 class GateTally:
-    """One gate over all executed trials, used or not."""
+    """One gate over all executed trials, used or not; of a gate of cells, over the cells."""
 
     gate: str
+    kind: GateKind
     sentence: str
     passed: int
     failed: int
@@ -47,6 +50,19 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Symptom:
+    """A gate of symptom that failed.
+
+    Attributes:
+        places: by side, the trials or thread counts where it did.
+    """
+
+    gate: str
+    sentence: str
+    places: dict[Side, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
 class Quality:
     """What limits the trust in the figures; ``reconnects`` are None of a client without them."""
 
@@ -58,6 +74,7 @@ class Quality:
     excluded: tuple[Exclusion, ...]
     missing: tuple[str, ...]
     gates: tuple[GateTally, ...]
+    symptoms: tuple[Symptom, ...]
     errors: Tally
     reconnects: Tally | None
 
@@ -77,9 +94,28 @@ def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult
             for e in comparison.excluded
         ),
         missing=comparison.missing,
-        gates=tally_gates(comparison.gates),
+        gates=tally_gates((*comparison.gates, *(g for c in comparison.cells for g in c.gates))),
+        symptoms=_symptoms(comparison, used),
         errors=_tally(used, "errors"),
         reconnects=_tally(used, "reconnects") if _counts(results, "reconnects") else None,
+    )
+
+
+def _symptoms(comparison: Comparison, used: Iterable[TrialResult]) -> tuple[Symptom, ...]:
+    """Of the trials whose figures are used, and of the cells that they make."""
+    seen = [
+        *((r.trial.side, r.trial.id, r.gates) for r in used),
+        *((c.side, f"{title_of(c.workload)} at {c.threads}", c.gates) for c in comparison.cells),
+    ]
+    found: dict[str, tuple[str, dict[Side, list[str]]]] = {}
+    for side, place, gates in seen:
+        for gate in gates:
+            if gate.kind == "symptom" and gate.status == "fail":
+                _, places = found.setdefault(gate.gate, (plain(gate.sentence), {}))
+                places.setdefault(side, []).append(plain(place))
+    return tuple(
+        Symptom(gate, sentence, {side: tuple(places[side]) for side in SIDES if side in places})
+        for gate, (sentence, places) in found.items()
     )
 
 
@@ -127,6 +163,7 @@ def tally_gates(gates: Iterable[GateResult]) -> tuple[GateTally, ...]:
     return tuple(
         GateTally(
             gate=gate,
+            kind=found[0].kind,
             sentence=plain(min(found, key=lambda result: order.index(result.status)).sentence),
             passed=sum(result.status == "pass" for result in found),
             failed=sum(result.status == "fail" for result in found),

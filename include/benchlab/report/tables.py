@@ -65,7 +65,7 @@ def comparison_csv(comparison: Comparison) -> str:
     header = [
         *("workload", "threads"),
         *(f"{side}_{metric}" for side in SIDES for metric in metrics),
-        *("improvement_pct", "verdict"),
+        *("improvement_pct", "verdict", "p95_verdict"),
     ]
     rows: list[list[Field]] = []
     for workload in comparison.workloads:
@@ -75,7 +75,7 @@ def comparison_csv(comparison: Comparison) -> str:
                 [
                     *(workload.name, cell.threads),
                     *(side.get(metric) for side in means for metric in metrics),
-                    *(cell.improvement_pct, workload.verdict),
+                    *(cell.improvement_pct, workload.verdict, workload.p95.verdict),
                 ]
             )
     return _csv(header, rows)

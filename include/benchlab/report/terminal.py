@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console, Group
@@ -10,10 +11,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchlab.compare import WorkloadComparison
 from benchlab.report import figures as tables_of
-from benchlab.report import numbers, wording
+from benchlab.report import numbers, trust, wording
 from benchlab.report.model import Report, Section
+from benchlab.report.names import plain
 from benchlab.spec import SIDES
+from benchlab.trials_file import MeasuredElsewhere
+
+# Of what is to be said about trials that were measured elsewhere.
+MOST_SENTENCES = 20
 
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
@@ -37,9 +44,52 @@ def render(report: Report, width: int, colour: bool) -> str:
     console.print()
     for line in wording.quality(report)[:3]:
         console.print(Text(line))
-    console.print(Text(wording.scope(report), style="dim"))
+    console.print(Text(trust.scope(report), style="dim"))
     lines = out.getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def render_trials(
+    measured: MeasuredElsewhere,
+    workloads: Sequence[WorkloadComparison],
+    width: int,
+    colour: bool,
+) -> str:
+    """One campaign that was measured elsewhere: a row per workload, and what is to be said."""
+    out = io.StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=colour, legacy_windows=False, emoji=False,
+        color_system="standard" if colour else None, markup=False, highlight=False,
+    )  # fmt: skip
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("workload", "metric", "change", "95% interval", "adjusted p", "verdict"):
+        table.add_column(heading)
+    for workload in workloads:
+        for metric, found in ((workload.metric, workload), ("p95", workload.p95)):
+            table.add_row(
+                plain(workload.name),
+                metric,
+                numbers.change(found.estimate_pct),
+                numbers.interval(found.ci95_pct, 2.0),
+                numbers.p_value(found.p_adjusted),
+                Text(found.verdict, style=_COLOUR.get(found.verdict, "")),
+            )
+    console.print(Text(f"{plain(measured.campaign)}, {measured.rounds} rounds", style="bold"))
+    console.print(table)
+    said = [f"{w.name}: {reason}" for w in workloads for reason in (*w.reasons, *trust.moved(w))]
+    missing = [f"missing: {each}" for each in measured.missing]
+    excluded = [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
+    for sentence in _first([*said, *measured.notes, *missing, *excluded]):
+        console.print(Text(plain(sentence), style="dim"))
+    console.print()
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _first(sentences: Sequence[str]) -> Sequence[str]:
+    if len(sentences) <= MOST_SENTENCES:
+        return sentences
+    more = len(sentences) - MOST_SENTENCES
+    return [*sentences[:MOST_SENTENCES], f"... and {more} more; --json has all of them"]
 
 
 def _table(report: Report, section: Section) -> Group:
@@ -77,4 +127,6 @@ def _table(report: Report, section: Section) -> Group:
         f", {wording.figures(report, section)}",
     )
     why = wording.why(report, section)
-    return Group(verdict, *([Padding(Text(why, style="dim"), (0, 0, 0, 2))] if why else []), table)
+    beside = (why, trust.latency(report, section), *trust.moved(section.figures))
+    said = [Padding(Text(each, style="dim"), (0, 0, 0, 2)) for each in beside if each]
+    return Group(verdict, *said, table)

@@ -12,6 +12,7 @@ from benchlab.report import numbers
 from benchlab.report.model import Report, ReportSide, Section
 from benchlab.report.numbers import MISSING
 from benchlab.report.result_quality import Quality, Tally
+from benchlab.results import GateKind
 
 _SETTINGS = "variables and configuration items"
 
@@ -38,6 +39,13 @@ def subject(report: Report) -> str:
             f"an A/A campaign{tool}{where}, which measures the noise of the measurement and says "
             "nothing about another version."
         )
+    if report.slowdown_pct:
+        return (
+            f"{report.engine_title} {candidate.version} (candidate), slowed down by "
+            f"{numbers.limit(report.slowdown_pct)} on purpose, was measured{tool}{where} against "
+            f"{baseline.version} (baseline), to see whether Benchlab finds a slowdown of that size."
+            " The verdicts say nothing about the candidate's version."
+        )
     return (
         f"{report.engine_title} {candidate.label} (candidate) was measured{tool}{where} against "
         f"{baseline.label} (baseline): how much does throughput change, and can the figure be "
@@ -45,37 +53,11 @@ def subject(report: Report) -> str:
     )
 
 
-def scope(report: Report) -> str:
-    """How far the verdicts reach; it belongs in a report once."""
-    noun = "verdict holds" if len(report.sections) == 1 else "verdicts hold"
-    filled = "filled from its dataset snapshot" if report.restored_dataset else "loaded"
-    chance = (
-        "how its data came to lie on the hosts"
-        if report.fleet
-        else "how its data came to lie, where it ran"
-    )
-    drift = (
-        " Nor can what changed between the measurements of the two sides: all of the baseline was "
-        "measured before the candidate."
-        if report.placement == "sequential"
-        else ""
-    )
-    single = (
-        " With one round there is nothing to tell a change from noise by, so that no verdict can "
-        "go beyond inconclusive."
-        if report.rounds == 1
-        else ""
-    )
-    return (
-        f"The {noun} for this deployment only: each side was deployed and {filled} once, so what "
-        f"that one deployment happened to be ({chance}) cannot be "
-        f"told apart from its version.{drift}{single}"
-    )
-
-
 def summary(report: Report) -> str:
     """All headlines in one line, for front matter and page descriptions."""
     lead = "A/A campaign, both sides alike: it measures noise. " if report.aa else ""
+    if report.slowdown_pct:
+        lead = f"Candidate slowed down by {numbers.limit(report.slowdown_pct)} on purpose. "
     return lead + " ".join(headline(report, section) for section in report.sections)
 
 
@@ -223,13 +205,13 @@ def quality(report: Report) -> tuple[str, ...]:
     )
 
 
-def gates(report: Report) -> str:
-    """How the gates came out, counted by gate."""
-    found = report.quality.gates
+def gates(report: Report, kind: GateKind) -> str:
+    """How the gates of a class came out, counted by gate."""
+    found = report.gates(kind)
     failed = sum(gate.failed > 0 for gate in found)
     unseen = sum(gate.passed + gate.failed == 0 for gate in found)
     passed = len(found) - failed - unseen
-    return f"{passed} passed, {failed} failed in a trial, {unseen} never evaluated"
+    return f"{passed} passed, {failed} failed, {unseen} never evaluated"
 
 
 def variables(report: Report) -> str:

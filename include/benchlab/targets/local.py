@@ -56,6 +56,8 @@ class Target:
     rents = False
     #: Whether a trial's task can be set aside while the client runs.
     deferrable = False
+    #: Whether it can slow the candidate down on purpose.
+    slows_down = True
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
@@ -179,6 +181,7 @@ class Target:
             max_connections=self._most_threads() + 50,
             database=self._database,
             password=self.home.password(self.campaign),
+            slowdown_pct=self.plan.slowdown_pct if side == "candidate" else 0.0,
         )
         return catalog.engines()[self.plan.engine](self.executor, instance, self.home.servers)
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab import results
-from benchlab.database import USER, Database
-from benchlab.engines.tidb import accounts, quantities, rules, status, topology
+from benchlab import quantities, results
+from benchlab.database import USER, BackgroundJobs, Database
+from benchlab.engines.tidb import accounts, jobs, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -354,6 +354,10 @@ class Cluster(Database):
         columns["ineffective_parameters"] = float(len(self.ineffective(self._settings(instances))))
         columns["leader_imbalance"] = status.leader_imbalance(self._census.stores())
         return columns
+
+    def background_jobs(self) -> BackgroundJobs | None:
+        """See :func:`benchlab.engines.tidb.jobs.counted`."""
+        return jobs.counted(self.sql, self.instance.version)
 
     def log_tail(self) -> str:
         """See :class:`Database`."""

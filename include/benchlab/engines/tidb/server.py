@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchlab import versions
-from benchlab.engine import Availability, BaseEngine
-from benchlab.engines.tidb import rules
+from benchlab.engine import Availability, BackgroundJobs, BaseEngine
+from benchlab.engines.tidb import jobs, rules
 from benchlab.engines.tidb.accounts import first_statements
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.topology import is_config
@@ -146,6 +146,10 @@ class Engine(BaseEngine):
         """Global variables, and this server's configuration items under their dotted names."""
         items = self.sql("SHOW CONFIG WHERE type = 'tidb'")
         return super().variables() | {row[2]: row[3] for row in items if len(row) >= 4}
+
+    def background_jobs(self) -> BackgroundJobs | None:
+        """See :func:`benchlab.engines.tidb.jobs.counted`."""
+        return jobs.counted(self.sql, self.instance.version)
 
     @property
     def _config(self) -> Path:

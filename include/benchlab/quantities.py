@@ -1,4 +1,4 @@
-"""Durations and sizes as the servers of a cluster write them in their configuration.
+"""Durations and sizes as servers write them in their configuration.
 
 TiKV reads and writes ``1h30m`` and ``1.5GB`` (units in that order, ``KB`` and ``KiB`` are both
 1024 bytes); PD and TiDB write Go's durations, ``1h30m0s``, and sizes as ``1.5GiB``.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-
-from benchlab.database import written
 
 MILLISECONDS = {
     "ns": Decimal("0.000001"),
@@ -35,7 +33,7 @@ def same(one: object, other: object) -> bool:
 
 def milliseconds(value: object) -> Decimal | None:
     """A duration; None where it is none. ``1m`` is a minute, ``1M`` is none."""
-    text = written(value).strip()
+    text = str(value).strip()
     if re.fullmatch(f"({_PART})+", text) is None:
         return None
     return sum((Decimal(n) * MILLISECONDS[unit] for n, unit in re.findall(_PART, text)), Decimal())
@@ -43,7 +41,7 @@ def milliseconds(value: object) -> Decimal | None:
 
 def size_bytes(value: object) -> int | None:
     """A size; None where it is none. A bare number is bytes."""
-    match = re.fullmatch(_SIZE, written(value).strip().upper())
+    match = re.fullmatch(_SIZE, str(value).strip().upper())
     if match is None:
         return None
     return int(Decimal(match[1]) * 1024 ** (" KMGTP".index(match[2] or " ")))

@@ -1,0 +1,53 @@
+"""The A/A campaigns of the store that tell what deployments of a campaign's kind happen to be."""
+
+from __future__ import annotations
+
+from benchlab.calibration import Calibration, calibrate
+from benchlab.compare import rounds_of
+from benchlab.results import Campaign
+from benchlab.rounds import Rounds
+from benchlab.selection import select
+from benchlab.store import Store
+
+# What two campaigns must have alike, so that deployments of one tell about those of the other.
+# Versions, rounds and seconds may differ: a deployment is what it is for whatever is measured.
+_ALIKE = ("target", "topology", "dataset", "placement")
+
+
+def calibration_for(store: Store, campaign: Campaign) -> Calibration:
+    """What the A/A campaigns of the same report type and setting tell, this one left out."""
+    return calibrate(
+        {
+            other.id: figures_of(store, other)
+            for other in store.campaigns(campaign.plan.report)
+            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
+        }
+    )
+
+
+def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
+    """A campaign's figures, those that count, by workload."""
+    used, _ = select(campaign.plan, store.trials(campaign.id))
+    return rounds_of(campaign.plan, used)
+
+
+def can_calibrate(campaign: Campaign) -> bool:
+    """A complete A/A campaign whose two sides were each loaded on its own.
+
+    Sides that were restored from one dataset snapshot have the same data layout, and so hide a
+    part of what deployments differ by.
+    """
+    return (
+        campaign.is_aa
+        and campaign.state == "complete"
+        and not campaign.environment.get("dataset", "").startswith("restored")
+    )
+
+
+def is_alike(one: Campaign, other: Campaign) -> bool:
+    """Whether both are of one report type, engine, setting and client."""
+    return (
+        (one.plan.report, one.plan.engine) == (other.plan.report, other.plan.engine)
+        and all(one.spec.get(field) == other.spec.get(field) for field in _ALIKE)
+        and one.environment.get("client_program") == other.environment.get("client_program")
+    )

@@ -1,0 +1,136 @@
+"""What one deployment happens to be: its variance, from A/A campaigns.
+
+Data layout and placement are decided when a side is deployed and loaded. They stay as they are for
+a whole campaign, so that its rounds cannot show them, and a difference between two deployments
+looks like one between two versions. A/A campaigns, each deployed and loaded on its own, show it:
+their estimates D_1 .. D_K differ by more than their rounds explain. By the method of moments (the
+balanced one-way random-effects model, any textbook on variance components):
+
+* between = variance of D_1 .. D_K, K - 1 degrees of freedom;
+* within = mean of s_k^2 / R_k, the part of it that the rounds explain;
+* deployment variance of a workload = between - within, zero where that is negative.
+
+Five campaigns tell a variance badly: a workload whose campaigns agree by chance would have none.
+So a workload takes at least the mean over all workloads that were measured, with no more degrees
+of freedom than its own campaigns give (Satterthwaite 1946): what one deployment happens to be is
+alike for its workloads, so that more of them add little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from benchlab.decision import KINDS, Kind
+from benchlab.paired import Estimate, Variance, estimate
+from benchlab.rounds import Rounds
+
+MIN_CAMPAIGNS = 5
+
+_Key = tuple[str, frozenset[int], Kind]
+
+
+@dataclass(frozen=True)
+class Component:
+    """The deployment variance of one workload and metric.
+
+    Attributes:
+        campaigns: how many A/A campaigns it is from.
+        between, within: of their estimates; see above.
+        deployment: what is added to the variance of an estimate.
+    """
+
+    campaigns: int
+    between: Variance
+    within: Variance
+    deployment: Variance
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What A/A campaigns tell about deployments.
+
+    Attributes:
+        campaigns: ids of those that were used.
+        components: by workload, thread counts and metric.
+        counts: how many campaigns each of these had, enough of them or not.
+    """
+
+    campaigns: tuple[str, ...] = ()
+    components: Mapping[_Key, Component] | None = None
+    counts: Mapping[_Key, int] | None = None
+
+    def component(self, rounds: Rounds, kind: Kind) -> Component | None:
+        """That of a workload, measured with the same thread counts; None where it is not known."""
+        return (self.components or {}).get(_key(rounds, kind))
+
+    def count(self, rounds: Rounds, kind: Kind = "throughput") -> int:
+        """How many A/A campaigns have a workload with the same thread counts, twice or more."""
+        return (self.counts or {}).get(_key(rounds, kind), 0)
+
+
+NO_CALIBRATION = Calibration()
+
+
+def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
+    """Estimate the deployment variances from A/A campaigns, by id.
+
+    Each must have been deployed and loaded on its own. A workload of a campaign with fewer than
+    two complete rounds does not count.
+    """
+    found: dict[_Key, list[Estimate]] = {}
+    used = []
+    for campaign, workloads in campaigns.items():
+        estimates = {
+            _key(rounds, kind): known
+            for rounds in workloads
+            for kind in KINDS
+            if (known := estimate(_per_round(rounds, kind))) is not None
+        }
+        for key, known in estimates.items():
+            found.setdefault(key, []).append(known)
+        if estimates:
+            used.append(campaign)
+    enough = {key: each for key, each in found.items() if len(each) >= MIN_CAMPAIGNS}
+    return Calibration(
+        campaigns=tuple(used),
+        components=_components(enough),
+        counts={key: len(each) for key, each in found.items()},
+    )
+
+
+def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Component]:
+    between = {
+        key: Variance(variance([each.mean for each in estimates]), len(estimates) - 1)
+        for key, estimates in found.items()
+    }
+    within = {key: _mean([each.variance for each in estimates]) for key, estimates in found.items()}
+    components = {}
+    for key, estimates in found.items():
+        excess = [
+            between[other].value - within[other].value for other in found if other[2] == key[2]
+        ]
+        own = between[key].value - within[key].value
+        value = max(0.0, own, fmean(excess))
+        # As if the campaigns had shown this very variance: between would have been value + within.
+        spread = (value + within[key].value) ** 2 / between[key].df
+        spread += within[key].value ** 2 / within[key].df
+        df = value**2 / spread if spread else between[key].df
+        components[key] = Component(
+            len(estimates), between[key], within[key], Variance(value, max(df, 1.0))
+        )
+    return components
+
+
+def _mean(variances: Sequence[Variance]) -> Variance:
+    total = sum(variances[1:], variances[0])
+    return Variance(total.value / len(variances), total.df)
+
+
+def _per_round(rounds: Rounds, kind: Kind) -> list[float]:
+    return [float(value) for value in rounds.log_ratios(kind).mean(axis=1)]
+
+
+def _key(rounds: Rounds, kind: Kind) -> _Key:
+    return rounds.workload, frozenset(rounds.threads), kind

@@ -1,0 +1,70 @@
+"""Gates of cells, and symptoms that only one side shows, whose figures are then not trusted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchlab import quality, symptoms
+from benchlab.quality import Gate
+from benchlab.results import GateResult, TrialResult
+from benchlab.rounds import Rounds
+from benchlab.spec import SIDES, Side
+
+
+@dataclass(frozen=True)
+class CellGates:
+    """What the gates of cells found in one cell on one side, over all its rounds."""
+
+    workload: str
+    threads: int
+    side: Side
+    gates: tuple[GateResult, ...]
+
+
+def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
+    """Judge every cell of a workload by the gates of cells, side by side."""
+    chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
+    if not chosen:
+        return []
+    throughput, p95 = rounds.values[rounds.metric], rounds.values.get(rounds.latency)
+    found = []
+    for side in rounds.sides:
+        which = SIDES.index(side)
+        columns = symptoms.cell_columns(
+            rounds.threads, throughput[:, :, which], None if p95 is None else p95[:, :, which]
+        )
+        found += [
+            CellGates(rounds.workload, threads, side, quality.evaluate(chosen, row))
+            for threads, row in zip(rounds.threads, columns, strict=True)
+        ]
+    return found
+
+
+def one_sided_symptoms(
+    rounds: Rounds,
+    gates: Sequence[Gate],
+    used: Iterable[TrialResult],
+    cells: Iterable[CellGates],
+) -> list[str]:
+    """A sentence for each symptom that only one side of a workload shows, often enough."""
+    failures: dict[str, Counter[Side]] = {}
+    of_trials = ((r.trial.workload, r.trial.side, r.gates) for r in used)
+    of_cells = ((each.workload, each.side, each.gates) for each in cells)
+    for workload, side, found in (*of_trials, *of_cells):
+        if workload == rounds.workload:
+            for result in found:
+                if result.kind == "symptom" and result.status == "fail":
+                    failures.setdefault(result.gate, Counter())[side] += 1
+    sentences = []
+    for gate in quality.of_metric(gates, rounds.metric):
+        sides = failures.get(gate.id, Counter())
+        count = sides.total()
+        if gate.unstable_from and len(sides) == 1 and count >= gate.unstable_from:
+            noun = {"trials": "trial", "cells": "thread count"}[gate.table]
+            sentences.append(
+                f"the symptom {gate.id} shows only on the {next(iter(sides))} side, at {count} "
+                f"{noun}{'' if count == 1 else 's'}: it is not so that {gate.sentence}"
+            )
+    return sentences

@@ -1,0 +1,100 @@
+"""Trials that were measured elsewhere, compared by the same rule."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchlab import quality, trials_file
+from benchlab.calibration import NO_CALIBRATION, Calibration, calibrate
+from benchlab.cell_gates import CellGates, cell_gates, one_sided_symptoms
+from benchlab.compare import WorkloadComparison, judge
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.quality import Gate
+from benchlab.report import machine, terminal
+from benchlab.trials_file import MeasuredElsewhere
+
+THRESHOLD_PCT = 2.0
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One campaign of a file with its outcome."""
+
+    measured: MeasuredElsewhere
+    workloads: tuple[WorkloadComparison, ...]
+    cells: tuple[CellGates, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All campaigns of a file; ``several``: it has a column for them."""
+
+    campaigns: tuple[Compared, ...]
+    several: bool
+    calibration: Calibration
+    threshold_pct: float
+
+    def to_json(self) -> str:
+        """What ``benchlab compare --trials FILE --json`` prints."""
+        documents: list[dict[str, Any]] = [
+            machine.of_trials(
+                each.measured, each.workloads, each.cells, self.calibration, self.threshold_pct
+            )
+            for each in self.campaigns
+        ]
+        shown = documents if self.several else documents[0]
+        return json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def to_text(self, width: int, colour: bool) -> str:
+        """The same for a terminal."""
+        return "".join(
+            terminal.render_trials(each.measured, each.workloads, width, colour)
+            for each in self.campaigns
+        )
+
+
+def compare(
+    home: Home, trials: Path, calibration: Path | None, threshold_pct: float = THRESHOLD_PCT
+) -> Outcome:
+    """Compare the campaigns of a file.
+
+    Args:
+        home: the installation, for its gates.
+        trials: see :mod:`benchlab.trials_file`.
+        calibration: a file with A/A campaigns, each deployed and loaded on its own.
+        threshold_pct: the smallest change that is called one, in percent.
+
+    Raises:
+        SpecError: a file cannot be read, or the threshold is out of range.
+    """
+    if not (math.isfinite(threshold_pct) and 0 < threshold_pct <= 50):
+        raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
+    known = NO_CALIBRATION
+    if calibration is not None:
+        found = trials_file.read(calibration)
+        known = calibrate({each.campaign: each.workloads for each in found.campaigns})
+    gates = quality.load_all(home.configs / "quality")
+    file = trials_file.read(trials)
+    compared = (_compared(each, gates, known, threshold_pct) for each in file.campaigns)
+    return Outcome(tuple(compared), file.several, known, threshold_pct)
+
+
+def _compared(
+    measured: MeasuredElsewhere, gates: Sequence[Gate], known: Calibration, threshold_pct: float
+) -> Compared:
+    cells = [each for rounds in measured.workloads for each in cell_gates(rounds, gates)]
+    doubts = {
+        rounds.workload: (
+            *one_sided_symptoms(rounds, gates, (), cells),
+            *measured.doubts[rounds.workload],
+        )
+        for rounds in measured.workloads
+    }
+    workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
+    return Compared(measured, workloads, tuple(cells))

@@ -1,0 +1,138 @@
+"""The picture of how small a slowdown is found: power over slowdown, a line for each workload."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from benchlab.aa_sensitivity import Findings, WorkloadFindings
+from benchlab.errors import SpecError
+from benchlab.report.names import title_of
+from benchlab.report.plotting import quiet_matplotlib
+from benchlab.sensitivity import POWER
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
+_INK, _MUTED, _GRID = "#1f2933", "#5f6b76", "#e3e7eb"
+# Lines differ in their marker and dashes as well as in colour (Okabe and Ito), for print in grey.
+_LINES = (
+    ("#0072b2", "-", "o", "●"), ("#d55e00", "--", "s", "■"), ("#009e73", "-.", "^", "▲"),
+    ("#8a5f00", ":", "D", "◆"), ("#5f3d8c", (0, (6, 2, 1, 2, 1, 2)), "v", "▼"),
+    ("#1f2933", (0, (1, 3)), "P", "✚"),
+)  # fmt: skip
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": _INK,
+    "text.parse_math": False,
+    "axes.edgecolor": _MUTED,
+    "axes.labelcolor": _MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _GRID,
+    "xtick.color": _MUTED,
+    "ytick.color": _MUTED,
+    "svg.hashsalt": "benchlab",
+}
+_ROW = 0.085
+
+
+def write(findings: Findings, path: Path) -> None:
+    """Draw the throughput of all workloads into a file, an SVG or a PNG by its name.
+
+    Raises:
+        SpecError: its name ends otherwise, or it cannot be written.
+    """
+    form = path.suffix.lstrip(".").lower()
+    if form not in FORMATS:
+        raise SpecError(f"--picture {path}: must end in .svg or .png")
+    try:
+        path.write_bytes(draw(findings, "svg" if form == "svg" else "png"))
+    except OSError as error:
+        raise SpecError(f"--picture {path}: cannot be written: {error.strerror}") from error
+
+
+def draw(findings: Findings, form: Literal["svg", "png"]) -> bytes:
+    """The picture; the same findings give the same bytes."""
+    nothing = ("Date", "Creator") if form == "svg" else ("Software",)
+    with quiet_matplotlib(_STYLE):
+        out = io.BytesIO()
+        _figure(findings).savefig(out, format=form, dpi=144, metadata=dict.fromkeys(nothing))
+    return out.getvalue()
+
+
+def _figure(findings: Findings) -> Figure:
+    from matplotlib.figure import Figure
+
+    drawn = [each for each in findings.workloads if each.throughput.power]
+    figure = Figure(figsize=(9.6, 4.4))
+    axes = figure.subplots()
+    axes.set_xlim(0, findings.slowdowns_pct[-1])
+    axes.set_ylim(0, 1.02)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}%")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.set_xlabel("how much slower the candidate is (throughput)")
+    axes.axhline(POWER, color=_INK, linewidth=1)
+    axes.axvline(findings.threshold_pct, color=_MUTED, linewidth=1, linestyle=":")
+    axes.text(
+        findings.threshold_pct, 1.03, f"threshold {findings.threshold_pct:g}%", ha="center",
+        va="bottom", color=_MUTED, fontsize=8.5, transform=axes.get_xaxis_transform(),
+    )  # fmt: skip
+    for number, workload in enumerate(drawn):
+        _line(axes, findings, workload, number)
+    _labels(axes, drawn)
+    rounds = f"{findings.rounds} round{'s' * (findings.rounds != 1)} of {findings.seconds} s"
+    figure.text(
+        0.008, 0.955, "Share of campaigns that call it a regression",
+        fontsize=12, fontweight="bold", va="center",
+    )  # fmt: skip
+    figure.text(
+        0.992, 0.955, f"{findings.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
+        fontsize=8.5, color=_MUTED, ha="right", va="center",
+    )  # fmt: skip
+    figure.subplots_adjust(left=0.07, right=0.735, top=0.84, bottom=0.125)
+    return figure
+
+
+def _line(axes: Axes, findings: Findings, workload: WorkloadFindings, number: int) -> None:
+    colour, dashes, marker, _ = _LINES[number % len(_LINES)]
+    found = workload.throughput
+    axes.plot(
+        findings.slowdowns_pct, found.power, color=colour, linestyle=dashes, linewidth=2,
+        marker=marker, markersize=5.5, markevery=(3 * number % 14, 14), markeredgecolor="white",
+        clip_on=False,
+    )  # fmt: skip
+    if found.smallest_change_pct is not None:
+        axes.plot(
+            [found.smallest_change_pct] * 2, [0, POWER], color=colour, linewidth=1, linestyle=dashes
+        )
+
+
+def _labels(axes: Axes, drawn: Sequence[WorkloadFindings]) -> None:
+    """Beside the ends of the lines, from the highest to the lowest, none over another."""
+    order = sorted(
+        range(len(drawn)), key=lambda n: drawn[n].throughput.smallest_change_pct or float("inf")
+    )
+    height = 1.0
+    axes.text(
+        1.02, height + 0.03, "found in 80% of campaigns from", color=_MUTED, fontsize=8.5,
+        transform=axes.transAxes, va="bottom",
+    )  # fmt: skip
+    for number in order:
+        found = drawn[number].throughput
+        end = found.power[-1] / 1.02
+        height = min(height - _ROW, max(end, 0.02))
+        colour, _, _, sign = _LINES[number % len(_LINES)]
+        where = found.smallest_change_pct
+        text = f"{where:.1f}%" if where is not None else "above 50%"
+        axes.text(
+            1.02, height, f"{sign} {title_of(drawn[number].name)}  {text}", color=colour,
+            fontweight="bold", fontsize=9, va="center", transform=axes.transAxes,
+        )  # fmt: skip

@@ -1,0 +1,126 @@
+"""The figures of one workload as arrays: by round, thread count and side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchlab.decision import Kind
+from benchlab.spec import SIDES, Side
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# What is shown of a side in a cell, by the metric of the workload.
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "tps": ("tps", "qps", "p95_ms"),
+    "tpmc": (
+        *("tpmc", "tpm_total"),
+        *("new_order_p50_ms", "new_order_p90_ms", "new_order_p95_ms", "new_order_p99_ms"),
+    ),
+}
+# The p95 latency beside a throughput.
+LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms"}
+
+Figure = tuple[int, int, Side, Mapping[str, float | None]]
+"""One trial: its round, threads and side, and its figures by metric."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """One workload of a campaign.
+
+    Attributes:
+        metric: of its throughput.
+        latency: metric of its p95 latency.
+        rounds: the numbers of those that were planned.
+        threads: thread counts, in the order of the plan.
+        sides: those that were planned.
+        values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
+    """
+
+    workload: str
+    metric: str
+    latency: str
+    rounds: Sequence[int]
+    threads: tuple[int, ...]
+    sides: tuple[Side, ...]
+    values: Mapping[str, Array]
+
+    def metric_of(self, kind: Kind) -> str:
+        """The metric that is decided on."""
+        return self.metric if kind == "throughput" else self.latency
+
+    def log_ratios(self, kind: Kind) -> Array:
+        """ln(candidate / baseline) of the complete rounds, of shape (complete rounds, threads).
+
+        A round is complete where every thread count has a figure on both sides.
+        """
+        import numpy as np
+
+        values = self.values.get(self.metric_of(kind))
+        if values is None:
+            return np.empty((0, len(self.threads)))
+        ratios = np.log(values[:, :, 1]) - np.log(values[:, :, 0])
+        return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
+
+    def missing(self, kind: Kind) -> dict[Side, int]:
+        """Planned trials without a figure, by side; sides that lack none are left out."""
+        import numpy as np
+
+        size = len(self.rounds) * len(self.threads)
+        values = self.values.get(self.metric_of(kind))
+        counts = {
+            side: size if values is None else int(np.isnan(values[:, :, SIDES.index(side)]).sum())
+            for side in self.sides
+        }
+        return {side: count for side, count in counts.items() if count}
+
+
+def collect(
+    workload: str,
+    metric: str,
+    rounds: Sequence[int],
+    threads: Sequence[int],
+    sides: tuple[Side, ...],
+    figures: Iterable[Figure],
+    *,
+    latency: str | None = None,
+    shown: Sequence[str] | None = None,
+) -> Rounds:
+    """Lay figures into arrays; what is not a positive number is missing.
+
+    Args:
+        latency: metric of the p95 latency; None: the one that goes with ``metric``.
+        shown: the metrics to be kept; None: those that :data:`FIGURES` has for ``metric``.
+
+    Raises:
+        KeyError: a figure is of a round or thread count that was not planned.
+    """
+    import numpy as np
+
+    kept = FIGURES[metric] if shown is None else shown
+    shape = (len(rounds), len(threads), len(SIDES))
+    values = {name: np.full(shape, np.nan) for name in kept}
+    row = {number: index for index, number in enumerate(rounds)}
+    column = {count: index for index, count in enumerate(threads)}
+    for number, count, side, found in figures:
+        place = row[number], column[count], SIDES.index(side)
+        for name in kept:
+            if (value := found.get(name)) is not None:
+                values[name][place] = value
+    for array in values.values():
+        array[~((array > 0) & np.isfinite(array))] = np.nan
+    return Rounds(
+        workload=workload,
+        metric=metric,
+        latency=latency or LATENCY[metric],
+        rounds=rounds,
+        threads=tuple(threads),
+        sides=sides,
+        values=values,
+    )

@@ -1,0 +1,250 @@
+"""Columns of the gates of symptom: what a run shows that may be the candidate's own doing.
+
+Of a trial they come from what the client printed and its series, of a cell from the figures of
+its rounds on one side. A column is None where the data cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
+
+# So many standard errors are exceeded by chance in one series of a thousand (normal, two-sided).
+STANDARD_ERRORS = 3.3
+# A third of the series is three ninths, and each ninth an interval or more.
+NINTHS = 9
+# With fewer transactions in an interval, one without any may be chance: exp(-10) is 1 in 22,000.
+LEAST_PER_INTERVAL = 10.0
+# Of an interval that is shorter the rate is noise: what was left when the run ended.
+LEAST_OF_INTERVAL = 0.5
+LEAST_INTERVALS = 3
+LEAST_ROUNDS = 3
+CONFIDENCE = 0.99
+
+
+def trial_columns(
+    output: Any, *, seconds: float, interval_s: float, read_only: bool
+) -> dict[str, float | None]:
+    """Columns of one trial; all None where the client's output is not whole.
+
+    Args:
+        output: a parsed client output, as ``benchlab.workloads`` describes it.
+        seconds: how long the client was to run.
+        interval_s: length of an interval of the series, as it was asked for.
+        read_only: the workload changes nothing.
+
+    Returns:
+        ``error_ratio``, see :func:`error_ratio`; ``reconnects``, a number; ``zero_intervals``,
+        see :func:`zero_intervals`; ``missing_intervals``, how many fewer intervals were printed
+        than fit in the time; ``drift_excess``, see :func:`drift_excess`; ``throughput_cv``,
+        standard deviation / mean of the intervals' throughputs.
+    """
+    names = (
+        *("error_ratio", "reconnects", "zero_intervals", "missing_intervals"),
+        *("drift_excess", "throughput_cv"),
+    )
+    if output.status != "complete":
+        return dict.fromkeys(names)
+    rates = _whole_intervals(output.series, interval_s)
+    return {
+        "error_ratio": error_ratio(output.errors, output.transactions, read_only=read_only),
+        "reconnects": None if output.reconnects is None else float(output.reconnects),
+        "zero_intervals": zero_intervals(rates, interval_s),
+        "missing_intervals": _missing(len(output.series), seconds, interval_s),
+        "drift_excess": drift_excess(rates),
+        "throughput_cv": _variation(rates),
+    }
+
+
+def error_ratio(
+    errors: float | None, transactions: float | None, *, read_only: bool
+) -> float | None:
+    """Errors that the client survived, per transaction.
+
+    A read meets no conflict, so that of a workload that only reads a single error is one too
+    many, however many transactions there were: there the ratio is the number of errors itself.
+    """
+    if errors is None or not transactions:
+        return None
+    return float(errors) if read_only else errors / transactions
+
+
+def zero_intervals(rates: Sequence[float], interval_s: float) -> float | None:
+    """Intervals in which no transaction ended.
+
+    None where there are so few transactions that chance alone makes such intervals: fewer than
+    ten an interval, counting the intervals that have any, so that a long stall hides nothing.
+
+    Args:
+        rates: transactions per second of each whole interval.
+    """
+    busy = [rate for rate in rates if rate > 0]
+    if not busy or math.fsum(busy) / len(busy) * interval_s < LEAST_PER_INTERVAL:
+        return None
+    return float(len(rates) - len(busy))
+
+
+def drift_excess(rates: Sequence[float]) -> float | None:
+    """How far the first and last third differ beyond what the series' own noise explains.
+
+    With L = |ln(mean of the last third / mean of the first)|, it is max(0, L - 3.3 SE(L)). By the
+    delta method SE(L) = s sqrt((1/m1^2 + 1/m3^2) / k), for thirds of k intervals with means m1
+    and m3, and s the standard deviation of an interval.
+
+    s comes from second differences, which no slope inflates (Gasser, Sroka and Jennen-Steinmetz,
+    Residual variance and residual pattern in nonlinear regression, Biometrika 73, 1986; von
+    Neumann's ratio takes first ones). They see noise that is independent from one value to the
+    next. That of neighbouring intervals is not (checkpoints, flushes, compactions), and too
+    little of it would be seen. So the same is reckoned from the means of ninths of the series,
+    too, which are assumed to be independent, and the larger standard error is taken. Noise slower
+    than a ninth of the trial is not told from a drift.
+
+    Args:
+        rates: throughput of each whole interval, in order.
+
+    Returns:
+        On the scale of logarithms: 0.05 is about 5 %. None with fewer than nine intervals or where
+        nothing ended at all; infinite where nothing ended in one of the two thirds.
+    """
+    if len(rates) < NINTHS or not any(rates):
+        return None
+    third = len(rates) // 3
+    first, last = (math.fsum(part) / third for part in (rates[:third], rates[-third:]))
+    if not first and not last:
+        return None
+    if not first or not last:
+        return math.inf
+    ninth = len(rates) // NINTHS
+    # From the end, as the last third is; what is left over lies at the beginning.
+    start = len(rates) - ninth * NINTHS
+    means = [math.fsum(rates[at : at + ninth]) / ninth for at in range(start, len(rates), ninth)]
+    of_mean = max(_noise(rates) / math.sqrt(third), _noise(means) / math.sqrt(NINTHS / 3))
+    error = of_mean * math.hypot(1 / first, 1 / last)
+    return max(0.0, abs(math.log(last / first)) - STANDARD_ERRORS * error)
+
+
+def cell_columns(
+    threads: Sequence[int], throughput: FloatArray, p95: FloatArray | None
+) -> list[dict[str, float | None]]:
+    """Columns of the cells of one workload on one side; a dict per thread count.
+
+    Args:
+        threads: the thread counts, each once, in any order.
+        throughput: of shape (rounds, threads), any unit; NaN where it is missing. What is not
+            above zero is no throughput, and so missing, too.
+        p95: latencies, of the same shape; None where the client prints none.
+
+    Returns:
+        ``round_cv``: standard deviation / mean of the throughput over the rounds.
+        ``p95_fall_pct``: how far the p95 latency lies below that of the next smaller thread
+        count; ``curve_dip_pct``: how far the throughput lies below the straight line through its
+        two neighbours in log throughput over log threads. Both in percent, and only what is
+        beyond noise: the lower one-sided 99 % limit, by Student's t, of the mean of the rounds'
+        log ratios; 0 where that limit is below zero. None with fewer than three rounds, and where
+        there is no such neighbour.
+
+    Raises:
+        ValueError: the shapes do not fit, or a thread count is there twice.
+    """
+    import numpy as np
+
+    figures = np.asarray(throughput, dtype=float)
+    latencies = np.full_like(figures, math.nan) if p95 is None else np.asarray(p95, dtype=float)
+    if figures.ndim != 2 or figures.shape[1] != len(threads) or latencies.shape != figures.shape:
+        raise ValueError(
+            f"throughput: of shape {figures.shape}, p95 of shape {latencies.shape}; expected "
+            f"(rounds, {len(threads)}), a column for each thread count"
+        )
+    if len(set(threads)) != len(threads):
+        raise ValueError(f"threads: one is there twice: {list(threads)}")
+    order = np.argsort(threads)
+    rates, waits = _logarithms(figures[:, order]), _logarithms(latencies[:, order])
+    at = np.log(np.asarray(threads, dtype=float)[order])
+    columns: list[dict[str, float | None]] = [{} for _ in threads]
+    for place, column in enumerate(order):
+        fall = dip = None
+        if place > 0:
+            fall = _beyond_noise(waits[:, place - 1] - waits[:, place])
+        if 0 < place < len(threads) - 1:
+            share = (at[place] - at[place - 1]) / (at[place + 1] - at[place - 1])
+            line = (1 - share) * rates[:, place - 1] + share * rates[:, place + 1]
+            dip = _beyond_noise(line - rates[:, place])
+        columns[int(column)] = {
+            "round_cv": _variation(_there(figures[:, column])),
+            "p95_fall_pct": fall,
+            "curve_dip_pct": dip,
+        }
+    return columns
+
+
+def _there(values: FloatArray) -> list[float]:
+    return [float(value) for value in values if math.isfinite(value) and value > 0]
+
+
+def _logarithms(values: FloatArray) -> FloatArray:
+    """NaN of what is missing: NaN, infinite, zero or below."""
+    import numpy as np
+
+    there = np.isfinite(values) & (values > 0)
+    return np.log(np.where(there, values, math.nan))
+
+
+def _beyond_noise(logs: FloatArray) -> float | None:
+    """The lower 99 % limit of a mean of log ratios as a reduction in percent, at least 0."""
+    import numpy as np
+    from scipy.special import stdtrit  # scipy.stats has the same, slower
+
+    there = logs[np.isfinite(logs)]
+    if len(there) < LEAST_ROUNDS:
+        return None
+    error = float(np.std(there, ddof=1)) / math.sqrt(len(there))
+    limit = float(np.mean(there)) - float(stdtrit(len(there) - 1, CONFIDENCE)) * error
+    return -100 * math.expm1(-max(limit, 0.0))
+
+
+def _whole_intervals(series: Sequence[Any], interval_s: float) -> list[float]:
+    """Transactions per second of each interval but those that the run's end cut short."""
+    ends = [0.0, *(each.t for each in series)]
+    lengths = [end - start for start, end in pairwise(ends)]
+    return [
+        each.tps
+        for each, length in zip(series, lengths, strict=True)
+        if length >= LEAST_OF_INTERVAL * interval_s
+    ]
+
+
+def _missing(printed: int, seconds: float, interval_s: float) -> float | None:
+    """None where so few are expected that the one which may lack is all of them."""
+    expected = math.floor(seconds / interval_s)
+    return float(max(0, expected - printed)) if expected > 1 else None
+
+
+def _variation(values: Sequence[float]) -> float | None:
+    """The coefficient of variation; None of fewer than three values, or where all are zero."""
+    if len(values) < LEAST_INTERVALS or not any(values):
+        return None
+    largest = max(values)  # in units of it no sum overflows
+    shares = [value / largest for value in values]
+    mean = math.fsum(shares) / len(shares)
+    squares = math.fsum((share - mean) ** 2 for share in shares)
+    return math.sqrt(squares / (len(shares) - 1)) / mean
+
+
+def _noise(values: Sequence[float]) -> float:
+    """The standard deviation of independent noise around a smooth course: sqrt(mean(d^2) / 6).
+
+    Of three values a - 2 b + c has six times the variance of one.
+    """
+    seconds = [
+        (after - here) - (here - before)
+        for before, here, after in zip(values, values[1:], values[2:], strict=False)
+    ]
+    return math.sqrt(math.fsum(each * each for each in seconds) / len(seconds) / 6)

@@ -1,0 +1,71 @@
+"""Does Benchlab find what is there, and nothing where nothing is? With real servers, and sides that
+are equal but for a slowdown on purpose.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from tests.machine import LIMIT_S, Machine
+
+# Of the release whose server stops faster, with the workload that waits for no disk.
+EQUAL = {
+    "sides": "same",
+    "baseline": "10.11.5",
+    "workloads": "oltp_point_select",
+    "restore": "after_writes",
+}
+
+
+def test_a_slowdown_is_called_a_regression(machine: Machine) -> None:
+    """30 % on purpose: found, with valid trials, and the report says what it was.
+
+    It costs 30 % or a little more. In ten rounds it is missed by chance once in 1,000 campaigns if
+    their ratios have a standard deviation of 18 %.
+    """
+    settings = machine.settings(**EQUAL, slowdown_pct=30, rounds=10)
+    output = machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", "slowed", *settings)
+    campaign, _ = machine.outcome("slowed")
+    assert campaign.state == "complete"
+    assert not campaign.is_aa
+    comparison = machine.comparison("slowed")
+    assert comparison["missing"] == []
+    (workload,) = comparison["workloads"]
+    assert workload["verdict"] == "regression", workload
+    assert "slowed down by 30% on purpose" in " ".join(output.split())
+    assert machine.left_running("slowed") == []
+
+
+def test_without_a_slowdown_equal_sides_are_no_change(machine: Machine) -> None:
+    """An A/A campaign: `equivalent`, `inconclusive` or `unstable`.
+
+    With a threshold of 2 % the rule itself allows a false alarm in one of 20 campaigns. With 40 %
+    there is one in 1,000 if the rounds' ratios have a standard deviation of 25 %.
+    """
+    settings = machine.settings(**EQUAL, threshold_pct=40, rounds=6)
+    machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", "equal", *settings)
+    campaign, _ = machine.outcome("equal")
+    assert campaign.state == "complete"
+    assert campaign.is_aa
+    (workload,) = machine.comparison("equal")["workloads"]
+    assert workload["verdict"] in ("equivalent", "inconclusive", "unstable"), workload
+
+
+def test_a_slowdown_that_was_killed_makes_its_trial_invalid(machine: Machine) -> None:
+    """The server goes on; a candidate that was not slowed down all the time is measured again."""
+    run = machine.start(
+        *("benchlab.cli", "run", "sysbench_local", "--campaign", "killed-slowdown"),
+        *machine.settings(**EQUAL, slowdown_pct=50, seconds=3),
+    )
+    if "candidate" not in str(machine.wait_for("killed-slowdown", "run").trial):
+        machine.wait_for("killed-slowdown", "run", after=1)
+    os.kill(machine.pid_of("killed-slowdown", "slowdown-candidate"), signal.SIGKILL)
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    campaign, trials = machine.outcome("killed-slowdown")
+    assert campaign.state == "complete"
+    (broken,) = [result for result in trials if not result.valid]
+    assert (broken.trial.side, broken.attempt) == ("candidate", 1)
+    assert {result.attempt for result in trials if result.valid} == {1, 2}
+    assert machine.left_running("killed-slowdown") == []

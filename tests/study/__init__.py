@@ -1,0 +1,1 @@
+"""The simulation study of the decision rule: ``python -m tests.study``, or ``make study``."""

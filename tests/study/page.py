@@ -1,0 +1,125 @@
+"""The part of docs/statistics.md that the study writes: its tables, between two comments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchlab.errors import SpecError
+from tests.study.figures import (
+    CAMPAIGNS,
+    CELL_CAMPAIGNS,
+    CELL_CHANGE,
+    CELL_WORLDS,
+    CHANGES,
+    OURS,
+    POWER_CAMPAIGNS,
+    POWER_WORLDS,
+    RULES,
+    Key,
+    Share,
+)
+from tests.study.worlds import WORKLOADS, WORLDS
+
+BEGIN = "<!-- written by `make study`; edits are replaced -->"
+END = "<!-- end of what `make study` writes -->"
+
+
+def with_figures(page: str, shares: Mapping[Key, Share]) -> str:
+    """The page with the study's part replaced.
+
+    Raises:
+        SpecError: it lacks one of the two comments, or they are not in order.
+    """
+    head, begin, rest = page.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise SpecError(f"docs/statistics.md: must have {BEGIN!r} and, below it, {END!r}")
+    return f"{head}{BEGIN}\n\n{tables(shares)}\n{END}{tail}"
+
+
+def tables(shares: Mapping[Key, Share]) -> str:
+    """All tables, each with what its figures are."""
+    worlds = [world.name for world in WORLDS]
+    alone = _table("rule", worlds, {rule: ("alone", rule) for rule in RULES}, shares)
+    counted = _table("rule", worlds, {rule: ("counted", rule) for rule in RULES}, shares)
+    called = _table("rule", worlds, {rule: ("called", rule) for rule in RULES}, shares)
+    covered = _table("rule", worlds, {rule: ("covered", rule) for rule in OURS}, shares)
+    power = "\n".join(_power(world.name, shares) for world in POWER_WORLDS)
+    cells = _table(
+        "what is found",
+        [world.name for world in CELL_WORLDS],
+        {
+            "the thread count is named": ("cell named",),
+            "it is, and no other in the campaign": ("cell alone named",),
+            "the workload is called a change": ("cell called",),
+        },
+        shares,
+    )
+    named = _table(
+        "nothing changed", worlds, {"a campaign names a thread count": ("named",)}, shares
+    )
+    return f"""\
+All figures are percent, with the 95 % interval of the simulation itself in brackets: {CAMPAIGNS:,}
+campaigns of {len(WORKLOADS)} workloads for each false alarm. A dash: not
+simulated; *mean of threads* has no p value.
+
+**False alarms, p < 0.05.** The share of workloads without any change for which p is below 0.05,
+each taken alone. It should be 5.
+
+{alone}
+**False alarms in a campaign, p < 0.05.** The share of campaigns without any change in which at
+least one workload has p below 0.05. Benchlab adjusts p by Holm; the others, as they are used, do
+not adjust it.
+
+{counted}
+**False alarms in a campaign, called a change.** As above, and the estimate is 2 % or more. This is
+what a reader of the report sees: a false `improvement` or `regression`.
+
+{called}
+**The interval.** The share of the 95 % intervals that contain the truth.
+
+{covered}
+**Power.** The share of real changes that are called, and with the right sign: p < 0.05 as the rule
+takes it and an estimate of 2 % or more. One workload of five has changed; {POWER_CAMPAIGNS}
+campaigns for each size. A rule with many false alarms finds much for the same reason.
+
+{power}
+**One thread count.** One workload has changed by {CELL_CHANGE:g} % at one of its six thread counts;
+{CELL_CAMPAIGNS} campaigns, no calibration.
+
+{cells}
+{named}"""
+
+
+def _power(world: str, shares: Mapping[Key, Share]) -> str:
+    changes = {f"{change:g}": f"{change:g} %" for change in CHANGES}
+    rules = {rule: ("power", rule, world) for rule in RULES}
+    return f"In the world *{world}*:\n\n{_table('rule', changes, rules, shares)}"
+
+
+def _table(
+    what: str,
+    columns: Mapping[str, str] | Sequence[str],
+    rows: Mapping[str, Key],
+    shares: Mapping[Key, Share],
+) -> str:
+    """A table in Markdown; rows without any figure are left out.
+
+    Args:
+        columns: the ends of the keys, with their headings where these differ.
+        rows: by name, the beginnings of the keys.
+    """
+    headings = list(columns.values()) if isinstance(columns, Mapping) else list(columns)
+    lines = [[what, *headings], ["---", *["---:"] * len(headings)]]
+    for name, key in rows.items():
+        found = [shares.get((*key, column)) for column in columns]
+        if any(found):
+            lines.append([name, *map(_cell, found)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(share: Share | None) -> str:
+    if share is None:
+        return "–"
+    low, high = share.interval
+    return f"{100 * share.value:.1f} ({100 * low:.1f}–{100 * high:.1f})"

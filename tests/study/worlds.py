@@ -1,0 +1,114 @@
+"""Worlds in which nothing, or a known change, sets the sides apart: campaigns drawn from them.
+
+All noise is in logarithms, where 0.01 is about 1 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchlab.rounds import Rounds
+from benchlab.spec import SIDES
+
+Array = NDArray[np.float64]
+
+WORKLOADS = ("point_select", "read_write", "update_index", "update_non_index", "insert")
+THREADS = (50, 100, 200, 300, 500, 1000)
+ROUNDS = 6
+# Between the thread counts of a workload the log ratios of the published sysbench reports scatter
+# by 2.4 % (median of 23 comparisons). 1.7 % a cell and side gives just that, all of it as noise.
+CELL_SD = 0.017
+# With it the log ratio of a round has a standard deviation of 2 % over six thread counts.
+BLOCK_SD = 0.012
+
+
+@dataclass(frozen=True)
+class World:
+    """How campaigns scatter.
+
+    Attributes:
+        block_sd: of a block: one factor for all its thread counts.
+        cell_sd: of a cell, on each side and in each round.
+        drift_sd: step from round to round of a random walk that both blocks of a round share.
+        tails: degrees of freedom of Student's t, of blocks and cells, with those scales; None:
+            normal.
+        deployment_sd: of a side of a workload; it stays as it is for a whole campaign.
+        alike: a side's deployment does the same to all its workloads.
+    """
+
+    name: str
+    block_sd: float = BLOCK_SD
+    cell_sd: float = CELL_SD
+    drift_sd: float = 0.0
+    tails: int | None = None
+    deployment_sd: float = 0.0
+    alike: bool = False
+
+
+NOISE = World("noise alone")
+DRIFT = World("drift", drift_sd=0.03)
+TAILS = World("heavy tails", tails=3)
+DEPLOYMENT = World("deployment", deployment_sd=0.007)
+TOGETHER = World("all together", drift_sd=0.03, tails=3, deployment_sd=0.007)
+WORLDS = (NOISE, DRIFT, TAILS, DEPLOYMENT, TOGETHER)
+
+
+def draw(
+    world: World,
+    campaigns: int,
+    rng: np.random.Generator,
+    *,
+    rounds: int = ROUNDS,
+    threads: int = len(THREADS),
+    change: Array | float = 0.0,
+) -> Array:
+    """Throughputs of shape (campaigns, workloads, rounds, threads, 2): baseline and candidate.
+
+    Args:
+        change: what the candidate truly is, as a log ratio; of shape (workloads, threads) or one
+            that broadcasts to it.
+    """
+    size = (campaigns, len(WORKLOADS), rounds)
+
+    def noise(shape: tuple[int, ...]) -> Array:
+        return rng.standard_t(world.tails, shape) if world.tails else rng.standard_normal(shape)
+
+    log = np.log(1000 * np.sqrt(np.asarray(THREADS[:threads])))[:, None] + np.zeros((*size, 1, 1))
+    log = log + world.block_sd * noise((*size, 1, 2)) + world.cell_sd * noise((*size, threads, 2))
+    log += np.cumsum(world.drift_sd * rng.standard_normal(size), axis=2)[..., None, None]
+    deployed = rng.standard_normal((campaigns, 1 if world.alike else size[1], 1, 1, 2))
+    log += world.deployment_sd * deployed
+    log[..., 1] += np.broadcast_to(change, (size[1], threads))[:, None, :]
+    return np.exp(log)
+
+
+def one_workload(percent: float) -> Array:
+    """A change of the first workload, at all its thread counts, as :func:`draw` takes it."""
+    change = np.zeros((len(WORKLOADS), 1))
+    change[0] = np.log1p(percent / 100)
+    return change
+
+
+def one_cell(percent: float, column: int) -> Array:
+    """A change of the first workload at one of its thread counts."""
+    change = np.zeros((len(WORKLOADS), len(THREADS)))
+    change[0, column] = np.log1p(percent / 100)
+    return change
+
+
+def as_rounds(throughputs: Array) -> list[Rounds]:
+    """One campaign as the rule takes it, from an array of shape (workloads, rounds, threads, 2)."""
+    _, rounds, threads, _ = throughputs.shape
+    return [
+        Rounds(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": each})
+        for name, each in zip(WORKLOADS, throughputs, strict=True)
+    ]
+
+
+def as_aa_campaigns(throughputs: Array) -> dict[str, Sequence[Rounds]]:
+    """A/A campaigns as :func:`benchlab.calibration.calibrate` takes them, from several at once."""
+    return {f"aa-{index}": as_rounds(each) for index, each in enumerate(throughputs)}
