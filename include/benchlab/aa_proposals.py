@@ -113,11 +113,16 @@ def _why_none(search: Search, wanted: float, spec: ReportSpec) -> Iterator[str]:
             "with longer trials; more A/A campaigns would tell it better"
         )
         cheapest = min(within, key=lambda each: each.rounds * each.seconds)
-        if count := search.campaigns_needed(wanted, cheapest.rounds, cheapest.seconds):
-            yield (
-                f"the mean of about {count} campaigns of {cheapest.rounds} rounds of "
-                f"{cheapest.seconds} s, each deployed and loaded on its own, would find it"
-            )
+        for rounds, seconds in (
+            (spec.rounds, spec.seconds),
+            (cheapest.rounds, cheapest.seconds),
+        ):
+            if count := search.campaigns_needed(wanted, rounds, seconds):
+                yield (
+                    f"the mean of about {count} campaigns of {rounds} rounds of {seconds} s, each "
+                    "deployed and loaded on its own, would find it"
+                )
+                break
     else:
         yield "the rounds themselves scatter too much for it; a quieter machine would help most"
 

@@ -13,6 +13,8 @@ from benchlab.rounds import Rounds
 from benchlab.store import Store
 
 HOW_TO_MAKE = "benchlab run {report} --set sides=same"
+# Of the campaigns that cannot be taken for one reason.
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ def kin(store: Store) -> list[Kin]:
             group.append(each)
     listed = [_kin(group) for group in groups]
     listed += [
-        Kin(report, (), tuple(f"{', '.join(ids)}: {why}" for why, ids in found.items()))
+        Kin(report, (), tuple(f"{_shortened(ids)}: {why}" for why, ids in found.items()))
         for report, found in refused.items()
     ]
     return sorted(listed, key=lambda each: (each.report, not each.campaigns))
@@ -161,6 +163,11 @@ def _kin(group: Sequence[Campaign]) -> Kin:
         f"deployed and loaded on its own: `{HOW_TO_MAKE.format(report=report)}`"
     )
     return Kin(report, tuple(each.id for each in group), (lacks,) if more > 0 else ())
+
+
+def _shortened(ids: Sequence[str]) -> str:
+    shown, more = ids[:_MOST_NAMED], len(ids) - _MOST_NAMED
+    return f"{', '.join(shown)} and {more} more" if more > 0 else ", ".join(shown)
 
 
 def _seconds(campaign: Campaign) -> int:

@@ -26,6 +26,7 @@ from benchlab.store import Store
 DETECT_PER_THRESHOLD = 1.5
 _STEPS = 100
 _FEW_ROUNDS = 10
+_FEW_CAMPAIGNS = 10
 
 
 @dataclass(frozen=True)
@@ -168,9 +169,9 @@ def _finding(
 def _missing(count: int) -> str:
     more = calibration.MIN_CAMPAIGNS - count
     return (
-        f"not known: {count} of {calibration.MIN_CAMPAIGNS} independently loaded A/A campaigns "
-        f"have it measured in two complete rounds, {more} more {'is' if more == 1 else 'are'} "
-        "needed; until then a verdict holds for one deployment only"
+        f"not known: {count} of the {calibration.MIN_CAMPAIGNS} A/A campaigns that it takes, each "
+        f"loaded on its own, {'is' if count == 1 else 'are'} there, {more} more needed; until then "
+        "a verdict holds for one deployment only"
     )
 
 
@@ -201,6 +202,11 @@ def _about_rounds(
         yield (
             f"the noise is known from {rounds} rounds only, so that all figures are rough; those "
             f"of {_FEW_ROUNDS} or more are better"
+        )
+    if calibration.MIN_CAMPAIGNS <= len(chosen.independent) < _FEW_CAMPAIGNS:
+        yield (
+            f"{len(chosen.independent)} campaigns tell the deployment variance roughly, which "
+            "makes all intervals wide; with more of them smaller changes are found"
         )
     if left_out := noise["throughput"].left_out:
         yield f"rounds left out, because a workload lacks a figure there: {left_out}"

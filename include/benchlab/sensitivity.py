@@ -2,7 +2,8 @@
 
 The rule of :mod:`benchlab.decision` judges the campaigns of :mod:`benchlab.resampling`. In an A/A
 campaign nothing differs, so whatever is called a change is a false alarm; and with the candidate
-slowed down by a known amount, what is not called a regression is missed.
+slowed down by a known amount, what is not called a regression is missed. All trials are taken to be
+there and without symptoms: what makes a verdict `unstable` is no matter of noise.
 
 Campaigns are judged thousands at a time, as arrays: :func:`changed` is the rule once more, and a
 test holds both to the same verdicts. For each campaign the smallest slowdown that the rule would

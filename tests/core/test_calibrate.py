@@ -147,7 +147,7 @@ def test_with_fewer_than_five_the_deployment_variance_is_said_to_be_missing(home
     document = calibrated(save(home, "aa1").id, save(home, "aa2").id)
     for workload in document["workloads"]:
         assert workload["deployment_sd_pct"] is None
-        assert "2 of 5" in workload["deployment_missing"]
+        assert "2 of the 5" in workload["deployment_missing"]
         assert "3 more" in workload["deployment_missing"]
         assert "one deployment only" in workload["deployment_missing"]
 
@@ -178,7 +178,7 @@ def test_a_dataset_snapshot_counts_for_the_noise_and_not_for_deployments(home: H
         ),
     )
     document = calibrated(*ids, restored.id)
-    assert all("4 of 5" in each["deployment_missing"] for each in document["workloads"])
+    assert all("4 of the 5" in each["deployment_missing"] for each in document["workloads"])
     assert any(restored.id in note and "snapshot" in note for note in document["notes"])
 
 

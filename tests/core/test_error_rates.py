@@ -51,7 +51,7 @@ def false_alarms(world: World, aa_campaigns: int, seed: int, campaigns: int = CA
 def test_what_varies_from_round_to_round_makes_no_more_false_alarms_than_allowed(
     world: World,
 ) -> None:
-    """Noise of blocks and cells is in the interval, drift of both sides cancels, outliers widen it."""
+    """Noise is in the interval, outliers widen it, and drift of both sides cancels."""
     assert false_alarms(world, 0, seed=1) <= ALLOWED
 
 
@@ -82,7 +82,7 @@ def test_a_tenth_less_is_found(aa_campaigns: int) -> None:
 
 
 def test_a_tenth_less_is_found_mostly_with_five_aa_campaigns() -> None:
-    """Five tell a variance badly, and the interval says so: found in two of three cases at least."""
+    """Five tell a variance badly: the interval is wider, and two of three are found at least."""
     rng = np.random.default_rng(5)
     throughputs = worlds.draw(DEPLOYMENT, 300, rng, threads=FEW, change=worlds.one_workload(-10))
     known = rules.calibrations(DEPLOYMENT, 5, 300, rng, threads=FEW)

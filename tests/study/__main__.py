@@ -20,9 +20,11 @@ def main() -> int:
     docs = home.find().project / "docs"
     began = time.monotonic()
     try:
-        text = (docs / "statistics.md").read_text()
+        page.parts((docs / "statistics.md").read_text())  # a fault of it is found before the work
         shares = study()
-        (docs / "statistics.md").write_text(page.with_figures(text, shares))
+        # Read again: somebody may have written in it meanwhile.
+        text = page.with_figures((docs / "statistics.md").read_text(), shares)
+        (docs / "statistics.md").write_text(text)
         (docs / "statistics.svg").write_bytes(picture.draw(shares))
     except (BenchlabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from tests.study import rules
@@ -167,6 +168,6 @@ def _found(
         yield name, rule(throughputs)
 
 
-def _share(hits: Array | Sequence[bool]) -> Share:
+def _share(hits: ArrayLike) -> Share:
     flags = np.asarray(hits, dtype=bool)
     return Share(int(flags.sum()), flags.size)

@@ -28,13 +28,23 @@ def with_figures(page: str, shares: Mapping[Key, Share]) -> str:
     """The page with the study's part replaced.
 
     Raises:
-        SpecError: it lacks one of the two comments, or they are not in order.
+        SpecError: as :func:`parts` says.
+    """
+    head, tail = parts(page)
+    return f"{head}{BEGIN}\n\n{tables(shares)}\n{END}{tail}"
+
+
+def parts(page: str) -> tuple[str, str]:
+    """What is before and after the study's part.
+
+    Raises:
+        SpecError: the page lacks one of the two comments, or they are not in order.
     """
     head, begin, rest = page.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
         raise SpecError(f"docs/statistics.md: must have {BEGIN!r} and, below it, {END!r}")
-    return f"{head}{BEGIN}\n\n{tables(shares)}\n{END}{tail}"
+    return head, tail
 
 
 def tables(shares: Mapping[Key, Share]) -> str:

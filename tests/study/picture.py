@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from benchlab.report.plotting import quiet_matplotlib
-from tests.study.figures import CHANGES, DEPLOYMENT, NOISE, OURS, RULES, WORLDS, Key, Share
+from tests.study.figures import CHANGES, OURS, POWER_WORLDS, RULES, Key, Share
 from tests.study.rules import ALPHA
+from tests.study.worlds import WORLDS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ def draw(shares: Mapping[Key, Share]) -> bytes:
         figure = Figure(figsize=(9.6, 7.6))
         alarms, *power = figure.subplot_mosaic([["alarms", "alarms"], ["left", "right"]]).values()
         _alarms(alarms, shares)
-        for axes, world in zip(power, (NOISE, DEPLOYMENT), strict=True):
+        for axes, world in zip(power, POWER_WORLDS, strict=True):
             _power(axes, shares, world.name)
         handles, labels = alarms.get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=3, frameon=False)

@@ -111,7 +111,7 @@ def t_test_of_threads(throughputs: Array) -> Found:
 
 def mann_whitney(throughputs: Array) -> Found:
     """The rounds of one side against those of the other, unpaired; a value is a block's mean."""
-    blocks = throughputs.mean(axis=3)
+    blocks: Array = throughputs.mean(axis=3)
     baseline, candidate = blocks[..., 0], blocks[..., 1]
     p = stats.mannwhitneyu(baseline, candidate, axis=-1, method="exact").pvalue
     return _tested(100 * (candidate.mean(axis=-1) / baseline.mean(axis=-1) - 1), p)
@@ -138,10 +138,10 @@ def _percentages_of_one_round(throughputs: Array) -> Array:
     return 100 * (first[..., 1] / first[..., 0] - 1)
 
 
-def _tested(percent: Array, p: Array) -> Found:
+def _tested(percent: Array | float, p: Array) -> Found:
     return Found(p < ALPHA, p < ALPHA, _called(percent, p))
 
 
-def _called(percent: Array, p: Array) -> NDArray[np.int8]:
+def _called(percent: Array | float, p: Array) -> NDArray[np.int8]:
     change = (p < ALPHA) & (np.abs(percent) >= THRESHOLD_PCT)
     return np.asarray(np.where(change, np.sign(percent), 0), dtype=np.int8)

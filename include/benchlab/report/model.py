@@ -272,7 +272,7 @@ def _side(campaign: Campaign, side: Side) -> ReportSide:
 
 def _label(campaign: Campaign, side: Side, *, same: bool) -> str:
     slowed = campaign.plan.slowdown_pct if side == "candidate" else 0
-    apart = [side] if same else []
+    apart: list[str] = [side] if same else []
     if slowed:
         apart.append(f"slowed down by {numbers.limit(slowed)} on purpose")
     version = campaign.plan.sides[side].version

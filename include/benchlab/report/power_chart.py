@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -42,6 +43,7 @@ _STYLE = {
     "svg.hashsalt": "benchlab",
 }
 _ROW = 0.085
+_TOP = 1.02
 
 
 def write(findings: Findings, path: Path) -> None:
@@ -75,7 +77,7 @@ def _figure(findings: Findings) -> Figure:
     figure = Figure(figsize=(9.6, 4.4))
     axes = figure.subplots()
     axes.set_xlim(0, findings.slowdowns_pct[-1])
-    axes.set_ylim(0, 1.02)
+    axes.set_ylim(0, _TOP)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}%")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("how much slower the candidate is (throughput)")
@@ -117,22 +119,31 @@ def _line(axes: Axes, findings: Findings, workload: WorkloadFindings, number: in
 
 def _labels(axes: Axes, drawn: Sequence[WorkloadFindings]) -> None:
     """Beside the ends of the lines, from the highest to the lowest, none over another."""
-    order = sorted(
-        range(len(drawn)), key=lambda n: drawn[n].throughput.smallest_change_pct or float("inf")
-    )
-    height = 1.0
+    order = sorted(range(len(drawn)), key=lambda n: _rank(drawn[n]))
+    heights: list[float] = []
+    for number in order:
+        end = drawn[number].throughput.power[-1] / _TOP
+        heights.append(min(heights[-1] - _ROW, end) if heights else min(end, 1 - _ROW / 2))
+    # Those that would stand below the axis push the others up.
+    lowest = 0.02
+    for place in reversed(range(len(heights))):
+        heights[place] = max(heights[place], lowest)
+        lowest = heights[place] + _ROW
     axes.text(
-        1.02, height + 0.03, "found in 80% of campaigns from", color=_MUTED, fontsize=8.5,
+        1.02, 1.03, "found in 80% of campaigns from", color=_MUTED, fontsize=8.5,
         transform=axes.transAxes, va="bottom",
     )  # fmt: skip
-    for number in order:
-        found = drawn[number].throughput
-        end = found.power[-1] / 1.02
-        height = min(height - _ROW, max(end, 0.02))
+    for number, height in zip(order, heights, strict=True):
         colour, _, _, sign = _LINES[number % len(_LINES)]
-        where = found.smallest_change_pct
+        where = drawn[number].throughput.smallest_change_pct
         text = f"{where:.1f}%" if where is not None else "above 50%"
         axes.text(
             1.02, height, f"{sign} {title_of(drawn[number].name)}  {text}", color=colour,
             fontweight="bold", fontsize=9, va="center", transform=axes.transAxes,
         )  # fmt: skip
+
+
+def _rank(workload: WorkloadFindings) -> tuple[float, float]:
+    """The highest line first: its end, and where it gets to 80 %."""
+    where = workload.throughput.smallest_change_pct
+    return math.inf if where is None else where, -workload.throughput.power[-1]
