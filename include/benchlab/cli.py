@@ -195,7 +195,7 @@ def compare(
 def calibrate(
     named: Annotated[
         list[str],
-        typer.Argument(metavar="CAMPAIGN...", help="A/A campaigns; none: lists those there are"),
+        typer.Argument(metavar="CAMPAIGN", help="A/A campaigns; none: lists those there are"),
     ] = [],  # noqa: B006
     detect: Annotated[
         float | None,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchlab import catalog, home
-from benchlab.errors import SpecError
 from benchlab.spec import SIDES, ReportSpec
 from benchlab_airflow.trigger_form import ANY_CLIENT, OWN_PLAN, form
 
@@ -32,17 +31,13 @@ def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     """What a filled-in form changes: fields left at the report type's value change nothing.
 
+    A field that the form does not have, as the REST API may send it, is one of the report type's.
+
     Raises:
-        SpecError: a field that the form does not have, as the REST API may send; or see
-            :func:`_assignments`.
+        SpecError: see :func:`_assignments`.
     """
-    found: dict[str, Any] = {}
     fields = form(spec)
-    if unknown := [key for key in params if key not in fields]:
-        raise SpecError(
-            f"{', '.join(unknown)}: the trigger form has no such field; a field of the report type "
-            'goes into "overrides" (sides: same is the field aa)'
-        )
+    found = {key: value for key, value in params.items() if key not in fields}
     for key, param in fields.items():
         value = params.get(key, param.value)
         if key == "threads":

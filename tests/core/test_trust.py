@@ -141,7 +141,8 @@ def test_gates_of_cells_are_shown_and_decide_nothing() -> None:
     assert trust.symptoms(report.quality.symptoms) == (
         (
             "Symptom throughput_curve, where it is not so that throughput is at most 5 % below the "
-            "line through the neighbouring thread counts: 1 on the candidate side (Point Select at 8)."
+            "line through the neighbouring thread counts: 1 on the candidate side (Point Select "
+            "at 8)."
         ),
     )
 

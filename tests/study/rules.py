@@ -138,10 +138,11 @@ def _percentages_of_one_round(throughputs: Array) -> Array:
     return 100 * (first[..., 1] / first[..., 0] - 1)
 
 
-def _tested(percent: Array | float, p: Array) -> Found:
-    return Found(p < ALPHA, p < ALPHA, _called(percent, p))
+def _tested(percent: Array | float, p: Array | float) -> Found:
+    significant = np.asarray(p) < ALPHA
+    return Found(significant, significant, _called(percent, p))
 
 
-def _called(percent: Array | float, p: Array) -> NDArray[np.int8]:
-    change = (p < ALPHA) & (np.abs(percent) >= THRESHOLD_PCT)
+def _called(percent: Array | float, p: Array | float) -> NDArray[np.int8]:
+    change = (np.asarray(p) < ALPHA) & (np.abs(percent) >= THRESHOLD_PCT)
     return np.asarray(np.where(change, np.sign(percent), 0), dtype=np.int8)

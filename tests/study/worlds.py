@@ -83,7 +83,7 @@ def draw(
     deployed = rng.standard_normal((campaigns, 1 if world.alike else size[1], 1, 1, 2))
     log += world.deployment_sd * deployed
     log[..., 1] += np.broadcast_to(change, (size[1], threads))[:, None, :]
-    return np.exp(log)
+    return np.asarray(np.exp(log))
 
 
 def one_workload(percent: float) -> Array:
