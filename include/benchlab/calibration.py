@@ -11,9 +11,10 @@ balanced one-way random-effects model, any textbook on variance components):
 * deployment variance of a workload = between - within, zero where that is negative.
 
 Five campaigns tell a variance badly: a workload whose campaigns agree by chance would have none.
-So a workload takes at least the mean over all workloads that were measured, with no more degrees
-of freedom than its own campaigns give (Satterthwaite 1946): what one deployment happens to be is
-alike for its workloads, so that more of them add little.
+So a workload takes at least the mean over all workloads that were measured. Degrees of freedom
+are Satterthwaite's (1946), of the mean those of a mean of independent estimates, but never more
+than K - 1: what one deployment happens to be may be alike for its workloads, so that more of them
+do not make more deployments.
 """
 
 from __future__ import annotations
@@ -107,20 +108,25 @@ def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Componen
     }
     within = {key: _mean([each.variance for each in estimates]) for key, estimates in found.items()}
     components = {}
-    for key, estimates in found.items():
-        excess = [
-            between[other].value - within[other].value for other in found if other[2] == key[2]
-        ]
-        own = between[key].value - within[key].value
-        value = max(0.0, own, fmean(excess))
-        # As if the campaigns had shown this very variance: between would have been value + within.
-        spread = (value + within[key].value) ** 2 / between[key].df
-        spread += within[key].value ** 2 / within[key].df
-        df = value**2 / spread if spread else between[key].df
-        components[key] = Component(
-            len(estimates), between[key], within[key], Variance(value, max(df, 1.0))
-        )
+    for kind in KINDS:
+        keys = [key for key in found if key[2] == kind]
+        own = {key: _excess([(between[key], within[key])]) for key in keys}
+        shared = _excess([(between[key], within[key]) for key in keys]) if keys else None
+        for key in keys:
+            taken = own[key]
+            if shared is not None and shared.value > taken.value:
+                taken = Variance(shared.value, min(shared.df, between[key].df))
+            components[key] = Component(len(found[key]), between[key], within[key], taken)
     return components
+
+
+def _excess(pairs: Sequence[tuple[Variance, Variance]]) -> Variance:
+    """The mean of between - within over independent estimates, at least zero."""
+    value = max(0.0, fmean(between.value - within.value for between, within in pairs))
+    # Each variance V with f degrees of freedom has itself the variance 2 V^2 / f.
+    spread = sum(each.value**2 / each.df for pair in pairs for each in pair) / len(pairs) ** 2
+    df = value**2 / spread if spread else min(between.df for between, _ in pairs)
+    return Variance(value, max(df, 1.0))
 
 
 def _mean(variances: Sequence[Variance]) -> Variance:

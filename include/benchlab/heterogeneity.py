@@ -11,11 +11,12 @@ at most.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchlab.decision import ALPHA
-from benchlab.paired import estimate, percent
+from benchlab.paired import percent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ def moved(
     """
     left = list(range(len(threads)))
     named: list[Moved] = []
-    while len(left) > 1 and (found := _furthest(threads, ratios, threshold_pct, tests, left)):
+    while len(left) > 1 and (found := _furthest(ratios, threshold_pct, tests, left)):
         column, deviation = found
         change = percent(float(ratios[:, column].mean()))
         named.append(Moved(threads[column], percent(deviation), change))
@@ -54,23 +55,28 @@ def moved(
 
 
 def _furthest(
-    threads: Sequence[int], ratios: Array, threshold_pct: float, tests: int, left: list[int]
+    ratios: Array, threshold_pct: float, tests: int, left: list[int]
 ) -> tuple[int, float] | None:
     """The column that significantly deviates most from the mean of the others, and by how much."""
-    deviations = {}
-    for column in left:
-        others = [each for each in left if each != column]
-        found = estimate(ratios[:, column] - ratios[:, others].mean(axis=1))
-        if found is None or found.p_value * tests >= ALPHA:
-            continue
-        if abs(percent(found.mean)) >= threshold_pct:
-            deviations[column] = found.mean
+    import numpy as np
+    from scipy.special import stdtr
+
+    rounds = len(ratios)
+    if rounds < 2:
+        return None
+    own = ratios[:, left]
+    others = (own.sum(axis=1, keepdims=True) - own) / (len(left) - 1)
+    mean = (own - others).mean(axis=0)
+    error = (own - others).std(axis=0, ddof=1) / math.sqrt(rounds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.where(error > 0, 2 * stdtr(rounds - 1, -abs(mean) / error), np.where(mean, 0.0, 1.0))
+    named = np.flatnonzero((p * tests < ALPHA) & (abs(100 * np.expm1(mean)) >= threshold_pct))
+    if not len(named):
+        return None
 
     def distance(column: int) -> tuple[float, float]:
         # Of two columns each is as far from the other: then it is the one that changed itself.
-        return round(abs(deviations[column]), 9), abs(float(ratios[:, column].mean()))
+        return round(abs(float(mean[column])), 9), abs(float(own[:, column].mean()))
 
-    if not deviations:
-        return None
-    column = max(deviations, key=distance)
-    return column, deviations[column]
+    furthest = max(named.tolist(), key=distance)
+    return left[furthest], float(mean[furthest])
