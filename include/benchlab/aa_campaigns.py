@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from benchlab.calibration import Calibration, calibrate
 from benchlab.compare import rounds_of
 from benchlab.results import Campaign
@@ -11,7 +13,9 @@ from benchlab.store import Store
 
 # What two campaigns must have alike, so that deployments of one tell about those of the other.
 # Versions, rounds and seconds may differ: a deployment is what it is for whatever is measured.
-_ALIKE = ("target", "topology", "dataset", "placement")
+ALIKE = ("target", "topology", "dataset", "placement")
+# Of the machine, where there is no fleet; what a campaign did not record is no difference.
+MACHINE = ("cpu", "cores", "memory")
 
 
 def calibration_for(store: Store, campaign: Campaign) -> Calibration:
@@ -45,9 +49,21 @@ def can_calibrate(campaign: Campaign) -> bool:
 
 
 def is_alike(one: Campaign, other: Campaign) -> bool:
-    """Whether both are of one report type, engine, setting and client."""
-    return (
-        (one.plan.report, one.plan.engine) == (other.plan.report, other.plan.engine)
-        and all(one.spec.get(field) == other.spec.get(field) for field in _ALIKE)
-        and one.environment.get("client_program") == other.environment.get("client_program")
-    )
+    """Whether both are of one report type, engine, setting, machine and client."""
+    return not differences(one, other)
+
+
+def differences(one: Campaign, other: Campaign) -> dict[str, tuple[Any, Any]]:
+    """What two campaigns have not alike, though a calibration takes it to be, by name."""
+    named = {
+        "report type": (one.plan.report, other.plan.report),
+        "engine": (one.plan.engine, other.plan.engine),
+        **{field: (one.spec.get(field), other.spec.get(field)) for field in ALIKE},
+        "client": (one.environment.get("client_program"), other.environment.get("client_program")),
+        **{
+            field: (one.environment[field], other.environment[field])
+            for field in MACHINE
+            if field in one.environment and field in other.environment
+        },
+    }
+    return {name: (ours, theirs) for name, (ours, theirs) in named.items() if ours != theirs}

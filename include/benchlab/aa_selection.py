@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchlab.aa_campaigns import can_calibrate, figures_of, is_alike
+from benchlab.aa_campaigns import can_calibrate, differences, figures_of, is_alike
 from benchlab.calibration import MIN_CAMPAIGNS
 from benchlab.errors import SpecError
 from benchlab.results import Campaign
@@ -175,15 +175,7 @@ def _seconds(campaign: Campaign) -> int:
 
 
 def _differences(one: Campaign, other: Campaign) -> str:
-    """What two campaigns that are not alike differ in; see :func:`is_alike`."""
-    pairs = {
-        "report type": (one.plan.report, other.plan.report),
-        "engine": (one.plan.engine, other.plan.engine),
-        **{
-            field: (one.spec.get(field), other.spec.get(field))
-            for field in ("target", "topology", "dataset", "placement")
-        },
-        "client": tuple(each.environment.get("client_program") for each in (one, other)),
-    }
-    found = [f"{what} {b} instead of {a}" for what, (a, b) in pairs.items() if a != b]
-    return ", ".join(found) or "another setting"
+    return ", ".join(
+        f"{what} {theirs} instead of {ours}"
+        for what, (ours, theirs) in differences(one, other).items()
+    )

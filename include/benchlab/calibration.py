@@ -19,6 +19,7 @@ do not make more deployments.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
@@ -29,7 +30,7 @@ from benchlab.rounds import Rounds
 
 MIN_CAMPAIGNS = 5
 
-_Key = tuple[str, frozenset[int], Kind]
+_Key = tuple[str, str, frozenset[int], Kind]
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Calibration:
 
     Attributes:
         campaigns: ids of those that were used.
-        components: by workload, thread counts and metric.
+        components: by workload, metric, thread counts and what is decided on.
         counts: how many campaigns each of these had, enough of them or not.
     """
 
@@ -65,6 +66,20 @@ class Calibration:
     def component(self, rounds: Rounds, kind: Kind) -> Component | None:
         """That of a workload, measured with the same thread counts; None where it is not known."""
         return (self.components or {}).get(_key(rounds, kind))
+
+    def unseen(self, rounds: Rounds, kind: Kind) -> Variance | None:
+        """What the rounds cannot show of a workload's estimate; None where nothing is known.
+
+        That is its deployment variance, and how coarsely its client prints p95 latencies.
+        """
+        component = self.component(rounds, kind)
+        deployment = component.deployment if component else None
+        if kind != "p95" or not rounds.latency_step:
+            return deployment
+        # A latency may lie anywhere in its step, in all rounds alike: step^2 / 12, a uniform
+        # variable's. A ratio is of two, and the mean of T ratios has a T-th of that.
+        coarse = Variance(2 * rounds.latency_step**2 / 12 / len(rounds.threads), math.inf)
+        return coarse + deployment if deployment else coarse
 
     def count(self, rounds: Rounds, kind: Kind = "throughput") -> int:
         """How many A/A campaigns have a workload with the same thread counts, twice or more."""
@@ -109,7 +124,7 @@ def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Componen
     within = {key: _mean([each.variance for each in estimates]) for key, estimates in found.items()}
     components = {}
     for kind in KINDS:
-        keys = [key for key in found if key[2] == kind]
+        keys = [key for key in found if key[-1] == kind]
         own = {key: _excess([(between[key], within[key])]) for key in keys}
         shared = _excess([(between[key], within[key]) for key in keys]) if keys else None
         for key in keys:
@@ -139,4 +154,4 @@ def _per_round(rounds: Rounds, kind: Kind) -> list[float]:
 
 
 def _key(rounds: Rounds, kind: Kind) -> _Key:
-    return rounds.workload, frozenset(rounds.threads), kind
+    return rounds.workload, rounds.metric_of(kind), frozenset(rounds.threads), kind

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchlab import quality, symptoms
+from benchlab.one_sided import one_sided
 from benchlab.quality import Gate
 from benchlab.results import GateResult, TrialResult
 from benchlab.rounds import Rounds
@@ -59,12 +60,12 @@ def one_sided_symptoms(
                     failures.setdefault(result.gate, Counter())[side] += 1
     sentences = []
     for gate in quality.of_metric(gates, rounds.metric):
-        sides = failures.get(gate.id, Counter())
-        count = sides.total()
-        if gate.unstable_from and len(sides) == 1 and count >= gate.unstable_from:
-            noun = {"trials": "trial", "cells": "thread count"}[gate.table]
+        if gate.unstable_from is None:
+            continue
+        noun = {"trials": "trial", "cells": "thread count"}[gate.table]
+        counts = failures.get(gate.id, Counter())
+        if where := one_sided(counts, noun, least=gate.unstable_from):
             sentences.append(
-                f"the symptom {gate.id} shows only on the {next(iter(sides))} side, at {count} "
-                f"{noun}{'' if count == 1 else 's'}: it is not so that {gate.sentence}"
+                f"the symptom {gate.id} shows {where}: it is not so that {gate.sentence}"
             )
     return sentences

@@ -161,8 +161,11 @@ def compare(
         ),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(help="with --trials: the smallest change that is called one, in %")
-    ] = elsewhere.THRESHOLD_PCT,
+        float | None,
+        typer.Option(
+            help="with --trials: the smallest change that is called one, in %; 2 if not given"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare the sides of a campaign from what the store has, or of trials in a file."""
@@ -175,10 +178,10 @@ def compare(
         return
     if not campaign:
         raise SpecError("compare: give a campaign (`benchlab campaigns` lists them) or --trials")
-    if calibration is not None:
+    if calibration is not None or threshold is not None:
         raise SpecError(
-            "--calibration goes with --trials; for a campaign of the store its own A/A campaigns "
-            "are taken"
+            "--calibration and --threshold go with --trials; a campaign of the store has its own "
+            "threshold, and A/A campaigns of its report type are taken"
         )
     with _store(home) as store:
         work = campaigns.CampaignRun.open(home, store, campaign)

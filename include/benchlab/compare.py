@@ -20,6 +20,7 @@ from benchlab.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
 from benchlab.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.decision import KINDS, Decision, Evidence, Kind, Verdict
 from benchlab.heterogeneity import Moved, moved
+from benchlab.one_sided import one_sided as where_lost
 from benchlab.paired import estimate, percent
 from benchlab.plan import Plan
 from benchlab.quality import Gate
@@ -118,9 +119,14 @@ class Comparison:
 
     @property
     def scope(self) -> Scope:
-        """The versions, where that is so for every workload."""
-        scopes = {workload.scope for workload in self.workloads}
-        return "versions" if scopes == {"versions"} else "this deployment"
+        """How far the verdicts reach, taken together."""
+        return scope_of(self.workloads)
+
+
+def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
+    """The versions, where that is so for every workload."""
+    scopes = {workload.scope for workload in workloads}
+    return "versions" if scopes == {"versions"} else "this deployment"
 
 
 def compare(
@@ -227,37 +233,47 @@ def judge(
             rounds,
             decided["throughput"][rounds.workload],
             decided["p95"][rounds.workload],
-            known.count(rounds),
+            _aa_campaigns(rounds, known),
             moved(rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cells),
         )
         for rounds in workloads
     )
 
 
+def _aa_campaigns(rounds: Rounds, calibration: Calibration) -> int:
+    """How many tell about a workload: about its p95 latency, too, where that was measured."""
+    kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
+    return min(calibration.count(rounds, kind) for kind in kinds)
+
+
 def _evidence(
     rounds: Rounds, kind: Kind, calibration: Calibration, doubts: Sequence[str] | None
 ) -> Evidence:
     d = rounds.log_ratios(kind).mean(axis=1)
-    component = calibration.component(rounds, kind)
     missing = rounds.missing(kind)
-    lost = _lost(missing)
-    one_sided = lost if len(missing) == 1 and len(rounds.sides) > 1 else None
+    lost = _lost(missing, kind)
+    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing, "trial") else None
     return Evidence(
         kind=kind,
         mean=float(d.mean()) if len(d) else None,
-        estimate=estimate(d, component.deployment if component else None),
+        estimate=estimate(d, calibration.unseen(rounds, kind)),
         rounds=len(d),
         notes=(lost,) if lost and not one_sided else (),
         doubts=(*([one_sided] if one_sided else ()), *(doubts or ())),
     )
 
 
-def _lost(missing: Mapping[Side, int]) -> str | None:
+def _lost(missing: Mapping[Side, int], kind: Kind) -> str | None:
     count = sum(missing.values())
     if not count:
         return None
-    lost = f"{count} planned trial{' has' if count == 1 else 's have'} no valid result"
-    return f"{lost}, only on the {next(iter(missing))} side" if len(missing) == 1 else lost
+    what = "valid result" if kind == "throughput" else "p95 latency"
+    lost = f"{count} planned trial{' has' if count == 1 else 's have'} no {what}"
+    if len(missing) == 1:
+        return f"{lost}, only on the {next(iter(missing))} side"
+    return (
+        f"{lost} ({', '.join(f'{number} on the {side} side' for side, number in missing.items())})"
+    )
 
 
 def _workload(

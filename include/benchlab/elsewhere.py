@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchlab import quality, trials_file
-from benchlab.calibration import NO_CALIBRATION, Calibration, calibrate
+from benchlab.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration, calibrate
 from benchlab.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.compare import WorkloadComparison, judge
 from benchlab.errors import SpecError
@@ -54,13 +55,13 @@ class Outcome:
     def to_text(self, width: int, colour: bool) -> str:
         """The same for a terminal."""
         return "".join(
-            terminal.render_trials(each.measured, each.workloads, width, colour)
+            terminal.render_trials(each.measured, each.workloads, self.threshold_pct, width, colour)
             for each in self.campaigns
         )
 
 
 def compare(
-    home: Home, trials: Path, calibration: Path | None, threshold_pct: float = THRESHOLD_PCT
+    home: Home, trials: Path, calibration: Path | None, threshold_pct: float | None = None
 ) -> Outcome:
     """Compare the campaigns of a file.
 
@@ -68,25 +69,29 @@ def compare(
         home: the installation, for its gates.
         trials: see :mod:`benchlab.trials_file`.
         calibration: a file with A/A campaigns, each deployed and loaded on its own.
-        threshold_pct: the smallest change that is called one, in percent.
+        threshold_pct: the smallest change that is called one, in percent; None: 2.
 
     Raises:
         SpecError: a file cannot be read, or the threshold is out of range.
     """
+    threshold_pct = THRESHOLD_PCT if threshold_pct is None else threshold_pct
     if not (math.isfinite(threshold_pct) and 0 < threshold_pct <= 50):
         raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
-    known = NO_CALIBRATION
+    known = None
     if calibration is not None:
         found = trials_file.read(calibration)
         known = calibrate({each.campaign: each.workloads for each in found.campaigns})
     gates = quality.load_all(home.configs / "quality")
     file = trials_file.read(trials)
     compared = (_compared(each, gates, known, threshold_pct) for each in file.campaigns)
-    return Outcome(tuple(compared), file.several, known, threshold_pct)
+    return Outcome(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
 
 
 def _compared(
-    measured: MeasuredElsewhere, gates: Sequence[Gate], known: Calibration, threshold_pct: float
+    measured: MeasuredElsewhere,
+    gates: Sequence[Gate],
+    known: Calibration | None,
+    threshold_pct: float,
 ) -> Compared:
     cells = [each for rounds in measured.workloads for each in cell_gates(rounds, gates)]
     doubts = {
@@ -97,4 +102,17 @@ def _compared(
         for rounds in measured.workloads
     }
     workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
+    if known is not None:
+        notes = (*measured.notes, *_uncalibrated(workloads))
+        measured = dataclasses.replace(measured, notes=notes)
     return Compared(measured, workloads, tuple(cells))
+
+
+def _uncalibrated(workloads: Sequence[WorkloadComparison]) -> Iterator[str]:
+    """What the file of A/A campaigns does not tell."""
+    for each in workloads:
+        if each.scope != "versions":
+            yield (
+                f"{each.name}: not calibrated: {each.aa_campaigns} A/A campaigns with its metrics, "
+                f"its thread counts and two complete rounds, {MIN_CAMPAIGNS} are needed"
+            )

@@ -45,7 +45,8 @@ class Noise:
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: rounds that were complete for some of the workloads only.
         deployments: what the campaigns' estimates were, of shape (campaigns, workloads).
-        variances: the deployment variance by workload; None where it is not known.
+        variances: by workload, what the rounds cannot show, the deployment variance first of all
+            (:meth:`benchlab.calibration.Calibration.unseen`); None where nothing is known.
     """
 
     kind: Kind
@@ -116,14 +117,14 @@ def noise_of(
             pooled.append((d[whole] - mean) * (n / (n - 1)) ** 0.5)
             estimates.append(mean)
     empty = np.empty((0, len(first)))
-    components = [calibration.component(rounds, kind) for rounds in first.values()]
+    unseen = tuple(calibration.unseen(rounds, kind) for rounds in first.values())
     return Noise(
         kind=kind,
         workloads=tuple(first) if pooled else (),
         residuals=np.concatenate(pooled) if pooled else empty[:, :0],
         left_out=left_out,
         deployments=np.array(estimates) if estimates else empty[:, :0],
-        variances=tuple(c.deployment if c else None for c in components) if pooled else (),
+        variances=unseen if pooled else (),
     )
 
 

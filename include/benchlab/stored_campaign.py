@@ -5,12 +5,14 @@ None of it needs the machine on which it was measured.
 
 from __future__ import annotations
 
+import functools
 import shutil
 import time
 from pathlib import Path
 from types import ModuleType
 
 from benchlab import aa_campaigns, catalog, compare, consistency, data_docs, quality
+from benchlab.calibration import Calibration
 from benchlab.data_docs import DataDocsError, Validation
 from benchlab.errors import NotMeasuredError
 from benchlab.home import Home
@@ -52,8 +54,14 @@ class StoredCampaign:
             self.spec.threshold_pct,
             inconsistencies(record.facts),
             gates=quality.load_all(self.home.configs / "quality"),
-            calibration=aa_campaigns.calibration_for(self.store, record),
+            calibration=self._calibration,
         )
+
+    @functools.cached_property
+    def _calibration(self) -> Calibration:
+        """Read once: those of many A/A campaigns are many trials."""
+        record = self.store.campaign(self.campaign.id)
+        return aa_campaigns.calibration_for(self.store, record)
 
     def validate(self) -> Validation:
         """Evaluate all gates once more, by Great Expectations; keep the data docs for the report.

@@ -28,6 +28,8 @@ LEAST_OF_INTERVAL = 0.5
 LEAST_INTERVALS = 3
 LEAST_ROUNDS = 3
 CONFIDENCE = 0.99
+# Of the lower limit of a number of errors.
+RARE = 0.999
 
 
 def trial_columns(
@@ -67,14 +69,20 @@ def trial_columns(
 def error_ratio(
     errors: float | None, transactions: float | None, *, read_only: bool
 ) -> float | None:
-    """Errors that the client survived, per transaction.
+    """Errors that the client survived, per transaction, as far as chance does not explain them.
 
-    A read meets no conflict, so that of a workload that only reads a single error is one too
-    many, however many transactions there were: there the ratio is the number of errors itself.
+    Writes meet a conflict now and then: it is the lower 99.9 % limit of a Poisson variable with
+    so many events (Garwood 1936), so that one deadlock in a short trial is no high rate. A read
+    meets none, so that of a workload that only reads a single error is one too many, however many
+    transactions there were: there the ratio is the number of errors itself.
     """
     if errors is None or not transactions:
         return None
-    return float(errors) if read_only else errors / transactions
+    if read_only or not errors:
+        return float(errors)
+    from scipy.special import gammaincinv
+
+    return float(gammaincinv(errors, 1 - RARE)) / transactions
 
 
 def zero_intervals(rates: Sequence[float], interval_s: float) -> float | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,20 +115,31 @@ def read(path: Path) -> TrialsTable:
 def _table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
+    headings = _headings(path)
     try:
-        table = pd.read_csv(
-            path,
-            dtype=str,
-            keep_default_na=False,
-            skipinitialspace=True,
-            index_col=False,
-            encoding="utf-8-sig",
-        )
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
-        raise SpecError(f"{path}: cannot be read as CSV: {error}") from error
+        with warnings.catch_warnings():
+            # A line with more fields than the heading has: pandas would cut it.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                keep_default_na=False,
+                skipinitialspace=True,
+                index_col=False,
+                header=None,
+                skiprows=1,
+                names=headings,
+                skip_blank_lines=False,
+                encoding="utf-8-sig",
+            )
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise SpecError(
+            f"{path}: cannot be read as CSV with {len(headings)} columns: {error}"
+        ) from error
     except pd.errors.EmptyDataError as error:
-        raise SpecError(f"{path}: is empty; it needs the columns {', '.join(KEYS)}") from error
-    table.columns = pd.Index(_headings(path))
+        raise SpecError(f"{path}: has no row below its heading") from error
+    table[LINE] = range(2, len(table) + 2)
+    table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
     if lacking := [name for name in KEYS if name not in table.columns]:
         raise SpecError(f"{path}: lacks the column {', '.join(lacking)}; found {_list(table)}")
     if not any(name in table.columns for name in FIGURES):
@@ -136,14 +148,18 @@ def _table(path: Path) -> pd.DataFrame:
         )
     if table.empty:
         raise SpecError(f"{path}: has no row below its heading")
-    table[LINE] = range(2, len(table) + 2)
     return _placed(path, table)
 
 
 def _headings(path: Path) -> list[str]:
     """The columns as they are written: pandas gives those that are there twice other names."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        headings = [name.strip().lower() for name in next(csv.reader(file), [])]
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            headings = [name.strip().lower() for name in next(csv.reader(file), [])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError(f"{path}: cannot be read as CSV: {error}") from error
+    if not headings:
+        raise SpecError(f"{path}: its first line is empty; it needs the columns {', '.join(KEYS)}")
     if twice := [name for number, name in enumerate(headings) if name in headings[:number]]:
         raise SpecError(f"{path}: has a column twice: {', '.join(twice)}")
     return headings
@@ -157,7 +173,7 @@ def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The table with its keys as what they are."""
     import pandas as pd
 
-    for name in KEYS:
+    for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
         table[name] = table[name].str.strip()
     table["side"] = table["side"].str.lower()
     numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in ("threads", "round")}
@@ -205,14 +221,17 @@ def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
     """The rows without the figures that their own report did not use; the cells stay planned."""
     if USED not in table:
         return table
+    import pandas as pd
+
     left_out = table[USED].str.strip().str.lower().isin(("false", "0", "no"))
     for row in table[left_out].head(NAMED).itertuples():
         _exclude(excluded, row, f"line {row.line}: its report did not use it")
     keys = [CAMPAIGN, *KEYS]
-    elsewhere = table[left_out].merge(table.loc[~left_out, keys], on=keys)[LINE]
-    table = table[~table[LINE].isin(elsewhere)].copy()
-    table.loc[left_out, [name for name in FIGURES if name in table]] = ""
-    return table
+    trials = pd.MultiIndex.from_frame(table[keys])
+    measured = trials.isin(trials[~left_out.to_numpy()])
+    kept: pd.DataFrame = table[~left_out | ~(measured | table.duplicated(keys))].copy()
+    kept.loc[left_out, [name for name in FIGURES if name in kept]] = ""
+    return kept
 
 
 def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
@@ -220,7 +239,7 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
     keys = [CAMPAIGN, *KEYS]
     if not table.duplicated(keys).any():
         return table
-    again = table.duplicated([name for name in table.columns if name != LINE])
+    again = table.duplicated([*keys, *(name for name in FIGURES if name in table)])
     for row in table[again].head(NAMED).itertuples():
         _exclude(excluded, row, f"line {row.line} repeats an earlier one")
     table = table[~again]

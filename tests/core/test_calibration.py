@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -140,6 +141,27 @@ def test_a_workload_whose_deployments_agree_by_chance_takes_the_mean_of_all() ->
     excess = [each.between.value - each.within.value for each in (differing, agreeing)]
     assert agreeing.deployment.value == pytest.approx(np.mean(excess))
     assert differing.deployment.value > agreeing.deployment.value > 0
+
+
+def test_a_latency_is_not_known_better_than_it_is_printed() -> None:
+    """Equal in all rounds, of a client that prints in steps: the interval has the step in it."""
+    printed = rounds([0.02, 0.02, 0.02])
+    exact = dataclasses.replace(printed, latency_step=0.0)
+    (known,), (coarse,) = judge([exact], 2.0), judge([printed], 2.0)
+    assert known.p95.ci95_pct == pytest.approx((known.p95.estimate_pct,) * 2, abs=1e-9)
+    low, high = coarse.p95.ci95_pct or (0.0, 0.0)
+    half = 100 * 1.96 * math.sqrt(2 * 0.018**2 / 12)
+    assert high - low == pytest.approx(2 * half, rel=0.05)
+    assert coarse.ci95_pct == known.ci95_pct, "throughput is printed finely"
+
+
+def test_a_verdict_on_p95_that_is_not_calibrated_keeps_the_scope() -> None:
+    """A/A campaigns without latencies tell nothing of them; where none is measured, none lacks."""
+    calibration = calibrate(campaigns(MEANS, p95=False))
+    d = [-0.03, -0.031, -0.029]
+    (both,) = judge([rounds(d)], 2.0, calibration=calibration)
+    (alone,) = judge([rounds(d, p95=False)], 2.0, calibration=calibration)
+    assert (both.scope, alone.scope) == ("this deployment", "versions")
 
 
 def test_variances_are_added_with_satterthwaites_degrees_of_freedom() -> None:

@@ -197,6 +197,42 @@ def test_a_reports_own_trials_can_be_read(compared: Callable[..., Any]) -> None:
     assert "its report did not use it" in found["excluded"][0]["reasons"][0]
 
 
+def test_of_several_attempts_the_one_that_was_used_counts(compared: Callable[..., Any]) -> None:
+    """Unused ones are no repetition; a trial of which none was used is missing."""
+    trials = [{**row, "used": "true", "attempt": 3} for row in rows(-0.1, workloads=[READ])]
+    earlier = [{**trials[0], "used": "false", "attempt": n, "tps": n} for n in (1, 2)]
+    found = compared([*earlier, *trials])
+    assert found["workloads"][0]["rounds_used"] == 6
+    assert [each["reasons"] for each in found["excluded"]] == [
+        [f"line {line}: its report did not use it"] for line in (2, 3)
+    ]
+    lost = compared([*earlier, *trials[1:]])
+    assert lost["missing"] == [f"{READ}, 4 threads, baseline: round 1"]
+
+
+def test_what_a_calibration_does_not_tell_is_said(
+    compared: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A file with one A/A campaign, or with another metric, calibrates nothing, and says so."""
+    one = written(tmp_path, rows(0.0), "one.csv")
+    assert "0 A/A campaigns" not in str(compared(rows(-0.1))["notes"])
+    assert "1 A/A campaigns" in compared(rows(-0.1), one)["notes"][0]
+    qps = [
+        {"qps": row.pop("tps"), **row}
+        for number in range(6)
+        for row in rows(0.01 * number, campaign=f"aa{number}")
+    ]
+    found = compared(rows(-0.1), written(tmp_path, qps, "qps.csv"))
+    assert (found["scope"], found["calibration"] is None) == ("this deployment", False)
+    assert "0 A/A campaigns" in found["notes"][0]
+
+
+def test_the_same_campaign_with_blanks_around_it_is_one(compared: Callable[..., Any]) -> None:
+    """As with every other key."""
+    trials = [*rows(-0.1, campaign="a", rounds=[1, 2]), *rows(-0.1, campaign=" a ", rounds=[3])]
+    assert [each["rounds"] for each in compared(trials)] == [3]
+
+
 def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any]) -> None:
     """On both sides alike they do."""
     trials = rows(-0.1)
@@ -206,6 +242,20 @@ def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any
     assert "errors only on the candidate side" in found["workloads"][0]["reasons"][0]
     trials[0]["errors"] = 3
     assert set(verdicts(compared(trials))) == {"regression"}
+    trials[2]["errors"] = 3000
+    told = compared(trials)["workloads"][0]
+    assert told["verdict"] == "unstable"
+    assert "much more often on the candidate side, 3000 errors against 3" in told["reasons"][0]
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(5, "regression"), (6, "unstable")])
+def test_a_few_errors_of_writes_are_conflicts(
+    compared: Callable[..., Any], errors: int, verdict: str
+) -> None:
+    """A deadlock or two on one side are chance, six are not."""
+    trials = rows(-0.1, workloads=[WRITE])
+    trials[2]["errors"] = errors
+    assert compared(trials)["workloads"][0]["verdict"] == verdict
 
 
 # ---------------------------------------------------------------- bad input
@@ -340,6 +390,9 @@ def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
         ("workload,threads,round,side,tps\na,1,one,baseline,5\n", "line 2: round"),
         ("workload,threads,round,side,tps\n,1,1,baseline,5\n", "line 2: workload"),
         ("workload,threads,round,side,tps,tps\na,1,1,baseline,5,6\n", "column twice"),
+        ("workload,threads,round,side,tps\na,1,1,baseline,1,000.5\n", "with 5 columns"),
+        ("\nworkload,threads,round,side,tps\na,1,1,baseline,5\n", "first line is empty"),
+        ("workload,threads,round,side,tps\n\na,1,1,left,5\n", "line 3: side"),
     ],
 )
 def test_what_cannot_be_placed_is_refused(here: Home, tmp_path: Path, text: str, told: str) -> None:

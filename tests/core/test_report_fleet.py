@@ -23,7 +23,17 @@ from benchlab.compare import Comparison, compare
 from benchlab.home import find
 from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import Plan, PlannedTrial
-from benchlab.report import bundle, hardware, markdown, method, model, setting, software, trust, wording
+from benchlab.report import (
+    bundle,
+    hardware,
+    markdown,
+    method,
+    model,
+    setting,
+    software,
+    trust,
+    wording,
+)
 from benchlab.report.model import Report
 from benchlab.results import Campaign, InstanceFacts, TrialResult
 from benchlab.spec import SIDES

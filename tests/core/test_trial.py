@@ -230,7 +230,8 @@ def test_a_symptom_leaves_its_trial_valid() -> None:
     """43 deadlocks, which the client survived: kept with their gate, and no reason to repeat."""
     result = Bench("sysbench_deadlocks_ignored", plan=EIGHT).measure(EIGHT.trials[0]).result
     (symptom,) = (gate for gate in result.gates if gate.status == "fail")
-    assert (symptom.gate, symptom.kind, symptom.observed) == ("errors", "symptom", 43 / 3722)
+    assert (symptom.gate, symptom.kind) == ("errors", "symptom")
+    assert symptom.observed == pytest.approx(25.5421 / 3722, rel=1e-3), "43, less what is chance"
     assert result.valid
     assert result.reasons == ()
 
@@ -420,7 +421,7 @@ def unlike(bench: Bench, what: str) -> None:
     "gate",
     [
         *("server_alive", "load_balancer", "version", "parameters", "dataset"),
-        *("balanced_connections", "configuration", "hosts_alike"),
+        *("balanced_connections", "configuration"),
     ],
 )
 def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -> None:
@@ -442,6 +443,15 @@ def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -
     assert failed(collected) == {gate}
     assert not collected.result.valid
     assert any(f"gate {gate}: " in reason for reason in collected.result.reasons)
+
+
+def test_hosts_that_differ_are_shown_and_cost_no_trial() -> None:
+    """Both sides run on them: the ratio is not biased, and a rented fleet may be mixed."""
+    bench = Bench()
+    unlike(bench, "hosts_alike")
+    collected = bench.measure()
+    assert failed(collected) == {"hosts_alike"}
+    assert collected.result.valid
 
 
 def test_a_dataset_is_only_judged_where_it_was_looked_at() -> None:

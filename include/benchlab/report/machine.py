@@ -9,7 +9,7 @@ from typing import Any
 
 from benchlab.calibration import Calibration
 from benchlab.cell_gates import CellGates
-from benchlab.compare import CellComparison, Comparison, WorkloadComparison
+from benchlab.compare import CellComparison, Comparison, WorkloadComparison, scope_of
 from benchlab.decision import Decision
 from benchlab.paired import percent
 from benchlab.report import hardware, hosts, result_quality
@@ -77,12 +77,11 @@ def of_trials(
     threshold_pct: float,
 ) -> dict[str, Any]:
     """The same for trials that were measured elsewhere, as far as their file tells it."""
-    scopes = {workload.scope for workload in workloads}
     return {
         "campaign": measured.campaign,
         "sides": {side: {"version": None} for side in SIDES},
         "rounds": measured.rounds,
-        "scope": "versions" if scopes == {"versions"} else "this deployment",
+        "scope": scope_of(workloads),
         "threshold_pct": threshold_pct,
         "workloads": [_workload_json(workload) for workload in workloads],
         "gates": [
@@ -102,20 +101,19 @@ def _gates_json(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
     """The A/A campaigns and what they tell; None where there are none."""
-    if not calibration.campaigns:
+    if not (components := calibration.components):
         return None
-    components = calibration.components or {}
     return {
         "campaigns": list(calibration.campaigns),
         "deployment": [
             {
                 "workload": workload,
-                "metric": kind,
+                "metric": metric,
                 "threads": sorted(threads),
                 "campaigns": component.campaigns,
                 "standard_deviation_pct": percent(math.sqrt(component.deployment.value)),
             }
-            for (workload, threads, kind), component in components.items()
+            for (workload, metric, threads, _), component in components.items()
         ],
     }
 

@@ -75,6 +75,7 @@ def steps(report: Report) -> tuple[str, ...]:
         *_consistency(report),
         "Stop each side and take a snapshot of its data"
         + (", on every host that holds some." if on_fleet else "."),
+        *_slowdown(report),
         _order(report, threads),
         f"{restore} {setting.AFTER_RESTORE}" if on_fleet and report.restore != "never" else restore,
         (
@@ -128,6 +129,17 @@ def _consistency(report: Report) -> tuple[str, ...]:
     return (f"Check TPC-C's consistency conditions (clause 3.3.2) on each side, after {when}.",)
 
 
+def _slowdown(report: Report) -> tuple[str, ...]:
+    if not report.slowdown_pct:
+        return ()
+    return (
+        (
+            f"While the candidate is measured, stop its server for {report.slowdown_pct:g}% of the "
+            "time, in periods of 20 ms: a slowdown on purpose, to see whether it is found."
+        ),
+    )
+
+
 def _order(report: Report, threads: str) -> str:
     rounds = f"Measure {report.rounds} round{'s' * (report.rounds != 1)}"
     if report.placement == "sequential":
@@ -156,6 +168,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         if report.rounds == 1
         else "The data do not tell, in either direction; more rounds or longer trials might."
     )
+    deployments = ", and what deployments differ by" if report.calibration else ""
     unsound = (
         ", or its dataset did not meet a consistency condition any more after the last trial"
         if report.consistency
@@ -168,7 +181,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         ),
         (
             "The estimate is the geometric mean of these values. The 95% interval (Student's t) "
-            "tells how far they scatter: the wider, the less is known."
+            f"tells how far they scatter{deployments}: the wider, the less is known."
         ),
         (
             f"Regression or improvement: the estimate is {limit} or more, and p is below {ALPHA:g} "

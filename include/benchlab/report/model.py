@@ -216,7 +216,11 @@ def build(
         ended_at=campaign.ended_at,
         benchlab=environment.get("benchlab"),
         raw_outputs=sum(result.raw is not None for result in results),
-        calibration=tuple(plain(each) for each in comparison.calibration.campaigns),
+        calibration=(
+            tuple(plain(each) for each in comparison.calibration.campaigns)
+            if any(workload.scope == "versions" for workload in comparison.workloads)
+            else ()
+        ),
         data_docs=data_docs,
     )
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from benchlab.compare import WorkloadComparison
+from benchlab.compare import WorkloadComparison, scope_of
 from benchlab.report import figures as tables_of
 from benchlab.report import numbers, trust, wording
 from benchlab.report.model import Report, Section
@@ -52,6 +52,7 @@ def render(report: Report, width: int, colour: bool) -> str:
 def render_trials(
     measured: MeasuredElsewhere,
     workloads: Sequence[WorkloadComparison],
+    threshold_pct: float,
     width: int,
     colour: bool,
 ) -> str:
@@ -69,20 +70,30 @@ def render_trials(
             table.add_row(
                 plain(workload.name),
                 metric,
-                numbers.change(found.estimate_pct),
-                numbers.interval(found.ci95_pct, 2.0),
+                numbers.estimate(found.estimate_pct, threshold_pct),
+                numbers.interval(found.ci95_pct, threshold_pct),
                 numbers.p_value(found.p_adjusted),
                 Text(found.verdict, style=_COLOUR.get(found.verdict, "")),
             )
-    console.print(Text(f"{plain(measured.campaign)}, {measured.rounds} rounds", style="bold"))
+    rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
+    title = f"{plain(measured.campaign)}, {rounds}; holds for {scope_of(workloads)}"
+    console.print(Text(title, style="bold"))
     console.print(table)
-    said = [f"{w.name}: {reason}" for w in workloads for reason in (*w.reasons, *trust.moved(w))]
+    said = [
+        f"{workload.name}: {reason}"
+        for workload in workloads
+        for reason in dict.fromkeys((*workload.reasons, *trust.moved(workload), *_of_p95(workload)))
+    ]
     missing = [f"missing: {each}" for each in measured.missing]
     excluded = [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
     for sentence in _first([*said, *measured.notes, *missing, *excluded]):
         console.print(Text(plain(sentence), style="dim"))
     console.print()
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _of_p95(workload: WorkloadComparison) -> list[str]:
+    return [f"p95: {reason}" for reason in workload.p95.reasons if reason not in workload.reasons]
 
 
 def _first(sentences: Sequence[str]) -> Sequence[str]:

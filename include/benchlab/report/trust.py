@@ -34,8 +34,8 @@ def scope(report: Report) -> str:
         return (
             f"The {noun} for the versions, and not for this deployment alone: each side was "
             f"deployed and {filled} once, but what one deployment happens to be ({chance}) is "
-            f"known from {len(report.calibration)} A/A campaigns of this report type, and every "
-            f"interval has it in it.{tail}"
+            f"known from {min(s.figures.aa_campaigns for s in report.sections)} A/A campaigns of "
+            f"this report type, and every interval has it in it.{tail}"
         )
     whose = f" of {', '.join(others)}" if known else ""
     count = min(s.figures.aa_campaigns for s in report.sections if s.title in others)

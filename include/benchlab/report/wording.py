@@ -178,7 +178,7 @@ def details(report: Report, section: Section) -> str:
     found = tables_of.display(section)
     kept = (
         f"{found.details_title} at each thread count: geometric means of the rounds' percentiles. "
-        "They decide nothing."
+        "Of them p95 has a verdict of its own, above."
     )
     if report.client_program not in ("tiup", "go-tpc"):
         return kept
