@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchlab import catalog, client_program, consistency
+from benchlab import catalog, client_program, consistency, host_metrics, quality
 from benchlab.access import Access
 from benchlab.consistency import Query
 from benchlab.data_docs import DataDocsError
@@ -168,6 +168,8 @@ class CampaignRun(StoredCampaign):
         )
         self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])
+        if (offset := host_metrics.clock_offset_ms(self.target.executors())) is not None:
+            facts[quality.CLOCKS] = f"{offset:.3f}"
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)

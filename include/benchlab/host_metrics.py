@@ -261,7 +261,8 @@ def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
 
     Returns:
         None where there is one host, where one does not answer, or where one is too far away to
-        tell.
+        tell. It takes a round trip to every host for each of several questions: asked once for a
+        campaign, not for each trial.
     """
     if len(executors) < 2:
         return None

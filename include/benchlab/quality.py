@@ -30,6 +30,8 @@ from benchlab.errors import SpecError
 from benchlab.fleet import ROLES
 from benchlab.results import Condition, GateKind, GateResult
 
+# What a campaign's environment has of its hosts' clocks, in milliseconds.
+CLOCKS = "clock_offset_ms"
 START_ALLOWANCE_S = 0.25
 
 # Hosts of one kind differ by a few pages of memory.
@@ -241,10 +243,15 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
 
     Returns:
         ``unlike_hosts``: how many other things than the first the hosts of one role say, over all
-        roles; memory may differ by 1 %. None on one machine.
+        roles; memory may differ by 1 %. ``clock_offset_ms``: how far the clocks of two hosts are
+        apart at most. None on one machine, and where the clocks could not be told.
     """
+    clocks = environment.get(CLOCKS)
     lines = [line for role in ROLES if (line := environment.get(f"{role}_hosts")) is not None]
-    return {"unlike_hosts": float(sum(map(_unlike, lines))) if lines else None}
+    return {
+        "unlike_hosts": float(sum(map(_unlike, lines))) if lines else None,
+        "clock_offset_ms": None if clocks is None else float(clocks),
+    }
 
 
 def _unlike(line: str) -> int:

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from benchlab import host_metrics, quality, symptoms, variables
+from benchlab import quality, symptoms, variables
 from benchlab.database import BackgroundJobs, Database
 from benchlab.deployment import Setting
 from benchlab.errors import CommandError, EngineError
@@ -84,13 +84,12 @@ def of_servers(
 
 
 def of_setting(setting: Setting, side: Side) -> dict[str, float | None]:
-    """What was found before the first trial and holds for all of them; and the hosts' clocks."""
+    """What was found before the first trial and holds for all of them."""
     loaded = setting.facts[side].consistency.get("load") if side in setting.facts else None
     return {
         **quality.dataset_columns(loaded),
         **quality.fleet_columns(setting.environment),
         **variables.columns(setting.facts, setting.sides),
-        "clock_offset_ms": host_metrics.clock_offset_ms(setting.deployment.executors()),
     }
 
 

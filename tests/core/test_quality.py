@@ -355,7 +355,15 @@ def test_hosts_of_one_role_that_are_unlike_are_counted(
     lines: dict[str, str], unlike: int | None
 ) -> None:
     """Cores, CPU, system, kernel; memory by more than 1 %. Roles need not be alike."""
-    assert quality.fleet_columns(lines) == {"unlike_hosts": unlike}
+    assert quality.fleet_columns(lines)["unlike_hosts"] == unlike
+
+
+def test_clocks_are_judged_as_they_were_found() -> None:
+    """Once for a campaign; not known is not evaluated."""
+    (gate,) = (gate for gate in ALL_GATES if gate.id == "clock")
+    for offset, status in (({}, "not evaluated"), ({"clock_offset_ms": "9.500"}, "pass")):
+        assert gate.evaluate(quality.fleet_columns(offset)).status == status
+    assert gate.evaluate(quality.fleet_columns({"clock_offset_ms": "10.5"})).status == "fail"
 
 
 numbers = st.none() | st.floats()

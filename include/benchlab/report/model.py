@@ -13,6 +13,7 @@ from typing import Any
 
 from benchlab.compare import Comparison, WorkloadComparison
 from benchlab.fleet import ROLES
+from benchlab.quality import CLOCKS
 from benchlab.report import (
     consistency,
     hardware,
@@ -35,7 +36,7 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 # What the environment tells that is said elsewhere than among machine and software.
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
-    *("client_program", "client_version", "client_path"),
+    *("client_program", "client_version", "client_path", CLOCKS),
     *(f"{role}_hosts" for role in ROLES),
 )
 
