@@ -118,6 +118,11 @@ class Comparison:
     calibration: Calibration = NO_CALIBRATION
 
     @property
+    def all_gates(self) -> tuple[GateResult, ...]:
+        """Those of trials, and then those of cells."""
+        return (*self.gates, *(gate for cell in self.cells for gate in cell.gates))
+
+    @property
     def scope(self) -> Scope:
         """How far the verdicts reach, taken together."""
         return scope_of(self.workloads)

@@ -105,7 +105,7 @@ def noise_of(
     first: dict[str, Rounds] = {}
     for each in in_order:
         for rounds in each:
-            if np.isfinite(_by_round(rounds, kind)).sum() >= 2:
+            if np.isfinite(rounds.by_round(kind)).sum() >= 2:
                 first.setdefault(rounds.workload, rounds)
     pooled, estimates, left_out = [], [], 0
     for each in in_order:
@@ -156,16 +156,6 @@ def resample(noise: Noise, rounds: int, most: int = RESAMPLES) -> Resampled:
     )
 
 
-def _by_round(rounds: Rounds, kind: Kind) -> Array:
-    """The mean log ratio over thread counts of every planned round; NaN where one is missing."""
-    import numpy as np
-
-    values = rounds.values.get(rounds.metric_of(kind))
-    if values is None:
-        return np.full(len(rounds.rounds), np.nan)
-    return np.asarray(np.log(values[:, :, 1] / values[:, :, 0]).mean(axis=1))
-
-
 def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: Kind) -> Array:
     """Of shape (rounds, workloads); NaN where a round is missing."""
     import numpy as np
@@ -175,7 +165,7 @@ def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: Kind
     d = np.full((count, len(workloads)), np.nan)
     for column, name in enumerate(workloads):
         if name in by_name:
-            d[:, column] = _by_round(by_name[name], kind)
+            d[:, column] = by_name[name].by_round(kind)
     return d
 
 

@@ -68,11 +68,22 @@ class Rounds:
         """
         import numpy as np
 
+        ratios = self._all_log_ratios(kind)
+        return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
+
+    def by_round(self, kind: Kind) -> Array:
+        """The mean log ratio over thread counts of every planned round; NaN where it is cut."""
+        import numpy as np
+
+        return np.asarray(self._all_log_ratios(kind).mean(axis=1))
+
+    def _all_log_ratios(self, kind: Kind) -> Array:
+        import numpy as np
+
         values = self.values.get(self.metric_of(kind))
         if values is None:
-            return np.empty((0, len(self.threads)))
-        ratios = np.log(values[:, :, 1]) - np.log(values[:, :, 0])
-        return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
+            return np.full((len(self.rounds), len(self.threads)), np.nan)
+        return np.asarray(np.log(values[:, :, 1]) - np.log(values[:, :, 0]))
 
     def missing(self, kind: Kind) -> dict[Side, int]:
         """Planned trials without a figure, by side; sides that lack none are left out."""
@@ -94,22 +105,17 @@ def collect(
     threads: Sequence[int],
     sides: tuple[Side, ...],
     figures: Iterable[Figure],
-    *,
-    latency: str | None = None,
-    shown: Sequence[str] | None = None,
 ) -> Rounds:
-    """Lay figures into arrays; what is not a positive number is missing.
+    """Lay figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
-    Args:
-        latency: metric of the p95 latency; None: the one that goes with ``metric``.
-        shown: the metrics to be kept; None: those that :data:`FIGURES` has for ``metric``.
+    What is not a positive number is missing.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
     """
     import numpy as np
 
-    kept = FIGURES[metric] if shown is None else shown
+    kept = FIGURES[metric]
     shape = (len(rounds), len(threads), len(SIDES))
     values = {name: np.full(shape, np.nan) for name in kept}
     row = {number: index for index, number in enumerate(rounds)}
@@ -124,10 +130,10 @@ def collect(
     return Rounds(
         workload=workload,
         metric=metric,
-        latency=latency or LATENCY[metric],
+        latency=LATENCY[metric],
         rounds=rounds,
         threads=tuple(threads),
         sides=sides,
         values=values,
-        latency_step=LATENCY_STEP[metric] if latency is None else 0.0,
+        latency_step=LATENCY_STEP[metric],
     )

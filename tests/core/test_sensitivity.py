@@ -93,14 +93,17 @@ def noise_with(kind: Kind, known: Calibration, width: int) -> Noise:
     return noise_of(aa(count=5, width=width), kind, known)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
+any_campaign = given(
     seed=st.integers(0, 2**32),
     rounds=st.integers(2, 8),
     width=st.integers(1, 4),
     kind=st.sampled_from(KINDS),
     known=st.sampled_from([NO_CALIBRATION, CALIBRATED]),
 )
+
+
+@settings(max_examples=40, deadline=None)
+@any_campaign
 def test_the_rule_over_arrays_is_the_rule(
     seed: int, rounds: int, width: int, kind: Kind, known: Calibration
 ) -> None:
@@ -116,13 +119,7 @@ def test_the_rule_over_arrays_is_the_rule(
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    seed=st.integers(0, 2**32),
-    rounds=st.integers(2, 8),
-    width=st.integers(1, 4),
-    kind=st.sampled_from(KINDS),
-    known=st.sampled_from([NO_CALIBRATION, CALIBRATED]),
-)
+@any_campaign
 def test_a_slowdown_is_found_from_its_limit_on_and_not_below(
     seed: int, rounds: int, width: int, kind: Kind, known: Calibration
 ) -> None:

@@ -56,7 +56,7 @@ def to_json(
         "engine_reason": campaign.engine_reason,
         "threshold_pct": campaign.spec["threshold_pct"],
         "workloads": [_workload_json(workload) for workload in comparison.workloads],
-        "gates": _gates_json(comparison),
+        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.all_gates)],
         "calibration": _calibration_json(comparison.calibration),
         "excluded": [
             {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
@@ -92,11 +92,6 @@ def of_trials(
         "missing": list(measured.missing),
         "notes": list(measured.notes),
     }
-
-
-def _gates_json(comparison: Comparison) -> list[dict[str, Any]]:
-    of_cells = (gate for cell in comparison.cells for gate in cell.gates)
-    return [vars(tally) for tally in result_quality.tally_gates((*comparison.gates, *of_cells))]
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:

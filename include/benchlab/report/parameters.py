@@ -11,9 +11,9 @@ from benchlab.database import sql_value
 from benchlab.report.names import service_of, title_of
 from benchlab.results import Campaign
 from benchlab.spec import SIDES, Components, Parameters, SideSpec
+from benchlab.variables import SQL_SERVER
 
-# What the parameters of a side belong to, where they are configuration items.
-SQL_SERVER = "tidb"
+# What the parameters of a side belong to that are no configuration items.
 _VARIABLES = ""
 
 

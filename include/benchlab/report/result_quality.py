@@ -94,7 +94,7 @@ def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult
             for e in comparison.excluded
         ),
         missing=comparison.missing,
-        gates=tally_gates((*comparison.gates, *(g for c in comparison.cells for g in c.gates))),
+        gates=tally_gates(comparison.all_gates),
         symptoms=_symptoms(comparison, used),
         errors=_tally(used, "errors"),
         reconnects=_tally(used, "reconnects") if _counts(results, "reconnects") else None,
