@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, task
 
-from benchlab_airflow import stages
+from benchlab_airflow import notify, stages
 
 with DAG(
     dag_id="reap_expired_fleets",
@@ -27,4 +27,4 @@ with DAG(
     tags=["benchlab", "ec2"],
     default_args={"retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
-    task(stages.reap)()
+    task(stages.reap, **notify.of_reaper())()

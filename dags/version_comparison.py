@@ -4,8 +4,8 @@ One Airflow DAG per report type, that is per file in `configs/reports/`. A run i
 yields one report. Trigger it as it is, or with other versions, workloads, threads or rounds; where
 there are published plans, choose one to measure a document again as it was.
 
-1. **plan** reads the report type and the trigger form and orders the trials. A plan that costs more
-   than `budget.limit` is refused.
+1. **plan** reads the report type and the trigger form, names the versions where there are version
+   rules, and orders the trials. A plan that costs more than `budget.limit` is refused.
 2. **approve** is there where hosts are rented. Above `budget.approve_above` dollars it waits, up to
    three days, for a person who sees the estimate: *Required Actions* in the UI. Nothing is rented
    before. Rejected or unanswered, the run fails and no other task runs.
@@ -25,6 +25,32 @@ there are published plans, choose one to measure a document again as it was.
 
 A red run could not measure something, or could not give something back: **verdict** and **release**
 say what. A regression is a finding, not a failure: its run is green.
+
+### By the calendar
+
+A report type with a `schedule` runs by itself: on the day of each release in
+`configs/releases.csv`, or every week. Its DAG begins paused; unpaused, it runs what is to come, and
+of the past nothing but what `schedule.catchup_days` allows. On the day of a release that release
+still is to come.
+
+* Version rules (`newest`, `previous series`) are those of the run's logical date, in UTC; of today
+  where a run has none.
+* The past is a backfill: `benchlab plan REPORT --backfill FROM TO` shows its campaigns with hours
+  and dollars, and the command that runs them (`bin/airflow backfill create ...`).
+  The DAG has to be unpaused for it. Asked for again, it makes no run that there is already.
+* Runs by the calendar are measured one after the other: **plan** waits until all earlier ones of
+  this DAG have ended, and any other run of it whose campaign is at work, whatever
+  `--max-active-runs` says; with `--run-backwards` the earliest of those that Airflow has started
+  comes first. Where each has to be approved, each waits for its own answer. A run that somebody
+  starts by hand waits for none: of rented fleets there may then be two.
+* A run by the calendar is skipped, green, where a complete campaign has measured the same plan with
+  the same versions and parameters, where its own campaign is complete, where the calendar has no
+  release to compare with, or where its moment came up while Airflow was not running and has been
+  past for more than a day. A run by the schedule whose candidate's rule names no release fails. The
+  log of **plan** says why, and so does
+  its XCom `no_campaign`. With `schedule.measure_again`, or with *Measure again* in the form of a
+  backfill (`--dag-run-conf '{"measure_again": true}'`), what has been measured is measured again. A
+  run that somebody starts by hand is never skipped, and neither is an A/A campaign.
 
 A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error.
 """
@@ -46,7 +72,8 @@ ON_EC2 = """
    `benchlab plan sysbench_ec2` needs no account and shows hours, dollars and vCPUs. The published
    fleet has 144 vCPUs: the quota *Running On-Demand Standard instances* has to allow them, which
    **register** checks before anything is rented.
-4. Unpause `reap_expired_fleets`, then trigger `sysbench_ec2`.
+4. Unpause `reap_expired_fleets`, then unpause and trigger `sysbench_ec2`. Unpaused, it also runs by
+   its schedule; leave `schedule` out of the report type where it should not.
 5. Approve it. When the run has ended, the log of **release** says what was given back, and
    `benchlab reap --dry-run` finds nothing that is past its time.
 

@@ -2,13 +2,16 @@
 
     .venv/bin/python -m tests.layers [PYTEST ARGUMENT...]
 
-A layer is a folder of tests/ with a test file in it. `core` is pure and runs on two workers; the
-others start servers, schedulers and browsers, which would disturb each other, and run one by one.
-A failed layer does not keep the next one from running.
+A layer is a folder of tests/ with a test file in it. They run one by one, for what most of them
+start would disturb each other: servers that are measured, schedulers, browsers. `core` is pure and
+has two workers. (So can have `hosts`, where each file has a network of its own, by hand: `pytest
+tests/hosts -n 2 --dist loadfile`; its schedulers have waits that two busy cores may exceed.) A
+failed layer does not keep the next one from running.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -22,7 +25,7 @@ RESULTS = ROOT / ".benchlab" / "tests"
 # The quickest answers first. Layers that are not named here run between these and `browser`.
 FIRST = ("core", "golden", "airflow")
 LAST = ("browser",)
-PARALLEL = {"core"}
+PARALLEL = {"core": ("-n", "2")}
 NO_TESTS_COLLECTED = 5
 
 
@@ -52,10 +55,12 @@ def run(layer: str, arguments: list[str]) -> Outcome:
     report = RESULTS / f"{layer}.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", str(TESTS / layer), f"--junitxml={report}"]
-    if layer in PARALLEL:
-        command += ["-n", "2"]
+    command += PARALLEL.get(layer, ())
+    # Campaigns are hundreds of Python processes, each of which would compile Benchlab anew.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began = time.monotonic()
-    code = subprocess.run([*command, *arguments], cwd=ROOT, check=False).returncode
+    done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, check=False)
+    code = done.returncode
     outcome = Outcome(layer, time.monotonic() - began)
     if report.exists():
         _count(report, outcome)

@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-from benchlab import catalog, home
+from benchlab import catalog, evidence, home
+from benchlab.evidence import Verification
 from benchlab.executor import TAG, end_tagged, tagged
 from benchlab.home import Home
 from benchlab.lock import MachineLock
@@ -92,6 +93,10 @@ class Machine:
     def store(self) -> Store:
         """The home's results store."""
         return Store(f"sqlite:///{self.here.root}/results.db", self.here.objects)
+
+    def verified(self, campaign: str) -> Verification:
+        """What its evidence bundle tells, without the store."""
+        return evidence.verify(self.here.reports / campaign / "evidence.zip")
 
     def outcome(self, campaign: str) -> tuple[Campaign, list[TrialResult]]:
         """A campaign and its trials."""

@@ -34,7 +34,7 @@ class Api:
                 **({"Authorization": f"Bearer {self._token}"} if self._token else {}),
             },
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             found: dict[str, Any] = json.loads(answer.read())
             return found
 
@@ -66,7 +66,8 @@ def process_in_trial(fence: Path) -> int:
                 continue
         return None
 
-    found: int = wait("a process in a trial", holder, 10)
+    # A trial that was set aside has one again only when its client has ended.
+    found: int = wait("a process in a trial", holder, 60)
     return found
 
 

@@ -20,10 +20,10 @@ from benchlab.consistency import Query
 from benchlab.data_docs import DataDocsError
 from benchlab.database import OPEN_USER, Database
 from benchlab.deployment import client_config, endpoint
-from benchlab.errors import BenchlabError, LockHeldError, SpecError, TargetError
+from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.lock import Holder
-from benchlab.results import Campaign, Condition, Moment
+from benchlab.results import ID, Campaign, Condition, Moment
 from benchlab.sequence import TrialSequence
 from benchlab.spec import Client, ReportSpec, Side
 from benchlab.store import Store
@@ -33,7 +33,7 @@ from benchlab.workloads.client import Endpoint, program_of
 EVERYDAY = Access()
 LOAD_LIMIT_S = 24 * 3600.0
 MAX_LOAD_THREADS = 16
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}")
+_ID = re.compile(ID)
 
 
 def new_id(report: str, now: datetime | None = None) -> str:
@@ -48,13 +48,13 @@ class CampaignRun(StoredCampaign):
         home: the installation.
         store: the results store.
         campaign: its record, as read from the store.
-        access: to AWS and to the hosts, where the target needs them.
+        access: to AWS and to the hosts, where the target and the publishers need them.
     """
 
     def __init__(
         self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
     ) -> None:
-        super().__init__(home, store, campaign)
+        super().__init__(home, store, campaign, access)
         self.is_new = False  # set by `create`, where the store had none of this id
         self.target = catalog.targets()[self.spec.target](
             home, campaign.id, self.plan, self.spec, access
@@ -71,10 +71,14 @@ class CampaignRun(StoredCampaign):
         campaign: str,
         origin: str,
         access: Access = EVERYDAY,
+        planned_for: datetime | None = None,
     ) -> CampaignRun:
         """Plan a campaign, check that the machine is fit for it, and write it to the store.
 
         Called again with the same id and plan, it carries the campaign on.
+
+        Args:
+            planned_for: the moment whose versions it compares; None: now.
 
         Raises:
             SpecError, UnavailableError: before anything is started.
@@ -98,6 +102,7 @@ class CampaignRun(StoredCampaign):
             ended_at=None,
             environment={},
             facts={},
+            planned_for=planned_for,
         )
         is_new = store.add_campaign(record)
         run = cls.open(home, store, campaign, access)
@@ -148,6 +153,7 @@ class CampaignRun(StoredCampaign):
             except BenchlabError as another:  # what is unfit comes first
                 error.add_note(str(another))
             raise
+        self.forget_publication()
         self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
@@ -389,7 +395,8 @@ def run(work: CampaignRun) -> list[Path]:
             work.validate()
         paths = work.publish()
     except BaseException as error:
-        work.store.finish(work.campaign.id, "failed")
+        if not isinstance(error, PublishError):  # everything has been measured
+            work.store.finish(work.campaign.id, "failed")
         try:
             work.release()
         except BenchlabError as another:  # what failed first comes first

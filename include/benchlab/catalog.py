@@ -1,7 +1,7 @@
-"""What this installation offers: report types, engines, workloads and targets.
+"""What this installation offers: report types, engines, workloads, targets and publishers.
 
-Engines, workloads and targets are found by presence: a module in ``engines/``, ``workloads/`` or
-``targets/`` is one, without a list to edit.
+Engines, workloads, targets and publishers are found by presence: a module in ``engines/``,
+``workloads/``, ``targets/`` or ``publishers/`` is one, without a list to edit.
 """
 
 from __future__ import annotations
@@ -9,19 +9,23 @@ from __future__ import annotations
 import contextlib
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pydantic
 import yaml
 
 import benchlab.engines
+import benchlab.publishers
 import benchlab.targets
 import benchlab.workloads
-from benchlab import fit, pricing
+from benchlab import fit, language, pricing, resolution, versions
 from benchlab import plan as planning
+from benchlab import releases as calendars
 from benchlab import spec as spec_module
 from benchlab import topology as topologies
 from benchlab.access import Access
@@ -30,9 +34,14 @@ from benchlab.errors import SpecError, UnavailableError
 from benchlab.executor import Executor, LocalExecutor
 from benchlab.home import Home
 from benchlab.lock import fence
-from benchlab.plan import Plan
-from benchlab.spec import SIDES, ReportSpec
+from benchlab.plan import Host, Plan
+from benchlab.pricing import PriceList
+from benchlab.publishers import BasePublisher, Options
+from benchlab.releases import Calendar
+from benchlab.resolution import Resolved
+from benchlab.spec import SIDES, Destination, ReportSpec
 from benchlab.topology import Topology
+from benchlab.versions import Release
 
 INSTALL_LIMIT_S = 3600.0
 # Targets of which report types can be validated and planned, and why they cannot be run.
@@ -66,6 +75,26 @@ def workloads() -> dict[str, ModuleType]:
     }
 
 
+@cache
+def publishers() -> dict[str, type[BasePublisher]]:
+    """Publisher classes by name."""
+    return {name: module.Publisher for name, module in _modules(benchlab.publishers).items()}
+
+
+def publisher(destination: Destination, home: Home, access: Access) -> BasePublisher:
+    """What brings a report to a destination of a report type that :func:`check` has passed."""
+    return publishers()[destination.to](_options(destination), home, access)
+
+
+def place(destination: Destination) -> str:
+    """Where a destination is, for people; see :attr:`benchlab.publishers.Options.place`."""
+    return _options(destination).place
+
+
+def _options(destination: Destination) -> Options:
+    return publishers()[destination.to].options_model.model_validate(destination.options)
+
+
 def module_of(spec: ReportSpec) -> ModuleType:
     """The workload module of a report type: its workloads are of one."""
     return workloads()[spec.workloads[0]]
@@ -92,19 +121,35 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
     """Plan a campaign on the hosts of its topology, at the prices of ``configs/prices.csv``.
 
     Raises:
-        SpecError: the topology does not validate, or a price is missing.
+        SpecError: the topology does not validate, a price is missing, or a version rule is left.
     """
-    topology = load_topology(home, spec)
+    if not spec.is_resolved:
+        raise SpecError(f"{spec.report}: a version rule is no version; resolve it as of a day")
+    topology, prices = _hosts_and_prices(home, spec)
     return planning.make(
         spec,
         engine,
         campaign,
         read_only_workloads(),
         topology=topology,
-        prices=pricing.load(home.configs / "prices.csv") if topology else None,
+        prices=prices,
         metrics={name: module.METRIC for name, module in workloads().items()},
         warnings=module_of(spec).warnings(spec.dataset, spec.threads),
     )
+
+
+def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
+    """The machines of a campaign that is planned now, whatever it may cost.
+
+    Raises:
+        SpecError: the topology or the price list does not validate.
+    """
+    return planning.hosts(*_hosts_and_prices(home, spec))
+
+
+def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, PriceList | None]:
+    topology = load_topology(home, spec)
+    return topology, pricing.load(home.configs / "prices.csv") if topology else None
 
 
 def refuse_undecided(home: Home, spec: ReportSpec) -> None:
@@ -209,6 +254,42 @@ def topology_names(home: Home, kind: str) -> list[str]:
     return found
 
 
+def calendar(home: Home) -> Calendar:
+    """The release calendar of an installation; an empty one where it has none.
+
+    Raises:
+        SpecError: its file does not validate.
+    """
+    path = home.configs / "releases.csv"
+    return calendars.load(path) if path.is_file() else Calendar(())
+
+
+def releases_of(home: Home, spec: ReportSpec) -> tuple[Release, ...]:
+    """What the calendar has of the engines that a report type may deploy, in order of the days.
+
+    Raises:
+        SpecError: the calendar does not validate.
+    """
+    owners = [engines()[name] for name in spec.deployable_engines]
+    return calendar(home).of(lambda version: any(owner.owns(version) for owner in owners))
+
+
+def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
+    """A report type with versions in place of its version rules, checked anew.
+
+    Args:
+        aa: an A/A campaign of what the candidate is.
+
+    Raises:
+        NoReleaseError: the calendar has no release that a rule names, or no pair of them.
+        SpecError: what the rules name does not go together, as a parameter that a version refuses.
+    """
+    known = calendar(home)
+    found = resolution.resolve(spec, lambda engine: known.of(engines()[engine].owns), on, aa=aa)
+    check(found.spec, where=f"{spec.report} on {on}")
+    return found
+
+
 def find_report(home: Home, name: str) -> Path:
     """The file of a report type or a published plan, by its name or by the path of any YAML file.
 
@@ -240,18 +321,17 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     """Change fields of a report type, as the trigger form and the command line do.
 
     Keys as in :meth:`ReportSpec.with_overrides`; besides, ``baseline`` and ``candidate`` are
-    versions and go to the engine that owns them.
+    versions, and go to the engine that owns them, or version rules.
 
     Raises:
         SpecError: an unknown key or a bad value.
     """
     dotted = {key: value for key, value in overrides.items() if key not in SIDES}
-    for key in SIDES:
-        if key not in overrides:
-            continue
-        version = str(overrides[key])
-        engine = _owner(spec, key, version)
+    sides = {key: str(overrides[key]) for key in SIDES if key in overrides}
+    # A version tells the engine, which a rule does not.
+    for key, version in sorted(sides.items(), key=lambda item: versions.is_rule(item[1])):
         wanted = dotted.get("engine", spec.engine)
+        engine = _owner(spec, key, version, wanted)
         if wanted not in ("auto", engine):
             raise SpecError(
                 f"{key}: {version!r} is a version of {engine}, and the engine of this campaign is "
@@ -280,7 +360,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         if key in SIDES:
             overrides[key] = text
             continue
-        as_list = key in ("threads", "workloads") and not text.startswith("[")
+        as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
         try:
             overrides[key] = yaml.safe_load(f"[{text}]" if as_list else text)
         except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
@@ -296,9 +376,30 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
         SpecError: it names what is unknown, or what does not go together; all faults at once.
     """
     offer = fit.Offer(engines(), targets(), workloads(), PLANNED_TARGETS)
-    if found := fit.faults(spec, offer):
+    if found := [*fit.faults(spec, offer), *_publishing(spec)]:
         raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
     return spec
+
+
+def _publishing(spec: ReportSpec) -> Iterator[str]:
+    """What is wrong with the languages of the report, and with where it is published."""
+    if unknown := [code for code in spec.languages if code not in language.codes()]:
+        there = ", ".join(language.codes())
+        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
+    places = set()
+    for number, destination in enumerate(spec.publish):
+        if destination.to not in publishers():
+            there = ", ".join(publishers())
+            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
+            continue
+        try:
+            found = place(destination)
+        except pydantic.ValidationError as error:
+            yield from spec_module.faults(error, within=("publish", number))
+            continue
+        if found in places:
+            yield f"publish.{number}: {found} is named twice"
+        places.add(found)
 
 
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:
@@ -347,7 +448,14 @@ def _missing(spec: ReportSpec, engine: str, home: Home) -> str | None:
     return None
 
 
-def _owner(spec: ReportSpec, side: str, version: str) -> str:
+def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
+    if versions.is_rule(version):
+        if wanted != "auto" or len(spec.engines) == 1:
+            return wanted if wanted != "auto" else next(iter(spec.engines))
+        raise SpecError(
+            f"{side}: {version!r} names a version of every engine ({', '.join(spec.engines)}); "
+            "say which is meant with engine="
+        )
     for name in spec.engines:
         if name in engines() and engines()[name].owns(version):
             return name

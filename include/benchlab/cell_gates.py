@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchlab import quality, symptoms
+from benchlab.language import Message, gate_sentence, message
 from benchlab.one_sided import one_sided
 from benchlab.quality import Gate
 from benchlab.results import GateResult, TrialResult
@@ -48,7 +49,7 @@ def one_sided_symptoms(
     gates: Sequence[Gate],
     used: Iterable[TrialResult],
     cells: Iterable[CellGates],
-) -> list[str]:
+) -> list[Message]:
     """A sentence for each symptom that only one side of a workload shows, often enough."""
     failures: dict[str, Counter[Side]] = {}
     of_trials = ((r.trial.workload, r.trial.side, r.gates) for r in used)
@@ -62,10 +63,14 @@ def one_sided_symptoms(
     for gate in quality.of_metric(gates, rounds.metric):
         if gate.unstable_from is None:
             continue
-        noun = {"trials": "trial", "cells": "thread count"}[gate.table]
         counts = failures.get(gate.id, Counter())
-        if where := one_sided(counts, noun, least=gate.unstable_from):
+        if seen := one_sided(counts, least=gate.unstable_from):
             sentences.append(
-                f"the symptom {gate.id} shows {where}: it is not so that {gate.sentence}"
+                message(
+                    "reason-symptom",
+                    gate=gate.id,
+                    where=seen.where(gate.table),
+                    sentence=gate_sentence(gate.id, gate.sentence),
+                )
             )
     return sentences

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import shutil
-import signal
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -16,7 +16,13 @@ import typer
 from benchlab import (
     aa_selection,
     aa_sensitivity,
+    backfill_plan,
     catalog,
+    cli_bisect,
+    cli_calendar,
+    cli_campaign,
+    cli_history,
+    cli_reports,
     doctor,
     elsewhere,
     plan,
@@ -27,13 +33,12 @@ from benchlab import (
 )
 from benchlab import campaign as campaigns
 from benchlab.access import Access
+from benchlab.cli_options import CampaignId, Json, open_store, width
 from benchlab.ec2 import reaper
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.home import Home, find
-from benchlab.progress_view import ProgressView
-from benchlab.report import bundle, machine, model, power_chart, sensitivity, terminal
+from benchlab.report import backfill_view, machine, model, power_chart, sensitivity, terminal
 from benchlab.spec import SIDES, ReportSpec
-from benchlab.store import Store
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,12 +52,23 @@ Set = Annotated[
     list[str],
     typer.Option("--set", help="change a field: rounds=2, threads=2,8, candidate=11.4.5"),
 ]
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
+OnDay = Annotated[
+    datetime | None,
+    typer.Option(
+        "--on", formats=["%Y-%m-%d"], metavar="DAY", help="version rules as of this day; else today"
+    ),
+]
+app.add_typer(cli_reports.app)
+app.add_typer(cli_calendar.app)
+app.add_typer(cli_bisect.app)
+app.add_typer(cli_history.app)
 
 
 def main() -> NoReturn:
     """Entry point: errors raised on purpose become one message and exit code 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a terminal has no letters for is written by its number, and no command fails by it.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)
     except BenchlabError as error:
@@ -83,14 +99,28 @@ def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) 
 def show_plan(
     report: Report,
     overrides: Set = [],  # noqa: B006
+    on: OnDay = None,
     as_json: Json = False,
     commands: Annotated[
         bool, typer.Option("--commands", help="print every command that a campaign would run")
     ] = False,
+    backfill: Annotated[
+        tuple[datetime, datetime] | None,
+        typer.Option(
+            formats=["%Y-%m-%d"],
+            metavar="FROM TO",
+            help="instead: every campaign that a backfill over these days would run",
+        ),
+    ] = None,
 ) -> None:
     """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing."""
     home = find()
-    spec = _spec(home, report, overrides)
+    if backfill is not None:
+        if commands or on is not None:
+            raise SpecError("plan: --backfill goes with --set and --json only")
+        _show_backfill(home, _report_type(home, report, overrides), backfill, as_json=as_json)
+        return
+    spec = _spec(home, report, overrides, on)
     engine, reason = catalog.choose_engine(spec, home, to_run=False)
     planned = catalog.plan(home, spec, engine, spec.report)
     if as_json:
@@ -109,6 +139,7 @@ def show_plan(
 def run(
     report: Report,
     overrides: Set = [],  # noqa: B006
+    on: OnDay = None,
     campaign: Annotated[
         str, typer.Option(help="id of the new campaign, or of one to go on with")
     ] = "",
@@ -118,23 +149,17 @@ def run(
 ) -> None:
     """Run a campaign, here or on the hosts of its topology, and print the comparison."""
     home = find()
-    spec = _spec(home, report, overrides)
+    spec = _spec(home, report, overrides, on)
     if not approve:
         _refuse_unapproved(home, spec)
-    # This process drives the campaign: when it is gone, the machine is free again.
-    os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    with _store(home) as store:
-        work = campaigns.CampaignRun.create(
-            home, store, spec, campaign or campaigns.new_id(spec.report), "benchlab run"
+    name = campaign or campaigns.new_id(spec.report)
+    with open_store(home) as store:
+        work, paths = cli_campaign.drive(
+            home, store, spec, name, "benchlab run", planned_for=on.date() if on else None
         )
-        print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
-        with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
-            paths = campaigns.run(work)
         record = store.campaign(work.campaign.id)
         report_model = model.build(record, work.compare(), store.trials(record.id))
-    print(terminal.render(report_model, _width(), sys.stdout.isatty()))
+    print(terminal.render(report_model, width(), sys.stdout.isatty()))
     for path in paths:
         print(path)
     work.verdict()
@@ -174,7 +199,7 @@ def compare(
         if campaign:
             raise SpecError("compare: give a campaign or --trials, not both")
         found = elsewhere.compare(home, trials, calibration, threshold)
-        print(found.to_json() if as_json else found.to_text(_width(), sys.stdout.isatty()), end="")
+        print(found.to_json() if as_json else found.to_text(width(), sys.stdout.isatty()), end="")
         return
     if not campaign:
         raise SpecError("compare: give a campaign (`benchlab campaigns` lists them) or --trials")
@@ -183,7 +208,7 @@ def compare(
             "--calibration and --threshold go with --trials; a campaign of the store has its own "
             "threshold, and A/A campaigns of its report type are taken"
         )
-    with _store(home) as store:
+    with open_store(home) as store:
         work = campaigns.CampaignRun.open(home, store, campaign)
         outcome = work.compare()
         if as_json:
@@ -191,7 +216,7 @@ def compare(
             print(json.dumps(document, indent=2, ensure_ascii=False))
         else:
             built = model.build(work.campaign, outcome, store.trials(campaign))
-            print(terminal.render(built, _width(), sys.stdout.isatty()))
+            print(terminal.render(built, width(), sys.stdout.isatty()))
 
 
 @app.command()
@@ -216,7 +241,7 @@ def calibrate(
     on its own, tell what one deployment happens to be.
     """
     home = find()
-    with _store(home) as store:
+    with open_store(home) as store:
         if not named:
             if as_json:
                 raise SpecError("--json goes with campaigns; `benchlab calibrate` lists them")
@@ -228,32 +253,13 @@ def calibrate(
     if as_json:
         print(json.dumps(sensitivity.to_json(findings), indent=2, ensure_ascii=False))
     else:
-        print(sensitivity.render(findings, _width(), sys.stdout.isatty()), end="")
-
-
-@app.command()
-def render(
-    campaign: CampaignId,
-    form: Annotated[Literal["md", "html", "csv", "json"], typer.Option("--format")] = "md",
-) -> None:
-    """Print a campaign's report in one format, rebuilt from the store."""
-    home = find()
-    with _store(home) as store:
-        work = campaigns.CampaignRun.open(home, store, campaign)
-        contents = bundle.make(work.campaign, work.compare(), store.trials(campaign))
-    name = {
-        "md": "report.md",
-        "html": "report.html",
-        "csv": "comparison.csv",
-        "json": "report.json",
-    }
-    sys.stdout.write(contents[name[form]].decode())
+        print(sensitivity.render(findings, width(), sys.stdout.isatty()), end="")
 
 
 @app.command("campaigns")
 def list_campaigns() -> None:
     """List the campaigns in the store, the latest first."""
-    with _store(find()) as store:
+    with open_store(find()) as store:
         for campaign in store.campaign_ids():
             record = store.campaign(campaign)
             sides = " vs. ".join(side.version for side in record.plan.sides.values())
@@ -285,10 +291,10 @@ def parse(
 
 
 @app.command()
-def install(report: Report, overrides: Set = []) -> None:  # noqa: B006
+def install(report: Report, overrides: Set = [], on: OnDay = None) -> None:  # noqa: B006
     """Fetch the database servers of a report type, so that a campaign finds them here."""
     home = find()
-    spec = _spec(home, report, overrides)
+    spec = _spec(home, report, overrides, on)
     engine, reason = catalog.choose_engine(spec, home)
     print(f"engine {engine}: {reason}")
     for version in sorted({spec.side(engine, side).version for side in SIDES}):
@@ -316,7 +322,7 @@ def release(campaign: CampaignId) -> None:
         raise BenchlabError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
     home = find()
     released = catalog.end(home, campaign, Access(), ask_driver=True)
-    with _store(home) as store:
+    with open_store(home) as store:
         if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
             store.finish(campaign, "failed")
     print(f"{campaign}: {released}; it does not hold the machine")
@@ -337,9 +343,29 @@ def reap(
         print(f"nothing to end in {', '.join(regions)}")
 
 
-def _spec(home: Home, report: str, overrides: list[str]) -> ReportSpec:
+def _report_type(home: Home, report: str, overrides: list[str]) -> ReportSpec:
     spec = catalog.load(catalog.find_report(home, report))
     return catalog.override(spec, catalog.parse_assignments(overrides)) if overrides else spec
+
+
+def _spec(home: Home, report: str, overrides: list[str], on: datetime | None) -> ReportSpec:
+    """A report type as of a day; what its version rules name is said on standard error."""
+    day = on.date() if on else datetime.now(UTC).date()
+    found = catalog.resolve(home, _report_type(home, report, overrides), day)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    return found.spec
+
+
+def _show_backfill(
+    home: Home, spec: ReportSpec, span: tuple[datetime, datetime], *, as_json: bool
+) -> None:
+    with open_store(home) as store:
+        planned = backfill_plan.of(home, spec, span[0].date(), span[1].date(), store)
+    if as_json:
+        print(json.dumps(backfill_view.to_json(planned), indent=2))
+    else:
+        print(backfill_view.render(planned, width(), sys.stdout.isatty()), end="")
 
 
 def _sensitivity(
@@ -362,18 +388,6 @@ def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:
             f"hours, more than may be rented unasked ({limit:g}); see `benchlab plan`, then give "
             "--approve"
         )
-
-
-def _store(home: Home) -> Store:
-    return Store(home.store_url, home.objects)
-
-
-def _width() -> int:
-    return shutil.get_terminal_size((100, 24)).columns
-
-
-def _interrupt(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from benchlab.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
 from benchlab.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.decision import KINDS, Decision, Evidence, Kind, Verdict
 from benchlab.heterogeneity import Moved, moved
+from benchlab.language import Message, Said, message, side_name
 from benchlab.one_sided import one_sided as where_lost
 from benchlab.paired import estimate, percent
 from benchlab.plan import Plan
@@ -86,7 +87,7 @@ class WorkloadComparison:
     p_adjusted: float | None
     verdict: Verdict
     arithmetic_mean_pct: float | None
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
     cells: tuple[CellComparison, ...]
     p95: Decision
     scope: Scope
@@ -138,7 +139,7 @@ def compare(
     plan: Plan,
     results: Sequence[TrialResult],
     threshold_pct: float,
-    unsound: Mapping[Side, Sequence[str]] | None = None,
+    unsound: Mapping[Side, Sequence[Said]] | None = None,
     *,
     gates: Sequence[Gate] = (),
     calibration: Calibration | None = None,
@@ -149,15 +150,17 @@ def compare(
         plan: what was to be measured; says what is missing.
         results: all trials, the invalid ones too.
         threshold_pct: the smallest change that is called one, in percent.
-        unsound: why a side's figures cannot be trusted though its trials are valid, as sentences
-            by side (:func:`benchlab.results.inconsistencies`). No change is then concluded.
+        unsound: why a side's figures cannot be trusted though its trials are valid, by side
+            (:func:`benchlab.results.inconsistencies`). No change is then concluded.
         gates: the definitions; the symptoms of them tell what makes a verdict unstable.
         calibration: what A/A campaigns of the same report type tell about deployments.
     """
     used, excluded = select(plan, results)
     workloads = rounds_of(plan, used)
     distrust = [
-        f"on the {side} side {why}" for side, found in (unsound or {}).items() for why in found
+        message("reason-unsound", side=side_name(side), why=why)
+        for side, found in (unsound or {}).items()
+        for why in found
     ]
     cells = [each for rounds in workloads for each in cell_gates(rounds, gates)]
     doubts = {
@@ -210,7 +213,7 @@ def judge(
     workloads: Sequence[Rounds],
     threshold_pct: float,
     *,
-    doubts: Mapping[str, Sequence[str]] | None = None,
+    doubts: Mapping[str, Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
 ) -> tuple[WorkloadComparison, ...]:
     """Decide on figures, wherever they are from.
@@ -218,7 +221,7 @@ def judge(
     Args:
         workloads: of one campaign.
         threshold_pct: the smallest change that is called one, in percent.
-        doubts: by workload, why no change can be concluded from its figures, as sentences.
+        doubts: by workload, why no change can be concluded from its figures.
         calibration: what A/A campaigns tell about deployments.
     """
     known = calibration or NO_CALIBRATION
@@ -252,12 +255,12 @@ def _aa_campaigns(rounds: Rounds, calibration: Calibration) -> int:
 
 
 def _evidence(
-    rounds: Rounds, kind: Kind, calibration: Calibration, doubts: Sequence[str] | None
+    rounds: Rounds, kind: Kind, calibration: Calibration, doubts: Sequence[Said] | None
 ) -> Evidence:
     d = rounds.log_ratios(kind).mean(axis=1)
     missing = rounds.missing(kind)
     lost = _lost(missing, kind)
-    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing, "trial") else None
+    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing) else None
     return Evidence(
         kind=kind,
         mean=float(d.mean()) if len(d) else None,
@@ -268,17 +271,15 @@ def _evidence(
     )
 
 
-def _lost(missing: Mapping[Side, int], kind: Kind) -> str | None:
+def _lost(missing: Mapping[Side, int], kind: Kind) -> Message | None:
     count = sum(missing.values())
     if not count:
         return None
-    what = "valid result" if kind == "throughput" else "p95 latency"
-    lost = f"{count} planned trial{' has' if count == 1 else 's have'} no {what}"
     if len(missing) == 1:
-        return f"{lost}, only on the {next(iter(missing))} side"
-    return (
-        f"{lost} ({', '.join(f'{number} on the {side} side' for side, number in missing.items())})"
-    )
+        side = side_name(next(iter(missing)))
+        return message(f"reason-lost-{kind}-one-side", count=count, side=side)
+    counts = {"baseline": missing["baseline"], "candidate": missing["candidate"]}
+    return message(f"reason-lost-{kind}", count=count, **counts)
 
 
 def _workload(

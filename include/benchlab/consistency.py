@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from benchlab.database import Database
 from benchlab.errors import TargetError
+from benchlab.language import Message
 from benchlab.results import Campaign, Condition, Moment, inconsistencies
 from benchlab.spec import Side
 from benchlab.store import Store
@@ -50,7 +51,7 @@ def check(
         raise TargetError(f"{side}: it has not been analyzed; do that first")
     facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
     store.set_facts(campaign, side, facts)
-    if moment == "load" and (faults := [each.fault for each in found if each.violations]):
+    if moment == "load" and (faults := [str(each.fault) for each in found if each.violations]):
         raise TargetError(
             f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
             "be measured on it: load it again, and if it is so again, with another client"
@@ -78,5 +79,5 @@ def doubts(record: Campaign, conditions: Any) -> list[str]:
     return [*violated, *unknown]
 
 
-def _by_side(sentences: dict[Side, tuple[str, ...]]) -> list[str]:
+def _by_side(sentences: Mapping[Side, Sequence[Message]]) -> list[str]:
     return [f"{side}: {sentence}" for side, found in sentences.items() for sentence in found]

@@ -26,6 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from benchlab.language import Message, Said, message
 from benchlab.paired import Estimate, holm, percent
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
@@ -43,7 +44,7 @@ class Decision:
         rounds_used: rounds in which every thread count has a figure on both sides.
         estimate_pct: geometric mean of the ratios over rounds and threads, as a percentage.
         p_adjusted: two-sided p value, adjusted by Holm over the campaign's workloads.
-        reasons: why the verdict is what it is, as sentences.
+        reasons: why the verdict is what it is.
     """
 
     rounds_used: int
@@ -51,7 +52,7 @@ class Decision:
     ci95_pct: tuple[float, float] | None
     p_adjusted: float | None
     verdict: Verdict
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
 
 
 @dataclass(frozen=True)
@@ -63,15 +64,15 @@ class Evidence:
         estimate: None with fewer than two complete rounds.
         rounds: how many are complete.
         notes: what a reader should know, whatever the verdict.
-        doubts: why no change can be concluded, as sentences: the verdict is then `unstable`.
+        doubts: why no change can be concluded: the verdict is then `unstable`.
     """
 
     kind: Kind
     mean: float | None
     estimate: Estimate | None
     rounds: int
-    notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    notes: tuple[Said, ...] = ()
+    doubts: tuple[Said, ...] = ()
 
 
 def decide(evidence: Mapping[str, Evidence], threshold_pct: float) -> dict[str, Decision]:
@@ -100,17 +101,12 @@ def _decide(evidence: Evidence, p_adjusted: float | None, threshold_pct: float) 
 
 def _verdict(
     evidence: Evidence, p_adjusted: float | None, threshold_pct: float
-) -> tuple[Verdict, Sequence[str]]:
+) -> tuple[Verdict, Sequence[Said]]:
     if evidence.doubts:
         return "unstable", evidence.doubts
     found = evidence.estimate
     if found is None or p_adjusted is None:
-        return "inconclusive", (
-            (
-                f"{evidence.rounds} complete round{'' if evidence.rounds == 1 else 's'}: at least "
-                "two are needed to tell a change from noise"
-            ),
-        )
+        return "inconclusive", (message("reason-rounds", rounds=evidence.rounds),)
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
         return ("improvement" if is_better(evidence.kind, change) else "regression"), ()
@@ -125,20 +121,14 @@ def is_better(kind: Kind, change_pct: float) -> bool:
     return change_pct < 0 if kind == "p95" else change_pct > 0
 
 
-def _why_inconclusive(found: Estimate, p_adjusted: float, threshold_pct: float) -> str:
+def _why_inconclusive(found: Estimate, p_adjusted: float, threshold_pct: float) -> Message:
     """The sentence that does not seem to contradict the interval beside it."""
     if p_adjusted < ALPHA:
-        return (
-            f"the sides do differ (adjusted p {p_adjusted:.2g}), but the estimate is below "
-            f"{threshold_pct:g}% while the 90% interval reaches beyond it"
-        )
+        return message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
     low, high = found.interval(0.95)
     if low > 0 or high < 0:
-        return (
-            "taken alone the interval leaves zero out, but not once it is counted how many "
-            f"workloads were tested (adjusted p {p_adjusted:.2g})"
-        )
-    return f"the rounds differ too much to tell a change of {threshold_pct:g}% from none"
+        return message("reason-holm", p=f"{p_adjusted:.2g}")
+    return message("reason-noise", limit=f"{threshold_pct:g}")
 
 
 def _percents(interval: tuple[float, float]) -> tuple[float, float]:

@@ -7,15 +7,23 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from benchlab import catalog
 from benchlab.errors import BenchlabError
 from benchlab.executor import TAG, tagged
 from benchlab.home import Home
+from benchlab.language import REFERENCE, codes, load
 from benchlab.lock import MachineLock
 from benchlab.plan import GIB
-from benchlab.spec import SIDES
+from benchlab.report import fonts
+from benchlab.spec import SIDES, ReportSpec
 from benchlab.targets.local import TOOLS
+from benchlab.versions import FINAL
+
+# Engines that are maintained have a release more often than this.
+STALE = timedelta(weeks=26)
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,9 @@ def examine(home: Home) -> list[Finding]:
         *_tools(),
         *_engines(home),
         *_reports(home),
+        *_calendar(home),
         *_disk(home),
+        *_fonts(),
         *_machine(),
     ]
 
@@ -67,29 +77,77 @@ def _tools() -> Iterator[Finding]:
 def _engines(home: Home) -> Iterator[Finding]:
     for path in catalog.report_files(home):
         try:
-            spec = catalog.load(path)
+            spec = _as_of_today(home, path)
         except BenchlabError:
             continue  # named by _reports
-        for engine in spec.engines:
+        for engine in spec.deployable_engines:
             for version in sorted({spec.side(engine, side).version for side in SIDES}):
                 found = catalog.engines()[engine].availability(version, home.servers)
                 yield Finding(f"{spec.report}: {engine} {version}", found.available, found.how)
 
 
+def _as_of_today(home: Home, path: Path) -> ReportSpec:
+    return catalog.resolve(home, catalog.load(path), datetime.now(UTC).date()).spec
+
+
 def _reports(home: Home) -> Iterator[Finding]:
     for path in catalog.report_files(home):
         try:
-            spec = catalog.load(path)
+            spec = _as_of_today(home, path)
             engine, _ = catalog.choose_engine(spec, home)
             yield Finding(f"report type {spec.report}", True, f"can run, with {engine}")
         except BenchlabError as error:
             yield Finding(f"report type {path.stem}", False, str(error), blocks=True)
 
 
+def _calendar(home: Home) -> Iterator[Finding]:
+    """A schedule has nothing new to compare where nobody updates the calendar."""
+    for engine, reports in sorted(_scheduled(home).items()):
+        known = catalog.calendar(home).of(catalog.engines()[engine].owns)
+        final = [each for each in known if each.kind in FINAL]
+        last = max(final, key=lambda each: each.day, default=None)
+        told = f"last release: {last.version.text} of {last.day}" if last else "no release"
+        recent = last is not None and datetime.now(UTC).date() - last.day <= STALE
+        if not recent:
+            told += (
+                f"; none in the last {STALE.days // 7} weeks, so that {', '.join(sorted(reports))} "
+                "may miss new ones: add them with `benchlab releases update`"
+            )
+        yield Finding(f"release calendar: {engine}", recent, told)
+
+
+def _scheduled(home: Home) -> dict[str, list[str]]:
+    """The report types that have a schedule, by engine."""
+    found: dict[str, list[str]] = {}
+    for path in catalog.report_files(home):
+        try:
+            spec = _as_of_today(home, path)
+        except BenchlabError:
+            continue  # named by _reports
+        if spec.schedule is not None:
+            for engine in spec.deployable_engines:
+                found.setdefault(engine, []).append(spec.report)
+    return found
+
+
 def _disk(home: Home) -> Iterator[Finding]:
     home.root.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home.root).free / GIB
     yield Finding("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
+
+
+def _fonts() -> Iterator[Finding]:
+    for language in (load(code) for code in codes() if code != REFERENCE):
+        good = fonts.language_of_charts(language) is language
+        package = language.say("chart-package")
+        yield Finding(
+            f"font {language.code}",
+            good,
+            ", ".join(fonts.families(language))
+            if good
+            else "no font has its letters, so that the charts of reports in this language are in "
+            f"English; `make setup`, or `apt-get install {package}`",
+        )
 
 
 def _machine() -> Iterator[Finding]:

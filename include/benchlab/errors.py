@@ -4,16 +4,23 @@ A message names the field, host or command, says what was found and what to do.
 
     BenchlabError
     ├── SpecError            a report type or an override is wrong
+    │   └── NoReleaseError   the calendar has no release that a version rule names, or no pair
     ├── UnavailableError     a version or a tool cannot be had on this machine
     ├── TargetError          the machine is not fit: port, disk, leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
-    │   └── AwsError         AWS refused a call (benchlab.ec2.calls)
+    │   ├── AwsError         AWS refused a call (benchlab.ec2.calls)
+    │   └── ReaperError      not every expired fleet could be ended (benchlab.ec2.reaper)
     ├── CommandError         a command failed on a host
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
     ├── DataDocsError        the gates could not be evaluated once more (benchlab.data_docs)
+    ├── LanguageError        a report's language is not there (benchlab.language)
+    ├── PublishedPageError   a published page cannot be read (benchlab.published)
+    ├── PublishError         a report could not be brought to where it is published
+    ├── NotificationError    an event could not be told (benchlab.notifications)
+    ├── EvidenceError        an evidence bundle cannot be read or does not hold
     ├── TryFailedError       one try of a trial failed; the next one may succeed
     └── NotMeasuredError     a campaign ended with something not measured
 """
@@ -29,6 +36,19 @@ class BenchlabError(Exception):
 
 class SpecError(BenchlabError):
     """A report type, an override or a plan made from them is wrong."""
+
+
+class NoReleaseError(SpecError):
+    """The calendar has no release that a version rule names on a day, or not two to compare.
+
+    Args:
+        text: the message.
+        side: whose rule names none; None where both sides' rules name the same.
+    """
+
+    def __init__(self, text: str, side: str | None = None) -> None:
+        self.side = side
+        super().__init__(text)
 
 
 class UnavailableError(BenchlabError):
@@ -98,3 +118,15 @@ class TryFailedError(BenchlabError):
 
 class NotMeasuredError(BenchlabError):
     """A campaign ended, but some of its plan could not be measured."""
+
+
+class PublishedPageError(BenchlabError):
+    """A published page cannot be read; the text names file and line, and what was found there."""
+
+
+class PublishError(BenchlabError):
+    """A report could not be brought to where it is published; it is where it was before."""
+
+
+class EvidenceError(BenchlabError):
+    """An evidence bundle cannot be made or read; the text names the bundle and its file."""

@@ -42,6 +42,7 @@ def faults(spec: ReportSpec, offer: Offer) -> list[str]:
         *_parameters(spec, offer),
         *_target(spec, offer),
         *_slowdown(spec, offer),
+        *_schedule(spec),
     ]
 
 
@@ -80,16 +81,29 @@ def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
 def _versions(spec: ReportSpec, offer: Offer) -> Iterator[str]:
     for name, entry in spec.engines.items():
         for side in spec.measured_sides:
-            version = getattr(entry, side).version
-            if name in offer.engines and not offer.engines[name].owns(version):
-                yield f"engines.{name}.{side}.version: {version!r} is not a version of {name}"
+            chosen = getattr(entry, side)
+            if chosen.is_resolved and name in offer.engines:
+                yield from _foreign(offer, name, f"{side}.version", chosen.version)
+        for number, each in enumerate(entry.by_version):
+            for field, version in (("since", each.since), ("until", each.until)):
+                if version and name in offer.engines:
+                    yield from _foreign(offer, name, f"by_version.{number}.{field}", version)
+
+
+def _foreign(offer: Offer, engine: str, field: str, version: str) -> Iterator[str]:
+    if not offer.engines[engine].owns(version):
+        yield f"engines.{engine}.{field}: {version!r} is not a version of {engine}"
 
 
 def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
     for name, entry in spec.engines.items():
         if (engine := offer.engines.get(name)) is None:
             continue
-        written = [entry.parameters, *(getattr(entry, s).parameters for s in spec.measured_sides)]
+        written = [
+            entry.parameters,
+            *(each.parameters for each in entry.by_version),
+            *(getattr(entry, side).parameters for side in spec.measured_sides),
+        ]
         for key in dict.fromkeys(key for parameters in written for key in parameters):
             if key.replace("-", "_") in engine.reserved:
                 yield (
@@ -98,8 +112,8 @@ def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
                 )
         for side in spec.measured_sides:
             chosen = spec.side(name, side)
-            if not engine.owns(chosen.version):
-                continue
+            if not chosen.is_resolved or not engine.owns(chosen.version):
+                continue  # what a version refuses is asked when it is known which one it is
             sets: list[Components] = [chosen.components, *entry.by_workload.values()]
             told = dict.fromkeys(
                 fault
@@ -153,6 +167,20 @@ def _slowdown(spec: ReportSpec, offer: Offer) -> Iterator[str]:
         yield (
             f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
             f"down on purpose, {' or '.join(able)} can; leave it out"
+        )
+
+
+def _schedule(spec: ReportSpec) -> Iterator[str]:
+    """The calendar is asked for one engine's releases, and names what is compared."""
+    if spec.schedule is not None and spec.sides == "single":
+        yield (
+            "schedule: with sides: single one version is measured, and a schedule compares two; "
+            "leave it out"
+        )
+    if spec.schedule is not None and len(spec.deployable_engines) > 1:
+        yield (
+            f"schedule: with engine: {spec.engine} it is not known whose releases are meant; write "
+            f"which engine it is: {' or '.join(spec.engines)}"
         )
 
 

@@ -67,6 +67,11 @@ class Home:
             part.unlink()
         return path.read_text(encoding="utf-8")
 
+    def known_passwords(self, campaign: str) -> list[str]:
+        """The password of a campaign's accounts, where there still is one; none is made."""
+        path = self.campaign(campaign) / "password"
+        return [path.read_text(encoding="utf-8")] if path.exists() else []
+
 
 def find() -> Home:
     """The installation that this code belongs to; the environment may name others."""

@@ -14,7 +14,17 @@ from benchlab.spec import Budget, ReportSpec, Side, SideSpec
 from benchlab.steps import GIB, PlanStep
 from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
 
-__all__ = ["GIB", "Host", "Plan", "PlanStep", "PlannedTrial", "make", "needs_approval", "seed_of"]
+__all__ = [
+    "GIB",
+    "Host",
+    "Plan",
+    "PlanStep",
+    "PlannedTrial",
+    "hosts",
+    "make",
+    "needs_approval",
+    "seed_of",
+]
 
 # What a workload's throughput is where the plan does not say: transactions per second.
 DEFAULT_METRIC = "tps"
@@ -176,7 +186,7 @@ def make(
         rounds=spec.rounds,
         seed=seed,
         trials=trials,
-        hosts=_hosts(topology, prices),
+        hosts=hosts(topology, prices),
         minutes=minutes,
         dollars=dollars,
         disk_gib=round(steps.disk_bytes(spec, topology) / GIB, 2),
@@ -235,7 +245,12 @@ def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: fl
         )
 
 
-def _hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
+def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
+    """The machines of a plan.
+
+    Raises:
+        SpecError: the price list does not have the vCPUs of an instance type.
+    """
     match topology:
         case Ec2Topology() if prices is not None:
             return tuple(

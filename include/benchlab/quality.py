@@ -128,16 +128,32 @@ def load(path: Path) -> tuple[Gate, ...]:
         SpecError: it cannot be read or a gate in it is wrong; names the file and the gate.
     """
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-        gates = tuple(Gate.model_validate(entry) for entry in entries)
-    except (OSError, TypeError, ValueError, yaml.YAMLError) as error:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         raise SpecError(f"{path}: not a list of gates: {error}") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> tuple[Gate, ...]:
+    """Read the text of one file of gates.
+
+    Args:
+        where: the file, for errors.
+
+    Raises:
+        SpecError: as of :func:`load`.
+    """
+    try:
+        entries = yaml.safe_load(text)
+        gates = tuple(Gate.model_validate(entry) for entry in entries)
+    except (TypeError, ValueError, yaml.YAMLError) as error:
+        raise SpecError(f"{where}: not a list of gates: {error}") from error
     for gate in gates:
         if (fault := gate.fault()) is not None:
-            raise SpecError(f"{path}: gate {gate.id}: {fault}")
+            raise SpecError(f"{where}: gate {gate.id}: {fault}")
     for number, gate in enumerate(gates):
         if any(_clash(gate, other) for other in gates[:number]):
-            raise SpecError(f"{path}: two gates have the same id: {gate.id}")
+            raise SpecError(f"{where}: two gates have the same id: {gate.id}")
     return gates
 
 
@@ -147,10 +163,19 @@ def load_all(directory: Path) -> tuple[Gate, ...]:
     Raises:
         SpecError: as of :func:`load`; or there is no file, or two files have a gate of one id.
     """
-    files = {path: load(path) for path in sorted(directory.glob("*.yaml"))}
+    files = {str(path): load(path) for path in sorted(directory.glob("*.yaml"))}
     if not files:
         raise SpecError(f"{directory}: no *.yaml with gates in it, and no trial is valid unjudged")
-    found: dict[str, list[tuple[Path, Gate]]] = {}
+    return joined(files)
+
+
+def joined(files: Mapping[str, tuple[Gate, ...]]) -> tuple[Gate, ...]:
+    """The gates of several files, by name, as one.
+
+    Raises:
+        SpecError: two files have a gate of one id.
+    """
+    found: dict[str, list[tuple[str, Gate]]] = {}
     for path, gates in files.items():
         for gate in gates:
             for other_path, other in found.get(gate.id, ()):

@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from benchlab.host_samples import HostFigures
+from benchlab.language import Message, message
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.spec import Client, Side
 
+ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"
+"""What the id of a campaign, or of a published report, looks like."""
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
 """Of a gate: whether a failure makes its trial invalid, or is kept and shown."""
@@ -146,11 +149,13 @@ class Condition:
     violations: int
 
     @property
-    def fault(self) -> str:
+    def fault(self) -> Message:
         """What is wrong where it does not hold, as a part of a sentence."""
-        return (
-            f"condition {self.clause} of TPC-C does not hold: {self.sentence} "
-            f"({self.violations:,} violation{'s' * (self.violations != 1)})"
+        return message(
+            "condition-fault",
+            clause=self.clause,
+            sentence=self.sentence,
+            violations=self.violations,
         )
 
 
@@ -178,7 +183,7 @@ class SideFacts:
     consistency: dict[Moment, tuple[Condition, ...]] = field(default_factory=dict)
 
 
-def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[str, ...]]:
+def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message, ...]]:
     """Why a side's figures cannot be trusted: conditions that its dataset lost while measured.
 
     A sentence for each condition that was found violated after the last trial; a side without
@@ -186,7 +191,7 @@ def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[str, ..
     """
     found = {
         side: tuple(
-            f"after the last trial {each.fault}"
+            message("reason-after-last-trial", fault=each.fault)
             for each in told.consistency.get("last trial", ())
             if each.violations
         )
@@ -209,6 +214,8 @@ class Campaign:
             ``dataset`` came from; the ``client_program`` that was chosen and what it calls itself
             (``client_version``). And, where the target tells, of the engine: ``engine_title``,
             ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated).
+        planned_for: the moment whose versions it compares, with a time zone: of a backfill that
+            moment, long before it was run. None: when it was run.
     """
 
     id: str
@@ -221,6 +228,12 @@ class Campaign:
     ended_at: datetime | None
     environment: dict[str, str]
     facts: dict[Side, SideFacts]
+    planned_for: datetime | None = None
+
+    @property
+    def at(self) -> datetime:
+        """Its place in the order of the versions."""
+        return self.planned_for or self.started_at
 
     @property
     def client(self) -> Client:

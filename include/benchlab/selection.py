@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from benchlab.language import Said, message
 from benchlab.plan import Plan
 from benchlab.results import TrialResult
 
@@ -15,7 +16,7 @@ class Exclusion:
 
     trial: str
     attempt: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
 
 
 def select(plan: Plan, results: Iterable[TrialResult]) -> tuple[list[TrialResult], list[Exclusion]]:
@@ -41,7 +42,7 @@ def select(plan: Plan, results: Iterable[TrialResult]) -> tuple[list[TrialResult
                 if number == chosen and result.valid:
                     used.append(result)
                 else:
-                    reasons = result.reasons or ("its pair of blocks was measured again",)
+                    reasons = result.reasons or (message("reason-again"),)
                     excluded.append(Exclusion(result.trial.id, number, reasons))
     used.sort(key=lambda result: result.trial.index)
     return used, excluded

@@ -18,13 +18,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from benchlab import versions
 from benchlab.dataset import KINDS, AnyDataset
 from benchlab.errors import SpecError
+from benchlab.language import REFERENCE
+from benchlab.schedule import Schedule
 
 Side = Literal["baseline", "candidate"]
 SIDES: tuple[Side, Side] = ("baseline", "candidate")
 RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
-# Engines, workloads and targets are found by presence, so their names are checked against what
-# is there by catalog.py; here they only have to look like names.
+# Engines, workloads, targets, publishers and languages are found by presence, so their names are
+# checked against what is there by catalog.py; here they only have to look like names.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 # Parameters end up in option files and in SQL: one line each, and numbers that can be written.
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
@@ -34,6 +37,8 @@ Components = dict[Name, Parameters]
 
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
+# The publisher of every report.
+FILES = "files"
 
 
 class _Frozen(BaseModel):
@@ -44,6 +49,7 @@ class SideSpec(_Frozen):
     """One side: a version plus the parameters that only this side has.
 
     Attributes:
+        version: or the version rule that names it as of a day; see :mod:`benchlab.versions`.
         parameters: of the SQL server: configuration items and global variables.
         components: configuration items of a cluster's other components, by component.
     """
@@ -55,11 +61,49 @@ class SideSpec(_Frozen):
     @pydantic.field_validator("version")
     @classmethod
     def _well_formed(cls, value: str) -> str:
-        try:
-            versions.parse(value)
-        except SpecError as error:  # as pydantic knows it, which then adds the field
-            raise ValueError(str(error).removeprefix("version: ")) from error
-        return value
+        return value if versions.is_rule(value) else _version(value)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Its version is one, and no version rule."""
+        return not versions.is_rule(self.version)
+
+
+class VersionParameters(_Frozen):
+    """Parameters of the sides whose version lies in a range.
+
+    Attributes:
+        since, until: the first version that has them, and the first that has them no more; None:
+            without an end.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    parameters: Parameters = {}
+    components: Components = {}
+
+    @pydantic.field_validator("since", "until")
+    @classmethod
+    def _well_formed(cls, value: str | None) -> str | None:
+        return None if value is None else _version(value)
+
+    @pydantic.model_validator(mode="after")
+    def _is_range(self) -> Self:
+        if self.since is None and self.until is None:
+            raise ValueError(
+                "neither `since` nor `until` is set; what holds for every version stands under "
+                "`parameters` and `components` of the engine"
+            )
+        if self.since and self.until and _numbers(self.since) >= _numbers(self.until):
+            raise ValueError(f"no version is since {self.since} and until {self.until}")
+        return self
+
+    def holds_for(self, version: str) -> bool:
+        """Whether a version lies in the range."""
+        numbers = _numbers(version)
+        return (self.since is None or numbers >= _numbers(self.since)) and (
+            self.until is None or numbers < _numbers(self.until)
+        )
 
 
 class EngineSpec(_Frozen):
@@ -68,6 +112,7 @@ class EngineSpec(_Frozen):
     Attributes:
         candidate: None where only one version is measured (``sides: single``).
         parameters, components: for both sides; a side's own come on top.
+        by_version: for the sides whose version lies in a range, on top of those of both sides.
         by_workload: components' items that hold while one workload is measured.
     """
 
@@ -75,7 +120,17 @@ class EngineSpec(_Frozen):
     candidate: SideSpec | None = None
     parameters: Parameters = {}
     components: Components = {}
+    by_version: Annotated[tuple[VersionParameters, ...], Field(strict=False)] = ()
     by_workload: dict[Name, Components] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _rules_fit(self) -> Self:
+        if self.candidate is not None and self.candidate.version in versions.PREVIOUS:
+            raise ValueError(
+                f"candidate.version: {self.candidate.version!r} is relative to a candidate; it can "
+                "be the baseline's"
+            )
+        return self
 
 
 class Client(_Frozen):
@@ -149,6 +204,28 @@ class Ports(_Frozen):
         return self
 
 
+class Destination(BaseModel):
+    """One place to which the report is published.
+
+    Attributes:
+        to: its publisher.
+        options: what the publisher has to know, as its own fields beside ``to``; that these are
+            right checks catalog.py.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    __pydantic_extra__: dict[str, Text | int | pydantic.FiniteFloat | bool | None] = Field(
+        init=False
+    )
+
+    to: Name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.__pydantic_extra__)
+
+
 class ReportSpec(_Frozen):
     """One report type.
 
@@ -172,6 +249,9 @@ class ReportSpec(_Frozen):
         slowdown_pct: the candidate is slowed down on purpose: its server is stopped for this share
             of the time while it is measured, to see whether Benchlab finds it. 0: it is not.
         seed: decides the order of the blocks; None takes it from the campaign's id.
+        languages: of the report, by code; its main page is in the first.
+        publish: where the report is published; see :attr:`destinations`.
+        schedule: when it is run by the calendar; None: only when somebody starts it.
     """
 
     report: Name
@@ -202,7 +282,9 @@ class ReportSpec(_Frozen):
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
     ports: Ports = Ports()
-    schedule: None = None
+    languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
+    publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
+    schedule: Schedule | None = None
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -210,6 +292,8 @@ class ReportSpec(_Frozen):
             values = getattr(self, field)
             if len(set(values)) != len(values):
                 raise ValueError(f"{field}: {list(values)} names one twice; each cell is run once")
+        if len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages: {list(self.languages)} names one twice")
         if self.engine != "auto" and self.engine not in self.engines:
             raise ValueError(
                 f"engine: {self.engine} has no entry under `engines`; there are: "
@@ -249,19 +333,49 @@ class ReportSpec(_Frozen):
         """Both sides, or the baseline where one version is measured."""
         return SIDES[:1] if self.sides == "single" else SIDES
 
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Where the report is published: into files first, named or not, so that it is there
+        whatever becomes of the others.
+        """
+        others = (each for each in self.publish if each.to != FILES)
+        return (Destination(to=FILES), *others)
+
+    @property
+    def deployable_engines(self) -> tuple[str, ...]:
+        """The engines that a campaign may deploy."""
+        return tuple(self.engines) if self.engine == "auto" else (self.engine,)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Every side that may be deployed has a version, and no version rule."""
+        return all(
+            side.is_resolved
+            for name in self.deployable_engines
+            for side in (self.engines[name].baseline, self.engines[name].candidate)
+            if side is not None
+        )
+
     def side(self, engine: str, side: Side) -> SideSpec:
         """The effective side where ``engine`` is deployed, common parameters merged in."""
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
-        names = [
-            *spec.components,
-            *(name for name in chosen.components if name not in spec.components),
+        ranges = [
+            each
+            for each in spec.by_version
+            if chosen.is_resolved and each.holds_for(chosen.version)
         ]
+        layers: list[EngineSpec | VersionParameters | SideSpec] = [spec, *ranges, chosen]
+        names = dict.fromkeys(name for layer in layers for name in layer.components)
         return SideSpec(
             version=chosen.version,
-            parameters={**spec.parameters, **chosen.parameters},
+            parameters={key: value for layer in layers for key, value in layer.parameters.items()},
             components={
-                name: {**spec.components.get(name, {}), **chosen.components.get(name, {})}
+                name: {
+                    key: value
+                    for layer in layers
+                    for key, value in layer.components.get(name, {}).items()
+                }
                 for name in names
             },
         )
@@ -282,6 +396,22 @@ class ReportSpec(_Frozen):
             else:
                 _set_dotted(raw, key, value)
         return _validated(raw, where="override")
+
+
+def _version(text: str) -> str:
+    """A version as it is written, for a validator: pydantic adds the field.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return versions.parse(text).text
+    except SpecError as error:
+        raise ValueError(str(error).removeprefix("version: ")) from error
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    return versions.parse(version).numbers
 
 
 def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:
@@ -313,13 +443,7 @@ def load(path: Path) -> ReportSpec:
 
 def loads(text: str, where: str = "report type") -> ReportSpec:
     """Read one report type from YAML text; ``where`` begins each message."""
-    try:
-        raw = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
-        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
-        raise SpecError(f"{where}: not YAML: {error}") from error
-    except RecursionError as error:
-        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
+    raw = from_yaml(text, where)
     if not isinstance(raw, dict):
         raise SpecError(
             f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
@@ -327,14 +451,35 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
     return _validated(raw, where)
 
 
+def from_yaml(text: str, where: str) -> object:
+    """What YAML text says; None where it says nothing.
+
+    Raises:
+        SpecError: it is not YAML, or a key is in one mapping twice; begins with ``where``.
+    """
+    try:
+        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
+        raise SpecError(f"{where}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
+
+
 def _validated(raw: dict[str, Any], where: str) -> ReportSpec:
     try:
         return ReportSpec.model_validate(raw)
     except pydantic.ValidationError as error:
-        raise SpecError("\n".join(_sentences(error, where))) from error
+        raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
 
 
-def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
+def faults(error: pydantic.ValidationError, within: tuple[str | int, ...] = ()) -> list[str]:
+    """What is wrong, as sentences that each begin with the field.
+
+    Args:
+        error: of a model that is a report type, or a part of one.
+        within: the field whose part that is, from the report type on.
+    """
     sentences = []
     items = error.errors(include_url=False)
     for item in items:
@@ -343,7 +488,7 @@ def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
             for other in items
         ):
             continue  # the list is only short because its items were refused
-        place = item["loc"]
+        place = (*within, *item["loc"])
         if place[:1] == ("dataset",) and place[1:2] and place[1] in KINDS:
             place = (place[0], *place[2:])
         names = map(str, place)
@@ -355,7 +500,7 @@ def _sentences(error: pydantic.ValidationError, where: str) -> list[str]:
             message = "missing; it must be set"
         elif field and not isinstance(item["input"], dict | list):
             message += f", found {item['input']!r}"
-        sentences.append(f"{where}: {field}: {message}" if field else f"{where}: {message}")
+        sentences.append(f"{field}: {message}" if field else message)
     return sentences
 
 

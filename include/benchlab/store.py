@@ -69,7 +69,7 @@ class Store:
         except (OSError, ImportError, sa.exc.ArgumentError) as error:
             raise StoreError(f"results store {self.shown_url}: {error}") from error
         self._create_tables()
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
             if version is None:
                 connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
@@ -80,12 +80,12 @@ class Store:
                 )
 
     def _create_tables(self) -> None:
-        with self._transaction():
+        with self.transaction():
             pass  # a database out of reach is said so at once
         # Another process may be creating them too: whoever loses finds one more at the next try.
         for tries_left in reversed(range(len(METADATA.tables) + 1)):
             try:
-                with self._transaction() as connection:
+                with self.transaction() as connection:
                     METADATA.create_all(connection)
                     add_missing_columns(connection)
                 return
@@ -114,7 +114,7 @@ class Store:
         Raises:
             StoreError: another plan is there under this id.
         """
-        with contextlib.suppress(sa.exc.IntegrityError), self._transaction() as connection:
+        with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Where it is there, maybe by another process just now, this fails and that one stays.
             connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
             return True
@@ -129,7 +129,7 @@ class Store:
         Raises:
             StoreError: there is none of this id; names the latest ones.
         """
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             row = connection.execute(
                 sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign)
             ).one_or_none()
@@ -142,7 +142,7 @@ class Store:
 
     def campaign_ids(self) -> list[str]:
         """All ids, the latest first."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             return list(
                 connection.scalars(
                     sa.select(CAMPAIGNS.c.id).order_by(CAMPAIGNS.c.started_at.desc())
@@ -151,7 +151,7 @@ class Store:
 
     def campaigns(self, report: str) -> list[Campaign]:
         """All campaigns of a report type, the earliest first."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows = connection.execute(
                 sa.select(CAMPAIGNS)
                 .where(CAMPAIGNS.c.report == report)
@@ -161,7 +161,7 @@ class Store:
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             # SQLite knows no FOR UPDATE; a write locks it, so that no other side's facts are lost.
             self._update(connection, campaign, id=campaign)
             row = connection.execute(
@@ -172,17 +172,17 @@ class Store:
 
     def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
         """Record the machine's facts."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._update(connection, campaign, environment=as_json(environment))
 
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
         """Set the final state, and the time of it."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._update(connection, campaign, state=state, ended_at=_now())
 
     def reopen(self, campaign: str) -> None:
         """A campaign that is carried on runs again."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
@@ -198,7 +198,7 @@ class Store:
         """
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
         try:
-            with self._transaction() as connection:
+            with self.transaction() as connection:
                 connection.execute(TRIALS.insert().values(**key, **trial_row(result)))
                 if result.samples:
                     connection.execute(
@@ -225,7 +225,7 @@ class Store:
 
     def invalidate(self, campaign: str, trial: str, attempt: int, reason: str) -> None:
         """Let a stored trial count as invalid after all; its figures stay, with the reason."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(
                 TRIALS.update()
                 .filter_by(campaign=campaign, trial=trial, attempt=attempt)
@@ -241,7 +241,7 @@ class Store:
         return self._read_trials(campaign)
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             rows, samples, gates = (
                 connection.execute(sa.select(table).filter_by(campaign=campaign, **key)).all()
                 for table in (TRIALS, SAMPLES, GATES)
@@ -256,15 +256,23 @@ class Store:
     # Objects
 
     def write_object(self, name: str, text: str) -> str:
-        """Keep a text under the object root; returns its name.
+        """Keep a text under the object root, as UTF-8; returns its name.
 
         Raises:
             StoreError: it cannot be written.
         """
+        return self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, content: bytes) -> str:
+        """Keep bytes under the object root; returns their name.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
         path = self.objects / name
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error}") from error
         return name
@@ -275,14 +283,28 @@ class Store:
         Raises:
             StoreError: it is not there.
         """
+        return self.read_bytes(name).decode("utf-8")  # line ends as they are
+
+    def read_bytes(self, name: str) -> bytes:
+        """Bytes that were kept.
+
+        Raises:
+            StoreError: they are not there.
+        """
         path = self.objects / name
         try:
-            return path.read_bytes().decode("utf-8")  # line ends as they are
+            return path.read_bytes()
         except OSError as error:
             raise StoreError(f"{path}: cannot be read: {error}") from error
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Iterator[Connection]:
+        """A connection whose statements take effect together or not at all.
+
+        Raises:
+            StoreError: the database refuses or cannot be reached.
+            sqlalchemy.exc.IntegrityError: a key is there already.
+        """
         try:
             with self._engine.begin() as connection:
                 yield connection

@@ -47,6 +47,7 @@ CAMPAIGNS = sa.Table(
     sa.Column("spec", _Document, nullable=False),
     sa.Column("environment", _Document, nullable=False),
     sa.Column("facts", _Document, nullable=False),
+    sa.Column("planned_for", sa.String(40)),
 )
 
 TRIALS = sa.Table(
@@ -82,6 +83,42 @@ def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
         *columns,
         sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
     )
+
+
+PUBLISHED_REPORTS = sa.Table(
+    "published_reports",
+    METADATA,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("source", sa.String(500), nullable=False),
+    sa.Column("sha256", sa.String(64), nullable=False),
+    sa.Column("imported_at", sa.String(40), nullable=False),
+    sa.Column("page", sa.String(500), nullable=False),
+    sa.Column("report", _Document, nullable=False),
+)
+
+# Of each change point that somebody has looked into: the first campaign after it, and which way.
+ACKNOWLEDGEMENTS = sa.Table(
+    "acknowledgements",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("workload", sa.String(64), primary_key=True),
+    sa.Column("direction", sa.String(4), nullable=False),
+    sa.Column("note", _Document, nullable=False),
+    sa.Column("who", sa.String(255), nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+)
+
+# What was told of events: a row for each notifier and each mark of what it told. Without `told_at`
+# it is claimed by a process that is about to tell it.
+NOTICES = sa.Table(
+    "notices",
+    METADATA,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("notifier", sa.String(255), nullable=False),
+    sa.Column("event", sa.String(32), nullable=False),
+    sa.Column("claimed_at", sa.String(40), nullable=False),
+    sa.Column("told_at", sa.String(40)),
+)
 
 
 # Double: MySQL's FLOAT would round a throughput to six digits.
@@ -136,6 +173,7 @@ def campaign_row(campaign: Campaign) -> dict[str, Any]:
         "spec": as_json(campaign.spec),
         "environment": as_json(campaign.environment),
         "facts": as_json({side: asdict(facts) for side, facts in campaign.facts.items()}),
+        "planned_for": campaign.planned_for.isoformat() if campaign.planned_for else None,
     }
 
 
@@ -152,6 +190,7 @@ def campaign_of(row: Any) -> Campaign:
         ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
         environment=json.loads(row.environment),
         facts={side: side_facts_of(facts) for side, facts in json.loads(row.facts).items()},
+        planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
     )
 
 

@@ -8,19 +8,32 @@ from __future__ import annotations
 import functools
 import shutil
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from benchlab import aa_campaigns, catalog, compare, consistency, data_docs, quality
+from benchlab import (
+    aa_campaigns,
+    catalog,
+    compare,
+    consistency,
+    data_docs,
+    evidence,
+    publishing,
+    quality,
+)
+from benchlab.access import Access
 from benchlab.calibration import Calibration
+from benchlab.compare import Comparison
 from benchlab.data_docs import DataDocsError, Validation
-from benchlab.errors import NotMeasuredError
+from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
 from benchlab.home import Home
 from benchlab.progress import ProgressLog, Step
-from benchlab.publishers import files
-from benchlab.report import bundle
+from benchlab.publishers import Publication, files
+from benchlab.publishing import EVIDENCE
+from benchlab.report import bundle, pages
 from benchlab.results import Campaign, inconsistencies
-from benchlab.spec import ReportSpec
+from benchlab.spec import FILES, Destination, ReportSpec
 from benchlab.store import Store
 
 
@@ -31,10 +44,14 @@ class StoredCampaign:
         home: the installation.
         store: the results store.
         campaign: its record, as read from the store.
+        access: to where its report is published; None: as the environment gives it.
     """
 
-    def __init__(self, home: Home, store: Store, campaign: Campaign) -> None:
+    def __init__(
+        self, home: Home, store: Store, campaign: Campaign, access: Access | None = None
+    ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
+        self.access = access or Access()
         self.spec = ReportSpec.model_validate(campaign.spec)
         self.plan = campaign.plan
         self.directory = home.campaign(campaign.id)
@@ -45,7 +62,7 @@ class StoredCampaign:
         """The module that has its workloads."""
         return catalog.module_of(self.spec)
 
-    def compare(self) -> compare.Comparison:
+    def compare(self) -> Comparison:
         """The verdicts from what the store has now."""
         record = self.store.campaign(self.campaign.id)
         return compare.compare(
@@ -100,27 +117,114 @@ class StoredCampaign:
             self.campaign.id,
         )
 
-    def publish(self) -> list[Path]:
-        """Write the report from the store, with the data docs where there are any.
+    def publish(
+        self, only: str | None = None, destinations: Sequence[Destination] | None = None
+    ) -> list[Path]:
+        """Render the report from the store and bring it to its destinations; repeatable.
+
+        It goes into files first, so that it is there whatever becomes of the others; each of them
+        is tried, though one fails.
+
+        Args:
+            only: beside files, only the destinations of this publisher.
+            destinations: other ones than the report type's; the verdict asks for these then.
 
         Returns:
             Its files, the Markdown first.
+
+        Raises:
+            SpecError: there is no destination of this publisher; nothing is done.
+            PublishError: names the destinations that do not have the report, and why; or why it
+                is without its evidence.
         """
+        wanted = self._destinations(destinations)
+        chosen = self._chosen(wanted, only)
         self.note("publish", "report")
         self.finish()
-        record = self.store.campaign(self.campaign.id)
+        publication, without_evidence = self._publication()
+        self._record.begin(publication.edition, list(map(catalog.place, wanted)), destinations)
+        publishing.publish(
+            publication,
+            [catalog.publisher(each, self.home, self.access) for each in chosen],
+            self._record,
+            lambda *words: self.note("publish", *words),
+            again=publishing.command(self.campaign.id, only, destinations),
+            without_evidence=without_evidence,
+        )
+        return [self.home.reports / self.campaign.id / name for name in publication.files]
+
+    def published(self) -> Mapping[str, str]:
+        """Where the report is as it was rendered last: the address of its main page, by place."""
+        return self._record.addresses()
+
+    def forget_publication(self) -> None:
+        """A report that was published is not about what is measured from here on."""
+        self._record.forget()
+
+    def _destinations(self, instead: Sequence[Destination] | None) -> tuple[Destination, ...]:
+        if instead is None:
+            return self.spec.destinations
+        return self.spec.model_copy(update={"publish": tuple(instead)}).destinations
+
+    def _chosen(self, wanted: Sequence[Destination], only: str | None) -> list[Destination]:
+        if only is not None and only not in {each.to for each in wanted}:
+            raise SpecError(
+                f"{self.campaign.id} is not published to {only!r}, but to: "
+                + ", ".join(dict.fromkeys(each.to for each in wanted))
+            )
+        return [each for each in wanted if only in (None, each.to) or each.to == FILES]
+
+    def _publication(self) -> tuple[Publication, str | None]:
+        """The report with its evidence, and why there is none where it cannot be made."""
+        record, outcome = self.store.campaign(self.campaign.id), self.compare()
+        contents, fault = self._contents(record, outcome), None
+        try:
+            contents[EVIDENCE] = self._evidence(contents, outcome)
+        except EvidenceError as error:  # the report is not to be lost for it
+            fault = str(error)
+            self.note("failed", "evidence", fault)
+        publication = Publication(
+            campaign=record.id,
+            report=record.plan.report,
+            title=self.spec.title,
+            versions=tuple(side.version for side in record.plan.sides.values()),
+            started_at=record.started_at,
+            state=record.state,
+            aa=record.is_aa,
+            verdicts={workload.name: workload.verdict for workload in outcome.workloads},
+            pages={
+                code: f"{page.folder}report.html"
+                for code, page in pages.of_languages(self.spec.languages).items()
+            },
+            files=contents,
+            lacks=tuple(
+                part
+                for part in (bundle.DATA_DOCS, EVIDENCE)
+                if not any(name.partition("/")[0] == part for name in contents)
+            ),
+        )
+        return publication, fault
+
+    def _contents(self, record: Campaign, outcome: Comparison) -> dict[str, bytes]:
+        """The report, by relative path; the same campaign gives the same."""
         docs = files.read(self._data_docs)
-        contents = bundle.make(record, self.compare(), self.store.trials(self.campaign.id), docs)
-        directory = self.home.reports / self.campaign.id
-        if not docs:  # those of an earlier report are not about this one
-            shutil.rmtree(directory / bundle.DATA_DOCS, ignore_errors=True)
-        paths = files.publish(contents, directory)
-        self._published.touch()
-        return paths
+        results = self.store.trials(record.id)
+        return bundle.make(record, outcome, results, docs, self.spec.languages)
+
+    def _evidence(self, report: Mapping[str, bytes], outcome: Comparison) -> bytes:
+        return evidence.make(
+            self.store,
+            self.campaign.id,
+            report,
+            gates=self.home.configs / "quality",
+            calibration=outcome.calibration.campaigns,
+            signing_key=evidence.key_of_environment(),
+            secrets=self.home.known_passwords(self.campaign.id),
+        )
 
     @property
-    def _published(self) -> Path:
-        return self.directory / "published"
+    def _record(self) -> publishing.Record:
+        return publishing.Record(self.directory / "published")
 
     @property
     def _data_docs(self) -> Path:
@@ -130,10 +234,12 @@ class StoredCampaign:
         """Set the final state: complete, or failed where something gave no figure to rely on.
 
         That is a planned trial without a valid result, or a side that is not consistent any more.
+        A campaign that has this state keeps the time of its end.
         """
         unreliable = self.compare().missing or self.doubts()
         state = "failed" if unreliable else "complete"
-        self.store.finish(self.campaign.id, state)  # type: ignore[arg-type]
+        if self.store.campaign(self.campaign.id).state != state:
+            self.store.finish(self.campaign.id, state)  # type: ignore[arg-type]
 
     def verdict(self) -> None:
         """Fail where something could not be measured; a finding is not a failure.
@@ -142,13 +248,20 @@ class StoredCampaign:
             NotMeasuredError: names the trials without a valid result and why; or the conditions
                 that a side's dataset does not meet any more; or nothing is missing, and there is
                 no report nevertheless.
+            PublishError: nothing is missing, and there is a report, but not everywhere, or
+                without its evidence.
         """
         outcome = self.compare()
         doubts = self.doubts()
-        if not outcome.missing and not self._published.exists():
+        instead = self._record.instead()
+        again = publishing.command(self.campaign.id, instead=instead)
+        places = map(catalog.place, self._destinations(instead))
+        lacking = [place for place in places if place not in self.published()]
+        if not outcome.missing and FILES in lacking:
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "
-                f"published; `benchlab render {self.campaign.id}` prints it"
+                f"published; `{again}` does it, "
+                f"`benchlab render {self.campaign.id}` prints it"
                 + "".join(f"\n{sentence}" for sentence in doubts)
             )
         if not outcome.missing and doubts:
@@ -159,9 +272,15 @@ class StoredCampaign:
             )
         if not outcome.missing:
             self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
+            told = self._record.faults()
+            faults = {place: told.get(place, "it was not tried") for place in lacking}
+            if EVIDENCE in told:
+                faults[EVIDENCE] = told[EVIDENCE]
+            if faults:
+                raise PublishError(publishing.unpublished(self.published(), faults, again))
             return
         why = [
-            f"{e.trial}: {'; '.join(e.reasons)}"
+            f"{e.trial}: {'; '.join(map(str, e.reasons))}"
             for e in outcome.excluded
             if e.trial in outcome.missing
         ]

@@ -178,13 +178,13 @@ def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase
         gates = quality.of_metric(setting.gates, setting.workload.METRIC)
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)
-        reasons = (*quality.reasons(gates, results), *_client_reasons(output, status))
+        reasons = (*quality.reasons(gates, results), *client_reasons(output, status.exit_code))
     result = TrialResult(
         trial=trial,
         attempt=begun.attempt,
         valid=valid,
         reasons=() if valid else reasons,
-        samples=tuple(Sample(metric, value) for metric, value in output.samples().items()),
+        samples=samples_of(output),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),
@@ -192,7 +192,7 @@ def collect(setting: Setting, trial: PlannedTrial, begun: Begun, on_phase: Phase
         adopted=begun.adopted,
         host_figures=hosts.hosts,
     )
-    return Collected(result, raw, _series_csv(output), hosts.to_csv())
+    return Collected(result, raw, series_csv(output), hosts.to_csv())
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
@@ -301,15 +301,24 @@ def _wait(executor: Executor, job: str, until: float) -> JobStatus:
         time.sleep(POLL_S)
 
 
-def _client_reasons(output: Any, status: JobStatus) -> tuple[str, ...]:
+# What a client's output tells, and nothing else: it can be told again from the output that is kept.
+
+
+def samples_of(output: Any) -> tuple[Sample, ...]:
+    """The samples of a trial whose client printed this."""
+    return tuple(Sample(metric, value) for metric, value in output.samples().items())
+
+
+def client_reasons(output: Any, exit_code: int | None) -> tuple[str, ...]:
+    """What the client did wrong, as sentences; ``exit_code`` is None where it is not known."""
     said = tuple(f"client: {reason}" for reason in output.reasons)
-    if status.exit_code == 0:
+    if exit_code == 0:
         return said
-    ended = "unknown" if status.exit_code is None else status.exit_code
-    return (*said, f"client: exit code {ended}")
+    return (*said, f"client: exit code {'unknown' if exit_code is None else exit_code}")
 
 
-def _series_csv(output: Any) -> str:
+def series_csv(output: Any) -> str:
+    """The series of a client's output as it is kept; an absent value is an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(output.SERIES)

@@ -5,11 +5,13 @@ the campaign tell. None where it cannot be told.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from benchlab import quality, symptoms, variables
 from benchlab.database import BackgroundJobs, Database
+from benchlab.dataset import AnyDataset
 from benchlab.deployment import Setting
 from benchlab.errors import CommandError, EngineError
 from benchlab.executor import JobStatus
@@ -42,20 +44,43 @@ def of_client(
 ) -> dict[str, float | None]:
     """From what the client printed, and how it ended."""
     return {
-        **quality.client_columns(
+        **of_output(
+            setting.workload,
+            trial,
             output,
-            trial.threads,
-            trial.seconds,
-            setting.dataset,
-            setting.deployment.engine(trial.side).retryable_errors,
+            dataset=setting.dataset,
+            interval_s=setting.client.report_interval,
+            expected_errors=setting.deployment.engine(trial.side).retryable_errors,
         ),
+        "client_exit_code": status.exit_code,
+    }
+
+
+def of_output(
+    workload: ModuleType,
+    trial: PlannedTrial,
+    output: Any,
+    *,
+    dataset: AnyDataset,
+    interval_s: float,
+    expected_errors: Sequence[int],
+) -> dict[str, float | None]:
+    """From what the client printed, and nothing else.
+
+    Args:
+        workload: the module that has the trial's workload, and read the output.
+        dataset: what was loaded.
+        interval_s: length of an interval of the series, as it was asked for.
+        expected_errors: the server's error numbers that a client may survive.
+    """
+    return {
+        **quality.client_columns(output, trial.threads, trial.seconds, dataset, expected_errors),
         **symptoms.trial_columns(
             output,
             seconds=trial.seconds,
-            interval_s=setting.client.report_interval,
-            read_only=trial.workload in setting.workload.READ_ONLY,
+            interval_s=interval_s,
+            read_only=trial.workload in workload.READ_ONLY,
         ),
-        "client_exit_code": status.exit_code,
     }
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlab import trials_table
+from benchlab.language import Message, message
 from benchlab.one_sided import one_sided
 from benchlab.rounds import Rounds
 from benchlab.spec import SIDES
@@ -47,7 +48,7 @@ class MeasuredElsewhere:
     excluded: tuple[Excluded, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
-    doubts: dict[str, tuple[str, ...]]
+    doubts: dict[str, tuple[Message, ...]]
 
     @property
     def rounds(self) -> int:
@@ -146,7 +147,7 @@ def _units(
             )
 
 
-def _one_sided_errors(workload: str, rows: Rows) -> Iterator[str]:
+def _one_sided_errors(workload: str, rows: Rows) -> Iterator[Message]:
     """How long a trial took is not in the file, and so no rate: it is their number that counts.
 
     Of writes a few are conflicts that any side may meet.
@@ -158,8 +159,8 @@ def _one_sided_errors(workload: str, rows: Rows) -> Iterator[str]:
     errors = np.nan_to_num(rows.figures[ERRORS])
     counts = {side: int(errors[rows.sides == which].sum()) for which, side in enumerate(SIDES)}
     least = 1 if workload in READ_ONLY else LEAST_ERRORS
-    if any(counts.values()) and (where := one_sided(counts, "error", least)):
-        yield f"the client met errors {where.replace(', at', ',')}"
+    if any(counts.values()) and (found := one_sided(counts, least)):
+        yield message("reason-errors", where=found.where("errors"))
 
 
 def _missing(rounds: Rounds) -> Iterator[str]:

@@ -1,17 +1,23 @@
-"""Versions of the engines, and how they are written.
+"""Versions of the engines, how they are written, and which one was current on a day.
 
 TiDB's versions carry a leading ``v`` (``v6.5.0``, ``v2.1.0-rc.2``), as TiUP writes them;
-MariaDB's do not (``10.11.5``).
+MariaDB's do not (``10.11.5``). Where a report type does not name a version, it has a *version rule*
+that names one as of a day, from the releases of the calendar (releases.py).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from typing import Literal, get_args
 
-from benchlab.errors import SpecError
+from benchlab.errors import NoReleaseError, SpecError
 
-_PATTERN = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.-]+)?")
+# Without leading zeros, so that a version is written in one way.
+_NUMBER = "(?:0|[1-9][0-9]{0,3})"
+_PATTERN = re.compile(rf"v?({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-[0-9A-Za-z.-]+)?")
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,16 @@ class Version:
 
     text: str
     numbers: tuple[int, int, int]
+
+    @property
+    def series(self) -> tuple[int, int]:
+        """Major and minor number: ``(6, 5)`` of v6.5.12."""
+        return self.numbers[:2]
+
+    @property
+    def is_prerelease(self) -> bool:
+        """An alpha, a beta or a release candidate."""
+        return "-" in self.text
 
 
 def parse(text: str) -> Version:
@@ -35,3 +51,155 @@ def parse(text: str) -> Version:
         )
     major, minor, patch = match.groups()
     return Version(text, (int(major), int(minor), int(patch)))
+
+
+Kind = Literal["GA", "LTS", "DMR", "patch", "pre-release"]
+"""Of a release. GA, LTS and DMR are the first of a series: generally available, with long-term
+support, a development milestone."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# What is compared unless a rule says otherwise: everything that was meant to be used.
+FINAL: tuple[Kind, ...] = ("GA", "LTS", "DMR", "patch")
+
+NEWEST = "newest"
+OF_THE_DAY = "release of the day"
+PREVIOUS = ("previous series", "previous patch", "previous LTS")
+RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *PREVIOUS)
+"""Version rules, for people; ``LTS`` and ``6.5`` stand for any kind and any series."""
+_NEWEST_OF = re.compile(
+    rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"
+)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release: its version, the day it came out, and what it is."""
+
+    version: Version
+    day: date
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class VersionRule:
+    """A version as of a day.
+
+    Attributes:
+        text: as it is written, see :data:`RULES`.
+        kinds: the releases that it looks at.
+        series: the only series that it looks at; None: all.
+    """
+
+    text: str
+    kinds: tuple[Kind, ...] = FINAL
+    series: tuple[int, int] | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """It names a baseline by its candidate."""
+        return self.text in PREVIOUS
+
+
+def is_rule(text: str) -> bool:
+    """Whether this is a version rule, and no version."""
+    return text in (OF_THE_DAY, *PREVIOUS) or _NEWEST_OF.fullmatch(text) is not None
+
+
+def parse_rule(text: str) -> VersionRule:
+    """Read one version rule.
+
+    Raises:
+        SpecError: it is none; says which there are.
+    """
+    if text in (OF_THE_DAY, *PREVIOUS):
+        return VersionRule(text)
+    match = _NEWEST_OF.fullmatch(text)
+    if match is None:
+        raise SpecError(f"version: {text!r} is no version rule; there are: {', '.join(RULES)}")
+    if match["series"]:
+        major, minor = match["series"].split(".")
+        return VersionRule(text, series=(int(major), int(minor)))
+    kinds = tuple(kind for kind in FINAL if match["kind"] in (None, kind))
+    return VersionRule(text, kinds)
+
+
+def resolve(
+    rule: VersionRule,
+    releases: Sequence[Release],
+    on: date,
+    candidate: Version | None = None,
+    kinds_of_day: Sequence[Kind] = FINAL,
+) -> Release:
+    """The release that a rule names on a day.
+
+    Args:
+        releases: of one engine.
+        candidate: for a rule that is relative to it.
+        kinds_of_day: what the `release of the day` may be.
+
+    Raises:
+        NoReleaseError: none fits; says what the calendar has.
+    """
+    there = [each for each in releases if each.day <= on]
+    if rule.text == OF_THE_DAY:
+        found = of_the_day([each for each in there if each.kind in kinds_of_day])
+    elif rule.is_relative:
+        if candidate is None:
+            raise SpecError(f"version: {rule.text!r} is relative to a candidate; there is none")
+        found = _PREVIOUS[rule.text](there, candidate)
+    else:
+        found = newest(there, rule.kinds, rule.series)
+    if found is None:
+        of = f" of {candidate.text}" if rule.is_relative and candidate else ""
+        known = max((each.version for each in there), key=lambda v: v.numbers, default=None)
+        has = (
+            f"its newest release then is {known.text}" if known else "it has no release until then"
+        )
+        raise NoReleaseError(
+            f"{rule.text}{of} on {on}: there is none in the calendar; {has}. Add it to "
+            "configs/releases.csv (`benchlab releases update`), or name a version"
+        )
+    return found
+
+
+def newest(
+    releases: Iterable[Release],
+    kinds: Sequence[Kind] = FINAL,
+    series: tuple[int, int] | None = None,
+) -> Release | None:
+    """The highest version of these kinds and this series; None where there is none."""
+    fit = [
+        each for each in releases if each.kind in kinds and series in (None, each.version.series)
+    ]
+    return max(fit, key=lambda each: each.version.numbers, default=None)
+
+
+def of_the_day(releases: Sequence[Release]) -> Release | None:
+    """What came out last: of the last day that has a release, the highest version."""
+    last = max((each.day for each in releases), default=None)
+    return newest([each for each in releases if each.day == last], KINDS)
+
+
+def previous_series(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The newest patch of the series before the candidate's, as published reports take it."""
+    return newest(each for each in releases if each.version.series < candidate.series)
+
+
+def previous_patch(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The version before the candidate in its own series."""
+    return newest(
+        each
+        for each in releases
+        if each.version.series == candidate.series and each.version.numbers < candidate.numbers
+    )
+
+
+def previous_lts(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The newest patch of the LTS series before the candidate's."""
+    there = list(releases)
+    before = newest(
+        [each for each in there if each.version.series < candidate.series], kinds=("LTS",)
+    )
+    return newest(there, series=before.version.series) if before else None
+
+
+_PREVIOUS = dict(zip(PREVIOUS, (previous_series, previous_patch, previous_lts), strict=True))

@@ -9,7 +9,8 @@ scheduler (``make up``)::
     AirflowHome(root, "airflow-demo")  <home>/airflow-demo   one run at a time
 
 Call :meth:`AirflowHome.ensure` first, then run any ``airflow`` command with
-:meth:`AirflowHome.environment`. This module imports no Airflow, so it costs nothing.
+:meth:`AirflowHome.environment`; for the services' home ``bin/airflow`` does both. This module
+imports no Airflow, so it costs nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import NoReturn
 
 from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError, SpecError
@@ -50,6 +52,9 @@ SETTINGS: dict[str, dict[str, str]] = {
         "max_map_length": "4096",
         # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
         "hostname_callable": "socket.gethostname",
+        # Seconds to tell of events after a task has ended; 20 are few for a slow mail server and
+        # for the change points of a hundred campaigns.
+        "task_success_overtime": "300",
         "simple_auth_manager_users": f"{USER}:admin",
     },
     "api": {
@@ -294,3 +299,17 @@ def _locked(path: Path) -> Iterator[None]:
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def main() -> NoReturn:
+    """Become Airflow's command line on the Airflow of the services."""
+    airflow = AirflowHome(benchlab_home.find().root)
+    try:
+        airflow.ensure()
+    except BenchlabError as error:
+        sys.exit(f"error: {error}")
+    os.execvpe("airflow", ["airflow", *sys.argv[1:]], airflow.environment())
+
+
+if __name__ == "__main__":
+    main()

@@ -4,9 +4,10 @@ The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sql
 database; without it the store is where ``BENCHLAB_STORE_URL`` says, or in Benchlab's home. Raw
 outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
 
-AWS is reached through the Connection ``benchlab_aws`` (conn type ``aws``); without it through what
-the machine itself has: environment, profile, instance role. Hosts of one's own are reached with
-the private key of the ``ssh`` Connection that their topology names.
+AWS is reached through the Connection ``benchlab_aws`` (conn type ``aws``), S3 through the
+provider's ``S3Hook`` on it; without it through what the machine itself has: environment, profile,
+instance role. Hosts of one's own are reached with the private key of the ``ssh`` Connection that
+their topology names.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def access() -> Access:
 
 def _aws_client(service: str, region: str) -> Any:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
+    from airflow.providers.amazon.aws.hooks.s3 import S3Hook
     from botocore.config import Config
 
     try:
@@ -84,6 +86,8 @@ def _aws_client(service: str, region: str) -> Any:
     except AirflowNotFoundException:
         connection = None
     retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
+    if service == "s3":
+        return S3Hook(aws_conn_id=connection, region_name=region, config=retries).get_conn()
     return AwsBaseHook(
         aws_conn_id=connection, client_type=service, region_name=region, config=retries
     ).get_conn()

@@ -112,8 +112,13 @@ def _section(dag: DAG) -> str:
 
 
 def _schedule(dag: DAG) -> str:
+    from airflow.timetables.base import Timetable
+
     if isinstance(dag.schedule, timedelta):
         return f"every {dag.schedule.total_seconds() / 60:g} minutes"
+    if isinstance(dag.schedule, Timetable):
+        description = dag.schedule.description
+        return f"{description[0].lower()}{description[1:]}; it begins paused"
     return str(dag.schedule or "none, it is triggered")
 
 

@@ -101,7 +101,9 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
             f"put it there, or run it without Airflow: `benchlab run {path}`"
         )
     overrides = catalog.parse_assignments(assignments)
-    spec = catalog.override(catalog.load(path), overrides)
+    started = datetime.now(UTC).replace(microsecond=0)
+    report_type = catalog.override(catalog.load(path), overrides)
+    spec = catalog.resolve(here, report_type, started.date()).spec
     if spec.target != "local":
         raise SpecError(
             f"target: {spec.target}: the demo is for this machine; start Airflow's services with "
@@ -117,7 +119,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
                 f"`benchlab release {holder.campaign}`"
             )
         print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
-    return Demo(here, spec, overrides, datetime.now(UTC).replace(microsecond=0))
+    return Demo(here, spec, overrides, started)
 
 
 def _run(demo: Demo) -> int:

@@ -3,6 +3,9 @@ publish, verdict, release.
 
 A dataset that has conditions, as TPC-C's, is checked before its snapshot and after the last trial.
 
+A run by the calendar waits in `plan` until earlier runs of its DAG have ended. Where there is
+nothing to measure it is skipped as a whole, which is a green run.
+
 Only a target that rents its hosts has `approve`; before it nothing costs. `register` takes the
 machine and `release`, its teardown, gives it back: whatever fails in between, whoever marks the
 run failed, `release` ends every process of the campaign and gives back its hosts. `verdict` is a
@@ -21,8 +24,9 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 from benchlab import catalog, home
 from benchlab.errors import SpecError
 from benchlab.spec import MAX_REPEATS, SIDES, ReportSpec, Side
-from benchlab_airflow import stages, trigger_form
+from benchlab_airflow import notify, stages, timetables, trigger_form
 from benchlab_airflow.approval import CampaignApproval
+from benchlab_airflow.plan_operator import PlanOperator
 from benchlab_airflow.trial_operator import TrialOperator
 
 # Limits for what hangs; the commands inside have tighter ones of their own.
@@ -39,22 +43,26 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
 
     Raises:
         SpecError: it cannot be run: its target can only be planned for, or its topology is not
-            there.
+            there, or the calendar has nothing for its schedule.
     """
     if spec.target in catalog.PLANNED_TARGETS:
         raise SpecError(f"target: {spec.target}: {catalog.PLANNED_TARGETS[spec.target]}")
-    catalog.load_topology(home.find(), spec)
+    here = home.find()
+    catalog.load_topology(here, spec)
     target = catalog.targets()[spec.target]
     on_fleet = target.topology is not None
     with DAG(
         dag_id=spec.report,
         description=spec.title,
         doc_md=doc_md,
-        schedule=None,
+        schedule=timetables.of(here, spec),
+        # The timetable says what of the past is run by itself; this keeps Airflow from all of it.
         catchup=False,
+        # No host is rented because somebody started Airflow.
+        is_paused_upon_creation=True if spec.schedule else None,
         max_active_runs=1,
         params=trigger_form.form(spec),
-        tags=["benchlab", spec.target],
+        tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
             "retries": 1,
             # A link to a host that is down for half a minute costs a try, not the campaign.
@@ -63,24 +71,28 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         },
         render_template_as_native_obj=True,
     ) as dag:
-        planned = task(stages.plan, retries=0)(str(report_file))
+        planned = PlanOperator(
+            task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
+        )
         approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
         registered = _register()
         has_conditions = hasattr(catalog.module_of(spec), "CONSISTENCY")
         prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
-        measured = _trials("trials", planned, attempt=1, deferrable=target.deferrable)
+        measured = _trials("trials", planned.output, attempt=1, deferrable=target.deferrable)
         # As many as any form may ask for; what goes beyond the form's limit finds nothing to do.
         repeated = [
             _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
         ]
         ask_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
         checked = [ask_again()] if has_conditions else []
-        released = task(stages.release, retries=3)(spec.target).as_teardown(
+        released = task(stages.release, retries=3, **notify.of_failure())(spec.target).as_teardown(
             setups=registered, on_failure_fail_dagrun=True
         )
         # A teardown as well, of the plan: of a run that is marked failed everything else is
         # skipped, also while it waits for an approval, and a skipped leaf makes a green run.
-        judged = task(stages.verdict)().as_teardown(setups=planned, on_failure_fail_dagrun=True)
+        judged = task(stages.verdict, **notify.of_verdict())().as_teardown(
+            setups=planned, on_failure_fail_dagrun=True
+        )
 
         chain(
             planned,

@@ -7,12 +7,15 @@ from typing import Any
 
 from benchlab import catalog, home
 from benchlab.spec import SIDES, ReportSpec
-from benchlab_airflow.trigger_form import ANY_CLIENT, OWN_PLAN, form
+from benchlab_airflow.trigger_form import ANY_CLIENT, MEASURE_AGAIN, OWN_PLAN, form
 
 _NESTED = {
     **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")},
     "client": "client.program",
+    MEASURE_AGAIN: "schedule.measure_again",
 }
+# Fields of the form about the run, not about the plan.
+_NO_OVERRIDE = ("campaign", "overrides", "published")
 
 
 def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
@@ -42,7 +45,7 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         value = params.get(key, param.value)
         if key == "threads":
             value = _numbers(value)
-        if key in ("campaign", "overrides", "published") or value == param.value:
+        if key in _NO_OVERRIDE or value == param.value:
             continue
         if key in SIDES:
             if value and value.strip():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import get_current_context
 from airflow.sdk.bases.sensor import PokeReturnValue
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from benchlab.errors import (
     BenchlabError,
@@ -49,19 +49,25 @@ def campaign_id(context: Context) -> str:
 
 
 def plan(report_file: str) -> list[str]:
-    """Plan the campaign from report type and form; its trials' titles, to be mapped over."""
+    """Plan the campaign from report type and form; its trials' titles, to be mapped over.
+
+    Versions are those of the run's day. A run by the calendar that has nothing to measure is
+    skipped, with the reason in the log and in the XCom `no_campaign`.
+    """
     from pathlib import Path
 
     from airflow.sdk.configuration import conf
 
     from benchlab import catalog, home
     from benchlab.campaign import CampaignRun
+    from benchlab_airflow import calendar_runs
     from benchlab_airflow import params as form
     from benchlab_airflow.airflow_home import refuse_unmappable
     from benchlab_airflow.connections import access, open_store
 
     context = get_current_context()
-    with _final_errors(*_UNFIT):
+    run, campaign = context["dag_run"], campaign_id(context)
+    with _final_errors(*_UNFIT), _skipped_without_campaign(context):
         report_type = catalog.load(Path(report_file))
         spec = form.chosen(report_type, context["params"])
         if spec.target != report_type.target:
@@ -78,14 +84,24 @@ def plan(report_file: str) -> list[str]:
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
+            begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            resolved = calendar_runs.resolve(here, spec, run, begun)
+            if begun is None:
+                engine, _ = catalog.choose_engine(resolved.spec, here)
+                calendar_runs.refuse_measured(here, store, resolved.spec, engine, run)
             work = CampaignRun.create(
                 here,
                 store,
-                spec,
-                campaign_id(context),
-                f"Airflow run {context['run_id']}",
+                resolved.spec,
+                campaign,
+                calendar_runs.ORIGIN + context["run_id"],
                 access(),
+                # Versions that somebody wrote are not those of a day.
+                planned_for=run.logical_date if resolved.notes else None,
             )
+            for note in resolved.notes:
+                log.info("%s", note)
+                work.note("plan", "versions", note=note)
     log.info(
         "%s: %s trials, about %s minutes",
         work.campaign.id,
@@ -248,7 +264,7 @@ def validate() -> dict[str, Any]:
             "excluded: %s, attempt %s: %s",
             exclusion.trial,
             exclusion.attempt,
-            "; ".join(exclusion.reasons),
+            "; ".join(map(str, exclusion.reasons)),
         )
     if outcome.not_evaluated:
         log.info("gates not evaluated on this target: %s", ", ".join(outcome.not_evaluated))
@@ -272,9 +288,15 @@ def compare() -> dict[str, str]:
 
 
 def publish() -> list[str]:
-    """Write the report; the paths of its files."""
+    """Publish the report; the paths of its files, and its addresses elsewhere.
+
+    A destination that fails is tried again with the task; what is there already is left alone.
+    """
+    from benchlab.spec import FILES
+
     with _final_errors(*_UNFIT), _campaign() as work:
-        return [str(path) for path in work.publish()]
+        paths = [str(path) for path in work.publish()]
+        return [*paths, *(at for place, at in work.published().items() if place != FILES)]
 
 
 def verdict() -> None:
@@ -333,6 +355,19 @@ def _campaign() -> Iterator[CampaignRun]:
         except Exception as error:
             work.note("failed", context["ti"].task_id, str(error))
             raise
+
+
+@contextlib.contextmanager
+def _skipped_without_campaign(context: Context) -> Iterator[None]:
+    """Where a run by the calendar has nothing to measure, everything of it is skipped."""
+    from benchlab_airflow.calendar_runs import NoCampaignError
+
+    try:
+        yield
+    except NoCampaignError as reason:
+        log.warning("no campaign: %s", reason)
+        context["ti"].xcom_push(key="no_campaign", value=str(reason))
+        raise AirflowSkipException(str(reason)) from reason
 
 
 @contextlib.contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from airflow.sdk import Param
 
-from benchlab import catalog, home
+from benchlab import catalog, home, language
 from benchlab.dataset import AnyDataset, Warehouses
+from benchlab.results import ID
 from benchlab.spec import ReportSpec, Side
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
+MEASURE_AGAIN = "measure_again"
 
 # Sections of the form that are folded until they are opened; fields without one are in sight.
 _DATASET = "Dataset"
@@ -115,10 +117,22 @@ def form(spec: ReportSpec) -> dict[str, Param]:
         ),
         **_sides(spec),
         **_slowdown(spec),
+        **_measure_again(spec),
+        "languages": Param(
+            list(spec.languages),
+            type="array",
+            items={"type": "string", "enum": list(language.codes())},
+            examples=list(language.codes()),
+            title="Languages",
+            description="Of the report; its main page is in the first.",
+            minItems=1,
+            uniqueItems=True,
+            section=_CAMPAIGN,
+        ),
         "campaign": Param(
             None,
             type=["null", "string"],
-            pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,149}$",
+            pattern=f"^{ID}$",
             title="Campaign id",
             description="Empty: made from the run's id. A campaign of this id that was not "
             "finished is gone on with.",
@@ -208,6 +222,22 @@ def _slowdown(spec: ReportSpec) -> dict[str, Param]:
             title="Slow the candidate down (%)",
             description="On purpose, to see whether Benchlab finds it; best in an A/A campaign. "
             "The server is stopped for this share of the time.",
+            section=_METHOD,
+        )
+    }
+
+
+def _measure_again(spec: ReportSpec) -> dict[str, Param]:
+    """Where there are runs by the calendar, which skip what has been measured."""
+    if spec.schedule is None:
+        return {}
+    return {
+        MEASURE_AGAIN: Param(
+            spec.schedule.measure_again,
+            type="boolean",
+            title="Measure again",
+            description="Of a backfill: also a pair that has been measured with this plan. A run "
+            "that somebody starts by hand always measures.",
             section=_METHOD,
         )
     }
@@ -310,5 +340,6 @@ def _version(spec: ReportSpec, side: Side) -> Param:
         None,
         type=["null", "string"],
         title=f"{side.capitalize()} version",
-        description=f"Empty: as in the report type, {own}.",
+        description=f"Empty: as in the report type, {own}. A version rule, such as newest 8.5, "
+        "names the one of the run's day.",
     )

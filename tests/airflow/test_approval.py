@@ -30,7 +30,8 @@ with warnings.catch_warnings():
 
 ti = SimpleNamespace(task_id="approve", id="ti")
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r", "dag": dag,
-           "ti": ti, "task_instance": ti}
+           "ti": ti, "task_instance": ti,
+           "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context
 asked = {}
 hitl.upsert_hitl_detail = lambda **fields: asked.update(fields)
@@ -104,6 +105,8 @@ say(asked["defaults"], asked["options"])
 say(repr(asked["body"]))
 say(state())
 """,
+        "baseline=v6.1.0",
+        "candidate=v6.5.0",
     )
     assert lines[0] == "TaskAwaitingInput execute_complete True"
     assert lines[1] == "None ['Approve', 'Reject']", "silence is no consent"

@@ -96,3 +96,37 @@ def test_a_connection_that_is_missing_is_named(airflow_env: dict[str, str]) -> N
     """With what to make of it."""
     said = run_python(SSH_KEY, airflow_env).splitlines()[-1]
     assert said.startswith("REFUSED Connection benchlab_hosts: there is none")
+
+
+S3_CLIENT = """
+from airflow.providers.amazon.aws.hooks.s3 import S3Hook
+from benchlab_airflow import connections
+asked, get_conn = [], S3Hook.get_conn
+S3Hook.get_conn = lambda hook: asked.append(hook.aws_conn_id) or get_conn(hook)
+client = connections.access().aws("s3", "eu-west-1")
+print(client.meta.region_name, client.meta.endpoint_url, *asked)
+print(client._request_signer._credentials.access_key)
+print(client.meta.config.retries["mode"])
+"""
+
+
+def test_s3_is_reached_through_its_hook(airflow_env: dict[str, str]) -> None:
+    """On the same Connection, which may name another endpoint; the region is the report type's."""
+    connection = {
+        "conn_type": "aws",
+        "login": "AKIACONNECTION",
+        "password": "not-a-secret-either",
+        "extra": {"region_name": "us-east-1", "endpoint_url": "http://127.0.0.1:9000"},
+    }
+    more = {**FROM_ENVIRONMENT, "AIRFLOW_CONN_BENCHLAB_AWS": json.dumps(connection)}
+    said = run_python(S3_CLIENT, airflow_env, **more).splitlines()[-3:]
+    assert said == ["eu-west-1 http://127.0.0.1:9000 benchlab_aws", "AKIACONNECTION", "adaptive"]
+
+
+def test_without_the_connection_s3_is_reached_as_the_machine_does(
+    airflow_env: dict[str, str],
+) -> None:
+    """The hook has no Connection then, not Airflow's own default one."""
+    said = run_python(S3_CLIENT, airflow_env, **FROM_ENVIRONMENT).splitlines()[-3:]
+    place = "https://s3.eu-west-1.amazonaws.com"
+    assert said == [f"eu-west-1 {place} None", "AKIAENVIRONMENT", "adaptive"]

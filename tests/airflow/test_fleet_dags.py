@@ -73,7 +73,9 @@ def test_trials_are_measured_one_at_a_time(dags: dict[str, Any], report: str) ->
         assert (task["mapped"], task["one_at_a_time"]) == (True, 1)
         assert task["retries"] >= 1
     assert dags[report]["max_active_runs"] == 1
-    assert (dags[report]["schedule"], dags[report]["catchup"]) == (None, False)
+    assert dags[report]["catchup"] is False
+    # What has a schedule runs only once somebody has unpaused it.
+    assert (dags[report]["schedule"] is None) == (dags[report]["paused"] is None)
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -231,7 +233,8 @@ from types import SimpleNamespace
 from benchlab import home
 from benchlab_airflow import stages
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r",
-           "dag": SimpleNamespace(dag_id="REPORT"), "ti": SimpleNamespace(task_id="plan")}
+           "dag": SimpleNamespace(dag_id="REPORT"), "ti": SimpleNamespace(task_id="plan"),
+           "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context
 try:
     say(len(stages.plan(str(home.find().configs / "reports" / "REPORT.yaml"))), "trials")

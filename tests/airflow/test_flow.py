@@ -19,7 +19,9 @@ dags = {}
 for name, dag in vars(file).items():
     if isinstance(dag, DAG) and dag.dag_id == name:
         dags[name] = {
-            "schedule": dag.schedule, "max_active_runs": dag.max_active_runs,
+            "schedule": dag.schedule and dag.schedule.serialize(),
+            "max_active_runs": dag.max_active_runs, "paused": dag.is_paused_upon_creation,
+            "tags": sorted(dag.tags),
             "dagrun_timeout": str(dag.dagrun_timeout), "doc": dag.doc_md, "catchup": dag.catchup,
             "tasks": {
                 task.task_id: {
@@ -202,6 +204,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
         "restore": "per_workload",
         "aa": True,
         "slowdown_pct": 30,
+        "languages": ["zh", "en"],
         "overrides": {"ports.entry": 23390},
     }
     code = OVERRIDES.replace("FILLED", repr(filled))
@@ -213,6 +216,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert (spec["rounds"], spec["seconds"], spec["dataset"]["tables"]) == (5, 7, 2)
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
     assert (spec["sides"], spec["slowdown_pct"]) == ("same", 30)
+    assert spec["languages"] == ["zh", "en"]
 
 
 def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
@@ -293,7 +297,8 @@ LONG_PLAN = """
 from types import SimpleNamespace
 from benchlab import home
 from benchlab_airflow import stages
-context = {"params": {}, "run_id": "manual__1", "dag": SimpleNamespace(dag_id="sysbench_local")}
+context = {"params": {}, "run_id": "manual__1", "dag": SimpleNamespace(dag_id="sysbench_local"),
+           "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context
 try:
     stages.plan(str(home.find().configs / "reports" / "sysbench_local.yaml"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchlab import catalog, testing
 from benchlab.errors import SpecError, UnavailableError
-from benchlab.home import Home
+from benchlab.home import Home, find
 from benchlab.spec import ReportSpec
 
 MARIADB = {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.11.5"}}
@@ -248,3 +248,14 @@ def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
         "mariadb",
         "the report type names it",
     )
+
+
+def test_a_report_type_by_release_and_one_by_week_measure_the_same() -> None:
+    """They are two files: what is corrected in one has to be corrected in the other."""
+    what = {"target", "topology", "engine", "engines", "sides", "dataset", "workloads", "threads"}
+    how = {"rounds", "seconds", "warmup_seconds", "restore", "placement", "client", "threshold_pct"}
+    by_release, by_week = (
+        catalog.load(catalog.find_report(find(), name)).model_dump(mode="json", include=what | how)
+        for name in ("sysbench_ec2", "sysbench_ec2_weekly")
+    )
+    assert by_release == by_week

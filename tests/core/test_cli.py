@@ -2,108 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
-import yaml
 
-from benchlab import cli, testing
-from benchlab.home import Home
-from benchlab.store import Store
+from tests.core.installation import PROGRAM, ROOT, Here
 
-ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
-GOOD = testing.spec(report="good").model_dump(mode="json", exclude={"schedule"})
-
-
-PROGRAM = Path(sys.executable).with_name("benchlab")
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended, and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Here:
-    """An installation of its own: the house's configuration, an empty state."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.home = Home(path, path / "state")
-        shutil.copytree(ROOT / "configs", path / "configs")
-        for version in ("10.2.11", "10.11.5"):  # as far as planning looks
-            program = self.home.servers / "mariadb" / version / "bin" / "mariadbd"
-            program.parent.mkdir(parents=True)
-            program.write_text("")
-        self.environment = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("BENCHLAB_")},
-            "BENCHLAB_PROJECT": str(path),
-            "BENCHLAB_HOME": str(path / "state"),
-            "BENCHLAB_LOCK": str(path / "lock"),
-            "TIUP_HOME": str(path / "nothing"),
-            "COLUMNS": "120",
-        }
-
-    def run(self, *arguments: object, **environment: str) -> Done:
-        """`benchlab ARGUMENTS`, in this process: a new one would import everything again."""
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.dict(os.environ, {**self.environment, **environment}, clear=True),
-            mock.patch.object(sys, "argv", ["benchlab", *map(str, arguments)]),
-            contextlib.chdir(self.path),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            pytest.raises(SystemExit) as ended,
-        ):
-            cli.main()
-        return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
-
-    def program(self, *arguments: object, **environment: str) -> Done:
-        """`benchlab ARGUMENTS` as a user types it."""
-        done = subprocess.run(
-            [PROGRAM, *map(str, arguments)],
-            env={**self.environment, **environment},
-            cwd=self.path,
-            capture_output=True,
-            text=True,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
-
-    def refused(self, *arguments: object, **environment: str) -> str:
-        """What is said on stderr by a command that fails with one message and nothing else."""
-        done = self.run(*arguments, **environment)
-        assert done.returncode == 1, done.stdout + done.stderr
-        assert done.stderr.startswith("error: ")
-        assert "Traceback" not in done.stderr
-        return done.stderr
-
-    def report(self, name: str = "good", **fields: Any) -> Path:
-        """A report type beside the house's own."""
-        path = self.path / f"{name}.yaml"
-        raw = {**GOOD, "report": name, **fields}
-        path.write_text(yaml.safe_dump({k: v for k, v in raw.items() if v is not ...}))
-        return path
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Here:
-    """An installation of the test's own."""
-    return Here(tmp_path)
-
 
 # ---------------------------------------------------------------- validate
 
@@ -267,18 +177,6 @@ def test_an_output_that_is_not_there_is_named(here: Here) -> None:
 
 
 # ---------------------------------------------------------------- compare and render
-
-
-@pytest.fixture
-def stored(here: Here) -> Here:
-    """An installation with a whole campaign in its store."""
-    campaign = testing.campaign(rounds=4)
-    with Store(here.home.store_url, here.home.objects) as store:
-        store.add_campaign(campaign)
-        change = testing.known_change({"oltp_update_index": -0.2}, 0.002)
-        for result in testing.results_of(campaign.plan, change):
-            store.add_trial(campaign.id, result)
-    return here
 
 
 @pytest.mark.parametrize("command", [["compare"], ["compare", "--json"], ["render"]])

@@ -1,4 +1,4 @@
-"""What every engine, workload and target keeps to, whoever wrote it.
+"""What every engine, workload, target and publisher keeps to, whoever wrote it.
 
 They are found by their presence, so that a new file is tested on arrival.
 """
@@ -12,18 +12,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pydantic
 import pytest
 
 from benchlab import catalog, testing
 from benchlab.dataset import AnyDataset, Dataset, Warehouses
 from benchlab.engine import BaseEngine
 from benchlab.errors import UnavailableError
+from benchlab.publishers import BasePublisher, Options
 from benchlab.results import UNITS
 from benchlab.spec import Client
 from benchlab.workloads.client import Program, program_of
 
 ENGINES = catalog.engines()
 TARGETS = catalog.targets()
+PUBLISHERS = catalog.publishers()
 WORKLOADS = catalog.workloads()
 MODULES = {module.__name__.rpartition(".")[2]: module for module in WORKLOADS.values()}
 PASSWORD = "hunter2 it's"
@@ -38,6 +41,7 @@ def test_something_of_each_kind_is_found() -> None:
     """A catalog that finds nothing would make every test below pass."""
     assert {"mariadb", "tidb"} <= set(ENGINES)
     assert "local" in TARGETS
+    assert {"files", "s3"} <= set(PUBLISHERS)
     assert {"oltp_point_select", "oltp_insert"} <= set(WORKLOADS)
 
 
@@ -255,3 +259,39 @@ def test_an_output_without_a_run_is_never_complete(name: str, text: str) -> None
     assert document["duration_s"] is None
     assert all(value is None for value in output.samples().values())
     json.dumps(document, allow_nan=False)
+
+
+# ---------------------------------------------------------------- publishers
+
+
+def options(name: str) -> dict[str, Any]:
+    """What a report type has to say at least, by the examples of its fields."""
+    fields = PUBLISHERS[name].options_model.model_fields
+    return {key: each.examples[0] for key, each in fields.items() if each.is_required()}  # type: ignore[index]
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_a_publisher_is_what_it_is_called(name: str) -> None:
+    """A report type finds it by the name of its module, and can be written with it."""
+    publisher = PUBLISHERS[name]
+    assert publisher.name == name
+    assert issubclass(publisher, BasePublisher)
+    assert not inspect.isabstract(publisher)
+    report_type = testing.spec(publish=[{"to": name, **options(name)}])
+    assert catalog.check(report_type, "here") is report_type
+    assert report_type.with_overrides({"rounds": 3}) == report_type, "it survives being stored"
+
+
+@pytest.mark.parametrize("name", PUBLISHERS)
+def test_a_publisher_refuses_what_it_does_not_know(name: str) -> None:
+    """Options are frozen, have no secrets, and say which place they mean."""
+    model = PUBLISHERS[name].options_model
+    assert issubclass(model, Options)
+    found = model.model_validate(options(name))
+    assert found.place
+    assert found.place == model.model_validate(options(name)).place
+    assert not {"password", "secret", "token", "key"} & set(model.model_fields)
+    with pytest.raises(pydantic.ValidationError, match="extra_forbidden"):
+        model.model_validate({**options(name), "nosuch": 1})
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        found.nosuch = 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab import testing
+from benchlab import publishing, testing
 from benchlab.campaign import CampaignRun
 from benchlab.errors import EngineError, NotMeasuredError, TargetError
 from benchlab.home import Home
@@ -75,10 +75,10 @@ def test_the_index_is_dropped_also_where_the_check_fails() -> None:
 def test_a_fault_names_clause_sentence_and_number() -> None:
     """And there is none of a condition that holds."""
     found = check(Server(w_ytd=3).query)
-    (fault,) = [each.fault for each in found if each.violations]
+    (fault,) = [str(each.fault) for each in found if each.violations]
     assert fault.startswith("condition 3.3.2.1 of TPC-C does not hold: in every warehouse W_YTD")
     assert fault.endswith("(3 violations)")
-    (once,) = [each.fault for each in check(Server(w_ytd=1).query) if each.violations]
+    (once,) = [str(each.fault) for each in check(Server(w_ytd=1).query) if each.violations]
     assert once.endswith("(1 violation)")
     assert not [each for each in check(Server().query) if each.violations]
 
@@ -109,7 +109,9 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
     work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
     work.directory.mkdir(parents=True)
     work.target = Deployment(record.plan, testing.FakeExecutor())
-    (work.directory / "published").touch()
+    published = publishing.Record(work.directory / "published")
+    published.begin("an edition", ["files"])
+    published.add("files", "report.html")
     for side in SIDES:
         measured(work, side)
     return work

@@ -245,7 +245,7 @@ def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any
     trials[2]["errors"] = 3000
     told = compared(trials)["workloads"][0]
     assert told["verdict"] == "unstable"
-    assert "much more often on the candidate side, 3000 errors against 3" in told["reasons"][0]
+    assert "much more often on the candidate side, 3,000 errors against 3" in told["reasons"][0]
 
 
 @pytest.mark.parametrize(("errors", "verdict"), [(5, "regression"), (6, "unstable")])

@@ -22,6 +22,7 @@ from benchlab import spec, store_rows, testing
 from benchlab.compare import Comparison, compare
 from benchlab.home import find
 from benchlab.host_samples import Figure, HostFigures
+from benchlab.language import english
 from benchlab.plan import Plan, PlannedTrial
 from benchlab.report import (
     bundle,
@@ -145,7 +146,11 @@ def test_the_html_page_of_a_fleet_says_what_the_markdown_says() -> None:
     text = markdown_of(report)
     assert report.fleet is not None
     said = [
-        *(cell for row in hardware.rows(report.fleet, report.client) for cell in row),
+        *(
+            cell
+            for row in hardware.rows(report.fleet, report.client, report.language)
+            for cell in row
+        ),
         *(each.git_hash or "" for each in report.servers),
         *(block.heading for block in report.parameter_blocks),
         *(block.text.splitlines()[-1] for block in report.parameter_blocks),
@@ -168,7 +173,7 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
     """Role, number, instance type and what the hosts told; nothing of it among the software."""
     report = report_of(environment={"zone": "us-west-2b"})
     assert report.fleet is not None
-    rows = hardware.rows(report.fleet, report.client)
+    rows = hardware.rows(report.fleet, report.client, report.language)
     assert [row[:5] for row in rows] == [
         ["PD", "m5.xlarge", "3", "4", "15.3"],
         ["TiKV", "i3.4xlarge", "3", "16", "120.0"],
@@ -179,7 +184,7 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
         "Intel(R) Xeon(R) CPU E5-2686 v4 @ 2.30GHz",
         "xfs",
     ]
-    assert hardware.sentences(report.fleet) == [
+    assert hardware.sentences(report.fleet, report.language) == [
         "All 10 hosts were rented for this campaign in one zone (us-west-2b).",
         "All run Debian GNU/Linux 12 (bookworm), kernel 6.1.0-18-cloud-amd64.",
     ]
@@ -203,7 +208,7 @@ def test_hosts_that_differ_or_tell_otherwise_are_shown_as_they_are(
     """Unlike hosts of a role stand side by side; what cannot be read is not left out."""
     report = report_of(environment={"tikv_hosts": line})
     assert report.fleet is not None
-    row = hardware.rows(report.fleet, report.client)[1]
+    row = hardware.rows(report.fleet, report.client, report.language)[1]
     assert (row[4], row[5], row[6]) == (memory, cpu, system)
 
 
@@ -212,7 +217,12 @@ def test_before_its_hosts_have_told_anything_a_fleet_has_a_table() -> None:
     made = dataclasses.replace(testing.fleet_campaign(), environment={}, facts={})
     report = model.build(made, compare(made.plan, [], 2.0), [])
     assert report.fleet is not None
-    assert hardware.rows(report.fleet, report.client)[0] == ["PD", "m5.xlarge", "3", *["n/a"] * 5]
+    assert hardware.rows(report.fleet, report.client, report.language)[0] == [
+        "PD",
+        "m5.xlarge",
+        "3",
+        *["n/a"] * 5,
+    ]
     assert "| TiDB | c5.4xlarge | 3 |" in markdown_of(report)
     assert report.servers == ()
     assert "| tidb (baseline) | v5.1.1 | n/a |" in markdown_of(report)
@@ -243,7 +253,7 @@ def test_owned_hosts_are_named_and_those_with_several_roles_too() -> None:
     """A host counts once; its load is told under all its roles, never mixed with the client's."""
     report = model.build(*case_of(own_hosts()))
     assert report.fleet is not None
-    rows = hardware.rows(report.fleet, report.client)
+    rows = hardware.rows(report.fleet, report.client, report.language)
     assert [row[:3] for row in rows] == [
         ["PD", "host-2", "1"],
         ["TiKV", "host-2, host-3, host-4", "3"],
@@ -251,7 +261,7 @@ def test_owned_hosts_are_named_and_those_with_several_roles_too() -> None:
         ["Sysbench, HAProxy", "host-1", "1"],
     ]
     assert "It is 4 hosts in all; with several roles: host-2 (tidb, pd, tikv); " in " ".join(
-        hardware.sentences(report.fleet)
+        hardware.sentences(report.fleet, report.language)
     )
     assert [(group.name, len(group.hosts)) for group in report.hosts.groups[::2]] == [
         ("client", 1),
@@ -277,7 +287,7 @@ def test_hosts_of_a_role_are_summed_up_and_told_one_by_one() -> None:
 def test_servers_that_are_alike_are_one_line_and_others_are_named() -> None:
     """Versions and sources of both sides by component; an odd one is not hidden among its peers."""
     made = testing.fleet_campaign()
-    told = {(each.component, each.side): each for each in software.servers(made)}
+    told = {(each.component, each.side): each for each in software.servers(made, english())}
     assert len(told) == 6
     assert told["tikv", "candidate"].title == "TiKV (candidate, 3 servers)"
     assert told["tikv", "candidate"].version == "v5.2.0"
@@ -286,13 +296,15 @@ def test_servers_that_are_alike_are_one_line_and_others_are_named() -> None:
     others = tuple(one for one in made.facts["candidate"].instances if one.host != "tikv-3")
     facts = dataclasses.replace(made.facts["candidate"], instances=(*others, odd))
     made = dataclasses.replace(made, facts={**made.facts, "candidate": facts})
-    titles = [each.title for each in software.servers(made) if each.component == "tikv"]
+    titles = [each.title for each in software.servers(made, english()) if each.component == "tikv"]
     assert titles == [
         "TiKV (baseline, 3 servers)",
         "TiKV (candidate, 2 servers on tikv-1, tikv-2)",
         "TiKV (candidate, 1 server on tikv-3)",
     ]
-    assert "not all configured alike: TiKV (candidate)" in (software.configured(made) or "")
+    assert "not all configured alike: TiKV (candidate)" in (
+        software.configured(made, english()) or ""
+    )
 
 
 def test_declared_differences_stand_apart_from_those_that_nobody_asked_for() -> None:

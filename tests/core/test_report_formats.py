@@ -25,7 +25,7 @@ from benchlab.errors import StoreError
 from benchlab.host_samples import Figure, HostFigures
 from benchlab.plan import PlannedTrial
 from benchlab.publishers import files
-from benchlab.report import bundle, markdown, model, numbers, wording
+from benchlab.report import bundle, markdown, model, wording
 from benchlab.report import tables as tables_of_csv
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import SIDES
@@ -465,8 +465,8 @@ def test_every_headline_says_the_same_in_every_format() -> None:
     for section in report.sections:
         found = section.figures
         assert f"**{found.verdict}**, {wording.figures(report, section)}" in text
-        assert numbers.interval(found.ci95_pct, 2.0) in page
-        assert numbers.estimate(found.estimate_pct, 2.0) in page
+        assert report.numbers.interval(found.ci95_pct, 2.0) in page
+        assert report.numbers.estimate(found.estimate_pct, 2.0) in page
 
 
 def test_publishing_twice_leaves_the_same_files_and_nothing_beside(tmp_path: Path) -> None:

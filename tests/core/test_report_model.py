@@ -12,9 +12,11 @@ import pytest
 from benchlab import testing
 from benchlab.compare import compare
 from benchlab.host_samples import Figure, HostFigures
+from benchlab.language import english
 from benchlab.plan import PlannedTrial
-from benchlab.report import hosts, machine, method, model, numbers, terminal, variables, wording
+from benchlab.report import hosts, machine, method, model, setting, terminal, variables, wording
 from benchlab.report.model import Report
+from benchlab.report.numbers import Numbers
 from benchlab.results import Campaign, TrialResult
 from benchlab.spec import SIDES
 
@@ -108,7 +110,7 @@ def reason_of(ratios: list[float]) -> str:
 
     found = compare(plan, testing.results_of(plan, tps=tps), 2.0).workloads[0]
     assert found.verdict == "inconclusive"
-    return found.reasons[-1]
+    return str(found.reasons[-1])
 
 
 def test_an_aa_campaign_says_that_it_measures_noise() -> None:
@@ -183,7 +185,7 @@ def test_a_printed_estimate_is_on_the_same_side_of_threshold_and_zero(
     value: float | None, shown: str
 ) -> None:
     """Rounding never contradicts the verdict beside it."""
-    assert numbers.estimate(value, 2.0) == shown
+    assert Numbers(english()).estimate(value, 2.0) == shown
 
 
 @pytest.mark.parametrize(
@@ -192,7 +194,7 @@ def test_a_printed_estimate_is_on_the_same_side_of_threshold_and_zero(
 )
 def test_a_printed_p_value_is_on_the_same_side_of_the_level(value: float, shown: str) -> None:
     """A p value that decides for a change is not rounded up to 0.05."""
-    assert numbers.p_value(value) == shown
+    assert Numbers(english()).p_value(value) == shown
 
 
 def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
@@ -256,12 +258,12 @@ def test_hosts_are_summed_up_by_side_and_role() -> None:
         ),
         with_hosts(testing.trial_result(candidate), cpu("tikv-1", 0.9, 1.0)),
     )
-    rows = {(side, name): cells for side, name, _, *cells in hosts.rows(found.groups)}
+    rows = {(side, name): cells for side, name, _, *cells in hosts.rows(found.groups, english())}
     assert rows["baseline", "tikv (2 hosts)"] == ["30.0% / 60.0%", *["n/a"] * 8]
     assert rows["candidate", "tikv"][0] == "90.0% / 100.0%"
     assert rows["baseline", "client"][0] == "10.0% / 10.0%"
-    assert "client 25% on average" in " ".join(hosts.sentences(found))
-    assert len(hosts.header()) == len(hosts.rows(found.groups)[0])
+    assert "client 25% on average" in " ".join(hosts.sentences(found, english()))
+    assert len(hosts.header(english())) == len(hosts.rows(found.groups, english())[0])
 
 
 def test_trials_that_are_not_used_do_not_count_for_the_hosts() -> None:
@@ -282,13 +284,15 @@ def test_trials_that_are_not_used_do_not_count_for_the_hosts() -> None:
 def test_hosts_that_were_not_sampled_are_said_in_one_sentence() -> None:
     """A campaign of before has no table of hosts, and says so; a host that failed is named."""
     (trial, *_) = testing.plan(rounds=1).trials
-    (sentence,) = hosts.sentences(hosts_of(testing.trial_result(trial)))
+    (sentence,) = hosts.sentences(hosts_of(testing.trial_result(trial)), english())
     assert sentence == "What the hosts did during the trials was not recorded."
     lost = HostFigures("tikv-1", reason="on tikv-1: connection refused.")
-    (sentence,) = hosts.sentences(hosts_of(with_hosts(testing.trial_result(trial), lost)))
+    (sentence,) = hosts.sentences(
+        hosts_of(with_hosts(testing.trial_result(trial), lost)), english()
+    )
     assert "not recorded (tikv-1 in 1 trial, on tikv-1: connection refused)." in sentence
     some = hosts_of(with_hosts(testing.trial_result(trial), lost, cpu("client-1", 0.1, 0.1)))
-    assert hosts.sentences(some)[-1].startswith("Without figures: tikv-1 in 1 trial")
+    assert hosts.sentences(some, english())[-1].startswith("Without figures: tikv-1 in 1 trial")
 
 
 def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:
@@ -298,7 +302,7 @@ def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:
     report = model.build(made, empty, [])
     for section in report.sections:
         assert "estimate n/a" in wording.outcome(report, section)
-    text = " ".join([*wording.quality(report), wording.variables(report)])
+    text = " ".join([*wording.quality(report), setting.variables(report)])
     assert "24 planned, 0 executed, 0 used" in text
     assert "Errors ignored by the client: n/a" in text
     assert "Effective variables: n/a" in text

@@ -105,8 +105,9 @@ def test_the_headline_names_both_means_and_the_interval() -> None:
     sentence = wording.outcome(report, report.sections[0])
     assert sentence.startswith("The TPC-C tpmC of v5.2.0 is improved by ")
     assert "(geometric mean, 95% interval +" in sentence
-    arithmetic = wording.arithmetic(report.sections[0]).capitalize()
-    assert markdown.escape(f"{sentence} {arithmetic}.") in golden_files()["report.md"]
+    both = wording.outcome_with_mean(report, report.sections[0])
+    assert both.startswith(f"{sentence} Arithmetic mean of the per-thread percentages +")
+    assert markdown.escape(both) in golden_files()["report.md"]
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html"])

@@ -27,6 +27,7 @@ import textwrap
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -150,10 +151,13 @@ class Namespaces:
             machine's link to it: at most 15 letters and digits. A crashed run of the same prefix
             is cleaned up first; one that is still at work is waited for.
         network: its addresses; the first is this machine's.
+        wait: False: one that is still at work is a BlockingIOError.
     """
 
-    def __init__(self, folder: Path, prefix: str, network: str = "10.99.0.0/24") -> None:
-        self._folder, self.prefix = folder, prefix
+    def __init__(
+        self, folder: Path, prefix: str, network: str = "10.99.0.0/24", *, wait: bool = True
+    ) -> None:
+        self._folder, self.prefix, self._wait = folder, prefix, wait
         self._network = ipaddress.ip_network(network)
         self.network = network
         self.gateway = str(next(self._network.hosts()))
@@ -164,8 +168,10 @@ class Namespaces:
         self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
-        lock = (LOCKS / f"benchlab-test-{self.prefix}.lock").open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.ExitStack() as stack:
+            lock = stack.enter_context((LOCKS / f"benchlab-test-{self.prefix}.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX if self._wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            stack.pop_all()
         self._lock = lock
         self._clear()
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -311,21 +317,22 @@ class Namespaces:
         _checked([*inside, "ip", *command.split()], check)
 
 
-def unused(folder: Path) -> Namespaces:
+@contextlib.contextmanager
+def unused(folder: Path) -> Iterator[Namespaces]:
     """A network that no other process uses, with a prefix and addresses of its own.
 
     Raises:
         RuntimeError: ten are in use already.
     """
-    for number in range(10):
-        prefix = f"blhosts{number}"
-        with (LOCKS / f"benchlab-test-{prefix}.lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-        return Namespaces(folder, prefix, f"10.99.{number}.0/24")
-    raise RuntimeError("ten networks of test hosts are in use; end one of the test runs")
+    with contextlib.ExitStack() as stack:
+        for number in range(10):
+            made = Namespaces(folder, f"blhosts{number}", f"10.99.{number}.0/24", wait=False)
+            with contextlib.suppress(BlockingIOError):
+                stack.enter_context(made)
+                break
+        else:
+            raise RuntimeError("ten networks of test hosts are in use; end one of the test runs")
+        yield made
 
 
 def new_key(comment: str = "") -> tuple[str, str]:

@@ -28,6 +28,7 @@ SMALL = {
     "baseline": "v5.1.1",
     "candidate": "v5.2.0",
     "engines.tidb.parameters": "{}",
+    "engines.tidb.by_version": "[]",
     "workloads": "oltp_update_index",
     "threads": "2",
     "rounds": "1",

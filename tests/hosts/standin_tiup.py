@@ -97,6 +97,8 @@ def ssh(server: Server, user: str, key: str, script: str, stdin: bytes = b"") ->
             *("ssh", "-i", key, "-p", str(server.ssh_port), "-o", "BatchMode=yes"),
             *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
             *("-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-o", "LogLevel=ERROR"),
+            # As TiUP's own client has it; what OpenSSH prefers takes a quarter of a second of CPU.
+            *("-o", "KexAlgorithms=curve25519-sha256"),
             *(f"{user}@{server.host}", script),
         ],
         input=stdin,

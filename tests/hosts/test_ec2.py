@@ -347,6 +347,13 @@ def test_throttled_calls_are_tried_again(
 # ---------------------------------------------------------------- waiting
 
 
+def test_the_first_looks_follow_soon_and_later_ones_are_rare() -> None:
+    """Nobody waits five seconds for what took one, and EC2 is not asked all the time."""
+    polls = Limits(poll_s=5).polls()
+    assert [next(polls) for _ in range(7)] == [0.25, 0.5, 1, 2, 4, 5, 5]
+    assert next(Limits(poll_s=0.02).polls()) == 0.02
+
+
 def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: Path) -> None:
     """RunInstances succeeds and the wait fails: release gives everything back."""
     cloud.boots("tikv-2", never=True)

@@ -41,10 +41,15 @@ class Place:
         self._executors: list[Executor] = []
         self._campaigns: list[str] = []
 
+    @staticmethod
+    def tag(campaign: str) -> str:
+        """A campaign's full name: this machine sees the processes of all tests that are at work."""
+        return f"test-{os.getpid()}-{campaign}"
+
     def executor(self, campaign: str = "") -> Executor:
         """An executor for a campaign; without a name, one that nobody else has."""
-        name = campaign or f"test-{os.getpid()}-{next(NUMBERS)}"
-        self._campaigns.append(name)
+        self._campaigns.append(campaign or str(next(NUMBERS)))
+        name = self.tag(self._campaigns[-1])
         if self.kind == "local":
             return LocalExecutor(self.folder, name)
         to = self._to if self.kind == "ssh" else replace(self._to, user="root")
@@ -53,7 +58,7 @@ class Place:
 
     def tagged(self, campaign: str) -> list[int]:
         """The processes that carry a campaign's tag."""
-        found = self.shell(TAGGED.format(TAG, campaign)).split()
+        found = self.shell(TAGGED.format(TAG, self.tag(campaign))).split()
         return [int(path.split("/")[2]) for path in found]
 
     def shell(self, script: str) -> str:
@@ -208,12 +213,12 @@ def test_a_command_killed_by_somebody_else_took_no_time_limit(executor: Executor
 
 def test_every_process_carries_the_tag(place: Place) -> None:
     """Commands and jobs are found by their environment, which callers add to but cannot break."""
-    executor = place.executor("tagged")
+    executor, tag = place.executor("tagged"), place.tag("tagged")
     script = ["sh", "-c", f"echo ${TAG} $OTHER"]
-    assert executor.run(script, env={"OTHER": "x", TAG: "y"}).stdout == "tagged x\n"
+    assert executor.run(script, env={"OTHER": "x", TAG: "y"}).stdout == f"{tag} x\n"
     executor.start_job("a", script, env={"OTHER": "x", TAG: "y"})
     ended(executor, "a")
-    assert executor.job_output("a") == "tagged x\n"
+    assert executor.job_output("a") == f"{tag} x\n"
 
 
 # ---------------------------------------------------------------- jobs

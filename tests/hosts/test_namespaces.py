@@ -91,8 +91,8 @@ def test_two_networks_exist_at_once(namespaces: Namespaces, tmp_path: Path) -> N
 
 def test_what_a_crashed_run_left_is_cleaned_up(tmp_path: Path) -> None:
     """The next network of the same prefix ends its processes and takes its place."""
-    with unused(tmp_path / "free") as free:
-        prefix, network = free.prefix, free.network
+    # None that `unused` gives to whoever else tests on this machine.
+    prefix, network = "blcrashed", "10.98.0.0/24"
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.hosts.namespaces import Namespaces\n"
         "with Namespaces(Path(sys.argv[1]), sys.argv[2], sys.argv[3]) as hosts:\n"

@@ -257,19 +257,19 @@ def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
 
 def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     """What it left is removed before another begins, at the second try if not at the first."""
-    dead, next_one = owned.target("dead"), owned.target("next")
+    dead, next_one = owned.target("expired"), owned.target("next")
     dead.acquire("test")
     dead.provision(lambda text: None)
     dead.executors()["host-3"].start_job("server", ["sleep", "1000"])
-    lock_of(dead.executor, dead.fleet).acquire("dead", "test", -1)
+    lock_of(dead.executor, dead.fleet).acquire("expired", "test", -1)
     dead.close()
-    busy = f"{DATA}/benchlab/dead"
+    busy = f"{DATA}/benchlab/expired"
     owned.hosts["host-3"].run(f"mount -t tmpfs busy {busy}")  # so that it cannot be removed
-    with pytest.raises(TargetError, match="of campaign dead: host-3: remove files"):
+    with pytest.raises(TargetError, match="of campaign expired: host-3: remove files"):
         next_one.acquire("test")
     assert {name for name, text in owned.works().items() if busy in text} == {"host-3"}
     # Given up by now, it would be the lock's last holder: the lock stays until all is removed.
-    with pytest.raises(TargetError, match="of campaign dead: host-3: remove files"):
+    with pytest.raises(TargetError, match="of campaign expired: host-3: remove files"):
         owned.end("next")
     owned.hosts["host-3"].run(f"umount {busy}")
     next_one.acquire("test")
@@ -278,5 +278,5 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     assert isinstance(holder, Holder)
     assert holder.campaign == "next"
     next_one.release()
-    owned.end("dead")  # its keys are its own
+    owned.end("expired")  # its keys are its own
     assert owned.left() == {}

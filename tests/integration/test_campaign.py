@@ -38,6 +38,9 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     for name in ("report.md", "report.html", "comparison.csv", "report.json", "trials.csv"):
         assert str(reports / name) in output
         assert (reports / name).stat().st_size > 100
+    found = machine.verified("two-releases")
+    assert found.outcome == "holds", found.lines()
+    assert found.checked["raw outputs"] == len(trials)
     assert machine.left_running("two-releases") == []
     assert machine.holder() is None
     for side in ("baseline", "candidate"):

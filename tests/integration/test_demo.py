@@ -20,7 +20,9 @@ def campaign_of(machine: Machine) -> str:
 
 def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> None:
     """`make demo` with other workloads and rounds: a green run, plain progress, the report."""
-    output = machine.run(*DEMO, *machine.settings(workloads="oltp_point_select", rounds=2))
+    output = machine.run(
+        *DEMO, *machine.settings(workloads="oltp_point_select", rounds=2, languages="zh,en")
+    )
     campaign, trials = machine.outcome(campaign_of(machine))
     assert campaign.origin.startswith("Airflow run manual__")
     assert campaign.state == "complete"
@@ -32,6 +34,10 @@ def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> 
     assert "Point Select" in output
     for name in ("report.md", "report.html", "comparison.csv", "report.json"):
         assert str(machine.here.reports / campaign.id / name) in output
+    reports = machine.here.reports / campaign.id
+    assert "性能对比测试报告" in (reports / "report.md").read_text()
+    assert "Performance Test Report" in (reports / "en" / "report.md").read_text()
+    assert machine.verified(campaign.id).outcome == "holds"
     assert machine.left_running(campaign.id) == []
     assert machine.holder() is None
 

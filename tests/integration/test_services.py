@@ -289,7 +289,10 @@ def test_orphans_of_a_killed_supervisor_are_ended(running: Group) -> None:
 
     done = running.run("up")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"Ending {len(orphans)} processes that an earlier group left behind" in done.stdout
+    # How many is not promised: some orphans run short processes of their own, which come and go.
+    ended = re.search(r"Ending (\d+) processes that an earlier group left behind", done.stdout)
+    assert ended is not None, done.stdout
+    assert int(ended[1]) >= 4
     assert not [orphan for orphan in orphans if orphan.is_running()]
 
 

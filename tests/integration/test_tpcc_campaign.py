@@ -67,6 +67,8 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     assert "tpmC" in said
     report = (machine.here.reports / "whole" / "report.md").read_text()
     assert campaign.environment["client_version"] in report
+    found = machine.verified("whole")
+    assert found.outcome == "holds", found.lines()
     assert machine.left_running("whole") == []
     assert machine.holder() is None
 

@@ -30,20 +30,29 @@ def with_figures(page: str, shares: Mapping[Key, Share]) -> str:
     Raises:
         SpecError: as :func:`parts` says.
     """
-    head, tail = parts(page)
-    return f"{head}{BEGIN}\n\n{tables(shares)}\n{END}{tail}"
+    return replaced(page, tables(shares), BEGIN, END)
 
 
-def parts(page: str) -> tuple[str, str]:
-    """What is before and after the study's part.
+def replaced(page: str, text: str, begin: str, end: str) -> str:
+    """The page with a part of it replaced: what is between two comments.
+
+    Raises:
+        SpecError: as :func:`parts` says.
+    """
+    head, tail = parts(page, begin, end)
+    return f"{head}{begin}\n\n{text}\n{end}{tail}"
+
+
+def parts(page: str, begin: str = BEGIN, end: str = END) -> tuple[str, str]:
+    """What is before and after a part that the study writes.
 
     Raises:
         SpecError: the page lacks one of the two comments, or they are not in order.
     """
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not (begin and end):
-        raise SpecError(f"docs/statistics.md: must have {BEGIN!r} and, below it, {END!r}")
+    head, has_begin, rest = page.partition(begin)
+    _, has_end, tail = rest.partition(end)
+    if not (has_begin and has_end):
+        raise SpecError(f"docs/statistics.md: must have {begin!r} and, below it, {end!r}")
     return head, tail
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
+from benchlab import templates
 from benchlab.data_docs.suites import Evaluated, GateOutcome, quiet
 from benchlab.data_docs.tables import NO_ATTEMPT, Check
 
@@ -137,14 +138,13 @@ def _worded(result: ExpectationValidationResult, number: int) -> Markup:
     from great_expectations.render.renderer.column_section_renderer import (
         ValidationResultsColumnSectionRenderer,
     )
-    from great_expectations.render.view.view import DefaultJinjaComponentView
 
     shown = deepcopy(result)
     for name in _SAMPLES:
         shown.result.pop(name, None)
     section = ValidationResultsColumnSectionRenderer().render([shown])  # type: ignore[no-untyped-call]
     _, table = section.content_blocks
-    rendered = DefaultJinjaComponentView().render(  # type: ignore[no-untyped-call]
+    rendered = _view().render(
         {"content_block": table.to_json_dict()},
         section_loop={"index": number},
         content_block_loop={"index": 1},
@@ -153,11 +153,13 @@ def _worded(result: ExpectationValidationResult, number: int) -> Markup:
 
 
 @cache
+def _view() -> Any:
+    """Great Expectations' renderer: one for all results, for each compiles its templates anew."""
+    from great_expectations.render.view.view import DefaultJinjaComponentView
+
+    return DefaultJinjaComponentView()
+
+
+@cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("benchlab.data_docs"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    return templates.environment("benchlab.data_docs")

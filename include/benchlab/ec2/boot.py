@@ -60,7 +60,7 @@ def wait_until_running(
     """
     limits, say = limits or Limits(), say or (lambda text: None)
     ready: dict[str, FleetHost] = {}
-    deadline = time.monotonic() + limits.ready_s
+    deadline, polls = time.monotonic() + limits.ready_s, limits.polls()
     while True:
         # Those that are ready too: one may die while another boots.
         found = inventory.by_id(client, [host.instance for host in launched])
@@ -78,7 +78,7 @@ def wait_until_running(
             return Fleet(tuple(ready[host.name] for host in launched))
         if time.monotonic() > deadline:
             raise TargetError(f"not ready after {limits.ready_s:g} s:\n" + "\n".join(lacking))
-        limits.pause(limits.poll_s)
+        limits.pause(next(polls))
 
 
 def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:

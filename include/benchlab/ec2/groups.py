@@ -47,7 +47,7 @@ def delete(client: Any, group: str, limits: Limits) -> None:
         TargetError: still in use after ``limits.gone_s`` seconds.
         AwsError: EC2 refuses.
     """
-    deadline = time.monotonic() + limits.gone_s
+    deadline, polls = time.monotonic() + limits.gone_s, limits.polls()
     while True:
         try:
             _revoke_all(client, group)
@@ -63,7 +63,7 @@ def delete(client: Any, group: str, limits: Limits) -> None:
                     f"security group {group}: still in use after {limits.gone_s:g} s; "
                     f"EC2 says: {error.said}"
                 ) from error
-        limits.pause(limits.poll_s)
+        limits.pause(next(polls))
 
 
 def _find(client: Any, campaign: str, vpc: str) -> str | None:

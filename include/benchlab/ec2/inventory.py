@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from benchlab.errors import TargetError
 
 # Still costs money, or can again.
 LIVING = frozenset({"pending", "running", "stopping", "stopped"})
+FIRST_POLL_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Limits:
     Attributes:
         ready_s: for a fleet to run and to say that it is ready.
         gone_s: for instances to be terminated, and for what they used to be free.
-        poll_s: between two looks.
+        poll_s: between two looks, at most.
         pause: sleeps; tests have their own.
     """
 
@@ -31,6 +32,17 @@ class Limits:
     gone_s: float = 600.0
     poll_s: float = 5.0
     pause: Callable[[float], None] = time.sleep
+
+    def polls(self) -> Iterator[float]:
+        """Seconds to wait before each further look: few at first, then twice as many each time.
+
+        What is there almost at once is then seen almost at once, and few calls are made while an
+        instance takes its minute.
+        """
+        wait_s = FIRST_POLL_S
+        while True:
+            yield min(wait_s, self.poll_s)
+            wait_s = min(2 * wait_s, self.poll_s)
 
 
 @dataclass(frozen=True)
@@ -106,7 +118,7 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
     Raises:
         TargetError: names what is left after ``limits.gone_s`` seconds.
     """
-    deadline = time.monotonic() + limits.gone_s
+    deadline, polls = time.monotonic() + limits.gone_s, limits.polls()
     while left := [instance for instance in look() if instance.state != "terminated"]:
         terminate(client, [instance.id for instance in left if instance.living])
         if time.monotonic() > deadline:
@@ -115,7 +127,7 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
                 f"{client.meta.region_name}: not terminated after {limits.gone_s:g} s: {shown}; "
                 "release the campaign again, or look at them in the EC2 console"
             )
-        limits.pause(limits.poll_s)
+        limits.pause(next(polls))
 
 
 def _listed(client: Any, chosen: list[dict[str, Any]]) -> list[Instance]:

@@ -6,7 +6,7 @@ which shuts down when its lifetime is over. It goes by tags alone and knows noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,6 +45,19 @@ class Reaped:
         done = verb if self.done else f"would be {verb}"
         whose = f"of campaign {self.campaign}" if self.campaign else "of no campaign"
         return f"{self.region}: {self.kind} {self.id} {whose} {done}: {self.why}."
+
+
+class ReaperError(TargetError):
+    """The reaper could not deal with everything; the text names every region and every thing.
+
+    Attributes:
+        reaped: what it has ended nevertheless, in order.
+    """
+
+    def __init__(self, faults: Sequence[str], reaped: Sequence[Reaped]) -> None:
+        told = "\n".join(faults)
+        super().__init__(f"the reaper could not deal with everything:\n{told}")
+        self.reaped = tuple(reaped)
 
 
 @dataclass
@@ -100,7 +113,7 @@ def reap(
         What was ended, in order.
 
     Raises:
-        TargetError: names every region and every thing that could not be dealt with; all others
+        ReaperError: names every region and every thing that could not be dealt with; all others
             have been.
     """
     now, limits = now or datetime.now(UTC), limits or Limits()
@@ -113,8 +126,7 @@ def reap(
         except TargetError as error:
             faults.append(f"{region}: {error}")
     if faults:
-        told = "\n".join(faults)
-        raise TargetError(f"the reaper could not deal with everything:\n{told}")
+        raise ReaperError(faults, reaped)
     return reaped
 
 

@@ -1,4 +1,7 @@
-"""Publish a report into a directory."""
+"""Publish a report into a directory: of Benchlab's home, a directory for each campaign.
+
+Every report comes here first, whatever else a report type names.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,32 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import StoreError
+from benchlab.publishers import BasePublisher, Options, Publication
+
+NAME = "files"
+
+
+class FilesOptions(Options):
+    """None: the home says where."""
+
+    @property
+    def place(self) -> str:
+        return NAME
+
+
+class Publisher(BasePublisher):
+    """The directory of published reports in Benchlab's home."""
+
+    name = NAME
+    options_model = FilesOptions
+
+    def publish(self, publication: Publication) -> str:
+        """See :meth:`BasePublisher.publish`; the path of the main page."""
+        directory = self.home.reports / publication.campaign
+        publish(publication.files, directory)
+        for name in publication.lacks:
+            _remove(directory / name)
+        return str(directory / publication.main_page)
 
 
 def publish(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
@@ -57,6 +86,23 @@ def read(directory: Path) -> dict[str, bytes]:
         }
     except OSError as error:
         raise StoreError(f"{directory}: cannot be read: {error}") from error
+
+
+def _remove(path: Path) -> None:
+    """Take away a file or a directory that an earlier report left, if it is there.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    try:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: it is an earlier report's and cannot be removed: {error}"
+        ) from error
 
 
 def _appear(beside: Path, directory: Path) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 
 from benchlab.compare import Comparison
-from benchlab.report import charts, machine, markdown, model, tables
+from benchlab.language import REFERENCE, load
+from benchlab.report import charts, fonts, machine, markdown, model, pages, tables
 from benchlab.report.html import render as render_html
+from benchlab.report.pages import Page
 from benchlab.results import Campaign, TrialResult
 
 # The directory of the gates' data docs beside the report.
@@ -19,6 +22,7 @@ def make(
     comparison: Comparison,
     results: Sequence[TrialResult],
     data_docs: Mapping[str, bytes] | None = None,
+    languages: Sequence[str] = (REFERENCE,),
 ) -> dict[str, bytes]:
     """Render a campaign in every format. The same arguments give the same bytes.
 
@@ -26,19 +30,37 @@ def make(
         campaign, comparison, results: those of :func:`benchlab.report.model.build`.
         data_docs: the gates' data docs by relative path, which go under ``quality/``; None or
             none: there are none.
+        languages: their codes, one or more. Pages and charts of the first lie at the top, those of
+            each other one in a folder with its code; CSV and JSON are there once, in English.
+
+    Raises:
+        LanguageError: there is no locale file for one of the languages.
     """
-    report = model.build(campaign, comparison, results, data_docs=bool(data_docs))
-    pictures = charts.draw(report)
     document = machine.to_json(campaign, comparison, results)
     texts = {
-        "report.md": markdown.render(report),
-        "report.html": render_html(report, pictures),
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "comparison.csv": tables.comparison_csv(comparison),
         "trials.csv": tables.trials_csv(results, comparison),
     }
+    build = functools.partial(model.build, campaign, comparison, results, data_docs=bool(data_docs))
+    made: dict[str, bytes] = {}
+    for code, page in pages.of_languages(languages).items():
+        language = load(code)
+        report = build(language=language)
+        drawn = fonts.language_of_charts(language)
+        pictures = charts.draw(report if drawn is language else build(language=drawn))
+        made |= _in_one_language(report, pictures, page)
+        if not page.folder:
+            made |= {name: text.encode() for name, text in texts.items()}
+            made |= {f"{DATA_DOCS}/{name}": doc for name, doc in (data_docs or {}).items()}
+    return made
+
+
+def _in_one_language(
+    report: model.Report, pictures: Mapping[str, bytes], page: Page
+) -> dict[str, bytes]:
     return {
-        **{name: text.encode() for name, text in texts.items()},
-        **{f"{DATA_DOCS}/{name}": page for name, page in (data_docs or {}).items()},
-        **{f"charts/{name}": picture for name, picture in sorted(pictures.items())},
+        f"{page.folder}report.md": markdown.render(report, page).encode(),
+        f"{page.folder}report.html": render_html(report, pictures, page).encode(),
+        **{f"{page.folder}charts/{name}": made for name, made in sorted(pictures.items())},
     }

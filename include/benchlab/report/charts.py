@@ -1,7 +1,8 @@
 """The pictures of a report, as SVG and PNG; the same data give the same bytes.
 
 Colours are Okabe and Ito's blue and orange, which colour-blind readers tell apart and which
-differ in lightness; marker and line style differ as well.
+differ in lightness; marker and line style differ as well. Texts are in the report's language, for
+which :mod:`benchlab.report.fonts` finds the fonts.
 """
 
 from __future__ import annotations
@@ -12,58 +13,42 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchlab.report import figures, numbers, wording
+from benchlab.report import figures, fonts, wording
 from benchlab.report.model import Report, Section
-from benchlab.report.plotting import quiet_matplotlib
+from benchlab.report.plotting import INK, MUTED, STYLE, quiet_matplotlib, saved
 from benchlab.spec import SIDES, Side
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_INK, _MUTED, _GRID, _BAND = "#1f2933", "#5f6b76", "#e3e7eb", "#eceff2"
+_BAND = "#eceff2"
 _COLOUR: dict[Side, str] = {"baseline": "#e69f00", "candidate": "#0072b2"}
 _LABEL_COLOUR: dict[Side, str] = {"baseline": "#8a5f00", "candidate": "#005b8e"}
 _MARKER: dict[Side, str] = {"baseline": "o", "candidate": "s"}
 _LINE: dict[Side, str] = {"baseline": "--", "candidate": "-"}
 _VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "text.color": _INK,
-    "axes.edgecolor": _MUTED,
-    "axes.labelcolor": _INK,
-    "axes.titlesize": 10.5,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": _GRID,
-    "grid.linewidth": 0.8,
-    "xtick.color": _MUTED,
-    "ytick.color": _MUTED,
-    "text.parse_math": False,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "benchlab",
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-}
-_DPI = 144
 # How much further than the largest estimate an interval is drawn before it is cut off.
 _REACH = 2.5
 
 
 def draw(report: Report) -> dict[str, bytes]:
-    """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``."""
+    """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``.
+
+    Args:
+        report: what it says; in :func:`benchlab.report.fonts.language_of_charts` of its language,
+            else the letters that no font here has are drawn as ``?``.
+    """
     charts = {}
-    with quiet_matplotlib(_STYLE):
+    families = fonts.families(report.language)
+    with quiet_matplotlib({**STYLE, "font.family": families}):
         drawn = {"overview": _overview(report)}
         for section in report.sections:
             drawn[file_stem(section)] = _workload(report, section)
         for name, figure in drawn.items():
+            _make_drawable(figure, families)
             charts[f"{name}.svg"] = _svg(figure, name)
-            charts[f"{name}.png"] = _png(figure)
+            charts[f"{name}.png"] = saved(figure, "png")
     return charts
 
 
@@ -84,22 +69,22 @@ def _overview(report: Report) -> Figure:
     axes.set_xlim(low, high)
     axes.set_ylim(count - 0.4, -0.6)
     axes.axvspan(-report.threshold_pct, report.threshold_pct, color=_BAND, zorder=0)
-    axes.axvline(0, color=_MUTED, linewidth=1, zorder=1)
+    axes.axvline(0, color=MUTED, linewidth=1, zorder=1)
     for row, section in enumerate(report.sections):
         _forest_row(axes, report, section, row)
-    axes.set_yticks(range(count), [section.title for section in report.sections], color=_INK)
+    axes.set_yticks(range(count), [section.title for section in report.sections], color=INK)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.spines["left"].set_visible(False)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0")
+    numbers, say = report.numbers, report.language.say
+    axes.xaxis.set_major_formatter(lambda value, _: numbers.general_change(value))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    axes.set_xlabel(
-        f"change of throughput with its 95% interval; shaded: within ±{report.threshold_pct:g}%",
-        color=_MUTED,
-    )
-    for text, side in (("← candidate slower  ", "right"), ("  candidate faster →", "left")):
+    limit = numbers.limit(report.threshold_pct)
+    axes.set_xlabel(say("chart-change", limit=limit), color=MUTED)
+    slower, faster = f"{say('chart-slower')}  ", f"  {say('chart-faster')}"
+    for text, side in ((slower, "right"), (faster, "left")):
         axes.text(
-            0, 1.02, text, ha=side, transform=axes.get_xaxis_transform(), color=_MUTED, fontsize=8.5
+            0, 1.02, text, ha=side, transform=axes.get_xaxis_transform(), color=MUTED, fontsize=8.5
         )
     figure.text(
         0.008, 1 - 0.22 / figure.get_figheight(), _versions(report),
@@ -113,7 +98,7 @@ def _overview(report: Report) -> Figure:
 def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
     found = section.figures
     low, high = axes.get_xlim()
-    colour = _VERDICT_COLOUR.get(found.verdict, _MUTED) if not report.aa else _MUTED
+    colour = _VERDICT_COLOUR.get(found.verdict, MUTED) if not report.aa else MUTED
     if found.ci95_pct is not None:
         left, right = max(found.ci95_pct[0], low), min(found.ci95_pct[1], high)
         axes.plot([left, right], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt")
@@ -123,16 +108,22 @@ def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
             axes.plot([place], [row], marker=arrow if beyond else "|", color=colour, clip_on=False)
     if found.estimate_pct is not None:
         axes.plot([found.estimate_pct], [row], "D", color=colour, markersize=6.5, clip_on=False)
-    limit = report.threshold_pct
-    text = numbers.estimate(found.estimate_pct, limit)
-    if found.ci95_pct is not None:
-        text += f"  ({numbers.interval(found.ci95_pct, limit)})"
-    elif found.estimate_pct is not None:
-        text += "  (no interval)"
     where = axes.get_yaxis_transform()
     axes.text(1.03, row - 0.03, wording.verdict(report, section), transform=where,
               va="bottom", color=colour, fontweight="bold")  # fmt: skip
-    axes.text(1.03, row + 0.05, text, transform=where, va="top", color=_INK, fontsize=8.5)
+    axes.text(1.03, row + 0.05, _estimate(report, section), transform=where, va="top",
+              color=INK, fontsize=8.5)  # fmt: skip
+
+
+def _estimate(report: Report, section: Section) -> str:
+    found, numbers, limit = section.figures, report.numbers, report.threshold_pct
+    estimate = numbers.estimate(found.estimate_pct, limit)
+    if found.ci95_pct is not None:
+        interval = numbers.interval(found.ci95_pct, limit)
+        return report.language.say("chart-interval", estimate=estimate, interval=interval)
+    if found.estimate_pct is not None:
+        return report.language.say("chart-no-interval", estimate=estimate)
+    return estimate
 
 
 def _limits(report: Report) -> tuple[float, float]:
@@ -154,16 +145,16 @@ def _workload(report: Report, section: Section) -> Figure:
 
     figure = Figure(figsize=(9.6, 3.5))
     throughput, latency = figure.subplots(1, 2)
-    shown = figures.display(section)
+    shown, say = figures.display(section, report.language), report.language.say
     _panel(throughput, report, section, section.figures.metric)
     # Units stand in the titles: a label beside the axis has no room by ticks of any length.
-    throughput.set_title(f"{shown.name} ({shown.unit}), higher is better")
+    throughput.set_title(say("chart-throughput", metric=shown.name, unit=shown.unit))
     _panel(latency, report, section, shown.latency.metric)
-    latency.set_title(f"{shown.latency.heading} (ms), lower is better")
+    latency.set_title(say("chart-latency", latency=shown.latency.heading))
     figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
     figure.text(
-        0.992, 0.955, "lines: geometric means; faint points: single rounds",
-        fontsize=8.5, color=_MUTED, ha="right", va="center",
+        0.992, 0.955, say("chart-marks"),
+        fontsize=8.5, color=MUTED, ha="right", va="center",
     )  # fmt: skip
     figure.subplots_adjust(left=0.07, right=0.882, top=0.80, bottom=0.145, wspace=0.48)
     return figure
@@ -196,16 +187,19 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
     axes.set_xticks(places, [str(cell.threads) for cell in cells])
     axes.set_xlim(-0.35, len(cells) - 0.65)
     axes.grid(axis="x", visible=False)
-    axes.set_xlabel("client threads")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    numbers, say = report.numbers, report.language.say
+    axes.set_xlabel(say("chart-threads"))
+    axes.yaxis.set_major_formatter(lambda value, _: numbers.general(value))
     if not drawn:
         axes.set_ylim(0, 1)
         axes.set_yticks([])
-        axes.text(0.5, 0.5, "no valid trial", transform=axes.transAxes, ha="center", color=_MUTED)
+        axes.text(0.5, 0.5, say("chart-no-trial"), transform=axes.transAxes, ha="center",
+                  color=MUTED)  # fmt: skip
         return
     top = 1.12 * max(drawn)
     axes.set_ylim(0, top)
-    apart = (0.17 if "(" in report.sides["baseline"].label else 0.085) * top
+    lines = 1 + _end_label(report, "baseline").count("\n")
+    apart = 0.085 * lines * top
     heights = _spread([y for _, y, _ in ends], apart, top)
     for height, (_, _, side) in zip(heights, ends, strict=True):
         axes.text(
@@ -217,7 +211,9 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
 def _end_label(report: Report, side: Side) -> str:
     """A side's name beside its line; over two lines where the version alone is not enough."""
     sign = {"baseline": "●", "candidate": "■"}[side]
-    return f"{sign} {report.sides[side].label.replace(' (', chr(10) + '   (')}"
+    version = report.sides[side].version
+    apart = report.sides[side].label.removeprefix(version).strip()
+    return f"{sign} {version}\n   {apart}" if apart else f"{sign} {version}"
 
 
 def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
@@ -232,9 +228,20 @@ def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
 
 def _versions(report: Report) -> str:
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    say, engine = report.language.say, report.engine_title
     if report.aa:
-        return f"{report.engine_title} {baseline.version} against itself (A/A)"
-    return f"{report.engine_title} {candidate.label} against {baseline.label}"
+        return say("chart-title-aa", engine=engine, version=baseline.version)
+    return say("chart-title", engine=engine, candidate=candidate.label, baseline=baseline.label)
+
+
+def _make_drawable(figure: Figure, families: Sequence[str]) -> None:
+    """A letter that no font has, as in a recorded name, becomes ``?``: no box and no warning."""
+    from matplotlib.text import Text
+
+    texts = figure.findobj(Text)
+    lacking = fonts.lacking("".join(text.get_text() for text in texts), families)
+    for text in texts if lacking else ():
+        text.set_text(text.get_text().translate({ord(letter): "?" for letter in lacking}))
 
 
 def _svg(figure: Figure, name: str) -> bytes:
@@ -250,9 +257,3 @@ def _svg(figure: Figure, name: str) -> bytes:
     text = re.sub(r"<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'.encode()
-
-
-def _png(figure: Figure) -> bytes:
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=_DPI, metadata={"Software": None})
-    return out.getvalue()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlab import catalog
+from benchlab.language import Language
 from benchlab.results import Campaign
 from benchlab.workloads.client import Endpoint
 
@@ -33,7 +34,7 @@ class Command:
     text: str
 
 
-def of_campaign(campaign: Campaign) -> tuple[Command, ...]:
+def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     """How the dataset was prepared and a trial was run; empty where no client has the workloads."""
     raw = campaign.spec.get("dataset")
     names = {trial.workload for trial in campaign.plan.trials}
@@ -57,15 +58,15 @@ def of_campaign(campaign: Campaign) -> tuple[Command, ...]:
     if len(module.NAMES) > 1:
         run[run.index(min(names))] = "$workload"
     return (
-        Command(_purpose_of_load(campaign), _shell(prepare)),
-        Command("Run one trial", _shell(run)),
+        Command(language.say(_purpose_of_load(campaign)), _shell(prepare)),
+        Command(language.say("commands-run"), _shell(run)),
     )
 
 
 def _purpose_of_load(campaign: Campaign) -> str:
     if campaign.environment.get("dataset", "").startswith("restored"):
-        return "Load the tables, as it was done before their dataset snapshots were taken"
-    return "Load the tables, once on each side"
+        return "commands-loaded-before"
+    return "commands-load"
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.report.names import plain
+from benchlab.language import Language, side_name
+from benchlab.report.names import clauses, items, plain
 from benchlab.results import Campaign, Condition, Moment
 from benchlab.spec import SIDES, Side
 
@@ -25,17 +26,20 @@ class Consistency:
     moments: tuple[Moment, ...]
 
 
-def of(campaign: Campaign) -> Consistency | None:
+def of(campaign: Campaign, language: Language) -> Consistency | None:
     """Of a campaign of TPC-C; None for other workloads, which have no conditions."""
     plan = campaign.plan
     if all(plan.metric(trial.workload) != "tpmc" for trial in plan.trials):
         return None
     found = {side: _found(campaign, side) for side in SIDES}
-    told = {side: _told(of_side) for side, of_side in found.items()}
+    told = {side: _told(of_side, language) for side, of_side in found.items()}
     if len(set(told.values())) == 1:
-        sentences: tuple[str, ...] = (_sentence("both sides", told["baseline"]),)
+        sentences: tuple[str, ...] = (language.say("consistency-both", told=told["baseline"]),)
     else:
-        sentences = tuple(_sentence(f"the {side}", text) for side, text in told.items())
+        sentences = tuple(
+            language.say("consistency-side", side=side_name(side), told=text)
+            for side, text in told.items()
+        )
     checked = {moment for of_side in found.values() for moment, seen in of_side.items() if seen}
     return Consistency(sentences, tuple(moment for moment in _MOMENTS if moment in checked))
 
@@ -45,32 +49,43 @@ def _found(campaign: Campaign, side: Side) -> dict[Moment, Sequence[Condition]]:
     return {moment: facts.consistency.get(moment, ()) if facts else () for moment in _MOMENTS}
 
 
-def _sentence(where: str, told: str) -> str:
-    return f"TPC-C's consistency conditions (clause 3.3.2) on {where}: {told}."
-
-
-def _told(found: Mapping[Moment, Sequence[Condition]]) -> str:
+def _told(found: Mapping[Moment, Sequence[Condition]], language: Language) -> str:
     """What was found, said once for the moments at which it was the same."""
     moments: dict[str, list[Moment]] = {}
     for moment, conditions in found.items():
-        moments.setdefault(_outcome(conditions), []).append(moment)
-    return "; ".join(
-        f"after {' and after '.join(f'the {moment}' for moment in after)} {outcome}"
-        for outcome, after in moments.items()
+        moments.setdefault(_outcome(conditions, language), []).append(moment)
+    return clauses(
+        (
+            language.say(f"consistency-after-{_when(after)}", outcome=outcome)
+            for outcome, after in moments.items()
+        ),
+        language,
     )
 
 
-def _outcome(conditions: Sequence[Condition]) -> str:
+def _when(moments: Sequence[Moment]) -> str:
+    return moments[0].replace(" ", "-") if len(moments) == 1 else "both"
+
+
+def _outcome(conditions: Sequence[Condition], language: Language) -> str:
     if not conditions:
-        return "they were not checked"
+        return language.say("consistency-unchecked")
     violated = [each for each in conditions if each.violations]
     if not violated:
-        clauses = ", ".join(plain(each.clause) for each in conditions)
-        return f"all {len(conditions)} that were checked hold ({clauses})"
-    each = "; ".join(
-        f"{plain(c.clause)}, {plain(c.sentence)}: {c.violations:,} "
-        f"violation{'s' * (c.violations != 1)}"
+        names = items((plain(each.clause) for each in conditions), language)
+        return language.say("consistency-hold", count=len(conditions), conditions=names)
+    each = (
+        language.say(
+            "consistency-violations",
+            condition=plain(c.clause),
+            sentence=plain(c.sentence),
+            violations=c.violations,
+        )
         for c in violated
     )
-    do = "do" if len(violated) > 1 else "does"
-    return f"{len(violated)} of the {len(conditions)} that were checked {do} not hold ({each})"
+    return language.say(
+        "consistency-violated",
+        violated=len(violated),
+        count=len(conditions),
+        each=clauses(each, language),
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.compare import CellComparison
-from benchlab.report import numbers
+from benchlab.language import Language, english
 from benchlab.report.model import Report, Section
+from benchlab.report.numbers import Numbers, rate_decimals
 from benchlab.rounds import FIGURES
 from benchlab.spec import SIDES
 
@@ -45,50 +46,55 @@ class Display:
     details_title: str = ""
 
 
-# The layouts are those of the published documents.
-_DISPLAYS: Mapping[str, Display] = {
-    "tps": Display(
+def _of_tps(language: Language) -> Display:
+    return Display(
         name="TPS",
         unit="1/s",
         columns=(
             Column("qps", "QPS"),
             Column("tps", "TPS"),
-            Column("p95_ms", "95% latency (ms)"),
+            Column("p95_ms", language.say("figures-p95-column")),
         ),
-        improvement="TPS improvement",
+        improvement=language.say("figures-tps-improvement"),
         signs=True,
-        latency=Column("p95_ms", "p95 latency"),
-    ),
-    "tpmc": Display(
+        latency=Column("p95_ms", language.say("figures-p95")),
+    )
+
+
+def _of_tpmc(language: Language) -> Display:
+    return Display(
         name="tpmC",
         unit="1/min",
         columns=(Column("tpmc", "tpmC"),),
-        improvement="tpmC Improvement (%)",
+        improvement=language.say("figures-tpmc-improvement"),
         signs=False,
-        latency=Column("new_order_p95_ms", "New Order p95 latency"),
+        latency=Column("new_order_p95_ms", language.say("figures-new-order-p95")),
         details=tuple(Column(f"new_order_p{n}_ms", f"p{n} (ms)") for n in (50, 90, 95, 99)),
-        details_title="Latency of New Order",
-    ),
-}
+        details_title=language.say("figures-new-order-latency"),
+    )
 
 
-def display(section: Section) -> Display:
+# The layouts are those of the published documents, in each of their languages.
+_DISPLAYS: Mapping[str, Callable[[Language], Display]] = {"tps": _of_tps, "tpmc": _of_tpmc}
+
+
+def display(section: Section, language: Language) -> Display:
     """How a workload's figures are shown."""
-    return _DISPLAYS[section.figures.metric]
+    return _DISPLAYS[section.figures.metric](language)
 
 
 def header(report: Report, section: Section) -> list[str]:
     """The column headings of :func:`rows`, with the sides' versions."""
-    shown = display(section)
+    shown = display(section, report.language)
     return [*details_header(report, shown.columns), shown.improvement]
 
 
-def rows(section: Section) -> list[list[str]]:
+def rows(section: Section, language: Language) -> list[list[str]]:
     """The cells of one workload's table: threads, the columns of each side, improvement."""
-    shown = display(section)
-    figures = _rows(section, shown.columns)
+    shown, numbers = display(section, language), Numbers(language)
+    figures = _rows(section, shown.columns, numbers)
     return [
-        [*row, _improvement(cell, shown)]
+        [*row, _improvement(cell, shown, numbers)]
         for row, cell in zip(figures, section.figures.cells, strict=True)
     ]
 
@@ -96,17 +102,20 @@ def rows(section: Section) -> list[list[str]]:
 def details_header(report: Report, columns: Sequence[Column]) -> list[str]:
     """Threads, and the columns of each side with its version."""
     labels = [report.sides[side].label for side in SIDES]
-    return ["Threads", *(f"{label} {column.heading}" for label in labels for column in columns)]
+    return [
+        report.language.say("figures-threads"),
+        *(f"{label} {column.heading}" for label in labels for column in columns),
+    ]
 
 
-def details(section: Section) -> list[list[str]]:
+def details(section: Section, language: Language) -> list[list[str]]:
     """The cells of a workload's table of details, under :func:`details_header`."""
-    return _rows(section, display(section).details)
+    return _rows(section, display(section, language).details, Numbers(language))
 
 
 def metrics(names: Sequence[str]) -> list[str]:
     """All metrics that are shown of workloads with these metrics, in the order of their tables."""
-    shown = [_DISPLAYS[name] for name in dict.fromkeys(names)]
+    shown = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
     in_tables = [column.metric for each in shown for column in (*each.columns, *each.details)]
     others = [metric for name in dict.fromkeys(names) for metric in FIGURES[name]]
     return list(dict.fromkeys((*in_tables, *others)))
@@ -117,10 +126,10 @@ def is_latency(metric: str) -> bool:
     return metric.endswith("_ms")
 
 
-def _rows(section: Section, columns: Sequence[Column]) -> list[list[str]]:
+def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list[list[str]]:
     cells = section.figures.cells
     decimals = {
-        column.metric: numbers.rate_decimals(
+        column.metric: rate_decimals(
             cell.sides[side].means[column.metric] for cell in cells for side in SIDES
         )
         for column in columns
@@ -144,6 +153,6 @@ def _rows(section: Section, columns: Sequence[Column]) -> list[list[str]]:
     ]
 
 
-def _improvement(cell: CellComparison, shown: Display) -> str:
+def _improvement(cell: CellComparison, shown: Display, numbers: Numbers) -> str:
     text = numbers.change(cell.improvement_pct)
-    return text if shown.signs else text.removesuffix("%")
+    return text if shown.signs else text.strip("%\N{NO-BREAK SPACE}")

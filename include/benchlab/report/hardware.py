@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from benchlab.fleet import ROLES
+from benchlab.language import Language
 from benchlab.plan import Host
-from benchlab.report.names import plain, service_of
+from benchlab.report.names import clauses, items, plain, service_of
 from benchlab.report.numbers import MISSING
 from benchlab.results import Campaign
 
@@ -87,19 +88,20 @@ def of(campaign: Campaign) -> FleetHardware | None:
     )
 
 
-def header(found: FleetHardware) -> list[str]:
+def header(found: FleetHardware, language: Language) -> list[str]:
     """The column headings of :func:`rows`."""
-    second = "EC2 type" if found.rented else "Hosts"
-    system = () if shared_system(found) else ("System",)
-    return ["Service type", second, "Number", "Cores", "Memory (GiB)", "CPU", *system, "Data on"]
+    second = "instance-type" if found.rented else "hosts"
+    system = () if shared_system(found) else ("system",)
+    columns = ("service", second, "number", "cores", "memory", "cpu", *system, "data-on")
+    return [language.say(f"hardware-{column}") for column in columns]
 
 
-def rows(found: FleetHardware, client: str | None) -> list[list[str]]:
+def rows(found: FleetHardware, client: str | None, language: Language) -> list[list[str]]:
     """A row per role; the client's host is named by its ``client``, as published pages do."""
     return [
         [
-            service_of(each.role, client),
-            (each.instance_type if found.rented else ", ".join(each.hosts)) or MISSING,
+            _service(each.role, client, language),
+            (each.instance_type if found.rented else items(each.hosts, language)) or MISSING,
             str(each.number),
             *(value or MISSING for value in (each.cores, each.memory, each.cpu)),
             *(() if shared_system(found) else (each.told or each.system or MISSING,)),
@@ -115,18 +117,29 @@ def shared_system(found: FleetHardware) -> str | None:
     return systems.pop() if len(systems) == 1 else None
 
 
-def sentences(found: FleetHardware) -> list[str]:
+def sentences(found: FleetHardware, language: Language) -> list[str]:
     """What the table does not show: where the hosts are, and which of them have several roles."""
     said = []
     if found.rented:
-        where = found.zone or "which one was not recorded"
-        said.append(f"All {found.total} hosts were rented for this campaign in one zone ({where}).")
+        where = found.zone or language.say("hardware-unknown-zone")
+        said.append(language.say("hardware-rented", total=found.total, zone=where))
     if system := shared_system(found):
-        said.append(f"All run {system}.")
+        said.append(language.say("hardware-shared-system", system=system))
     if found.shared:
-        each = "; ".join(f"{name} ({', '.join(roles)})" for name, roles in found.shared.items())
-        said.append(f"It is {found.total} hosts in all; with several roles: {each}.")
+        each = [
+            language.say("hardware-roles", host=name, roles=items(roles, language))
+            for name, roles in found.shared.items()
+        ]
+        said.append(
+            language.say("hardware-shared", total=found.total, each=clauses(each, language))
+        )
     return said
+
+
+def _service(role: str, client: str | None, language: Language) -> str:
+    if role != "client":
+        return service_of(role)
+    return language.say("hardware-client", client=client or language.say("hardware-some-client"))
 
 
 def _roles(hosts: Iterable[Host], environment: Mapping[str, str]) -> Iterable[RoleHosts]:

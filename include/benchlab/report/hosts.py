@@ -11,22 +11,23 @@ from typing import Any
 from benchlab.compare import Comparison
 from benchlab.fleet import ROLES
 from benchlab.host_samples import METRICS, Figure, HostFigures
-from benchlab.report import numbers
-from benchlab.report.names import plain
+from benchlab.language import Language, english, side_name
+from benchlab.report.names import clauses, items, plain
+from benchlab.report.numbers import MISSING, Numbers
 from benchlab.results import TrialResult
 from benchlab.spec import SIDES, Side
 
-# Heading, metric, what a printed unit is of the metric's own.
+# Metric, what a printed unit is of the metric's own; None: a fraction, printed in percent.
 _COLUMNS = (
-    ("CPU", "cpu_busy", 0.01),
-    ("CPU steal", "cpu_steal", 0.01),
-    ("Waiting for disk", "cpu_iowait", 0.01),
-    ("Memory (GiB)", "memory_used_bytes", 2.0**30),
-    ("Disk busy", "disk_busy", 0.01),
-    ("Disk read (MB/s)", "disk_read_bytes_per_s", 1e6),
-    ("Disk write (MB/s)", "disk_write_bytes_per_s", 1e6),
-    ("Network in (MB/s)", "net_rx_bytes_per_s", 1e6),
-    ("Network out (MB/s)", "net_tx_bytes_per_s", 1e6),
+    ("cpu_busy", None),
+    ("cpu_steal", None),
+    ("cpu_iowait", None),
+    ("memory_used_bytes", 2.0**30),
+    ("disk_busy", None),
+    ("disk_read_bytes_per_s", 1e6),
+    ("disk_write_bytes_per_s", 1e6),
+    ("net_rx_bytes_per_s", 1e6),
+    ("net_tx_bytes_per_s", 1e6),
 )
 
 
@@ -59,6 +60,15 @@ class ProcessShare:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A host without figures in some trials, with the first recorded reason."""
+
+    host: str
+    trials: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Hosts:
     """What is known of the hosts.
 
@@ -68,14 +78,14 @@ class Hosts:
         used: trials whose figures are used.
         sampled: those of them in which at least one host has figures.
         processes: client and load balancer; the largest is over trials.
-        gaps: hosts without figures in some trials, with how many and the first reason.
+        gaps: hosts without figures in some trials.
     """
 
     used: int
     sampled: int
     groups: tuple[HostGroup, ...]
     processes: tuple[ProcessShare, ...]
-    gaps: tuple[str, ...]
+    gaps: tuple[Gap, ...]
     each: tuple[HostGroup, ...] = ()
 
 
@@ -97,44 +107,39 @@ def of(
     )
 
 
-def header() -> list[str]:
+def header(language: Language) -> list[str]:
     """The column headings of :func:`rows`."""
-    return ["Side", "Hosts", "Trials", *(heading for heading, _, _ in _COLUMNS)]
+    columns = ("side", "name", "trials", *(metric.replace("_", "-") for metric, _ in _COLUMNS))
+    return [language.say(f"hosts-{column}") for column in columns]
 
 
-def rows(groups: Iterable[HostGroup]) -> list[list[str]]:
+def rows(groups: Iterable[HostGroup], language: Language) -> list[list[str]]:
     """A row per group; ``mean / largest`` in each cell."""
+    numbers = Numbers(language)
     return [
         [
-            group.side,
-            _titled(group),
+            language.text(side_name(group.side)),
+            _titled(group, language),
             str(group.trials),
-            *(_cell(group.figures.get(metric), unit) for _, metric, unit in _COLUMNS),
+            *(_cell(group.figures.get(metric), unit, numbers) for metric, unit in _COLUMNS),
         ]
         for group in groups
     ]
 
 
-def sentences(found: Hosts) -> list[str]:
+def sentences(found: Hosts, language: Language) -> list[str]:
     """What the table is of, what limits it, and how hard client and load balancer worked."""
+    gaps = [_gap(gap, language) for gap in found.gaps]
     if not found.sampled:
-        why = f" ({'; '.join(found.gaps)})" if found.gaps else ""
-        return [f"What the hosts did during the trials was not recorded{why}."]
-    table = (
-        "Every host was sampled once a second while the client ran. A cell is the mean / the "
-        f"largest second{' of any host' * bool(found.each)}, over the {found.sampled} of "
-        f"{found.used} used trials that have figures; loopback traffic is not counted as network."
-    )
-    said = [table]
+        if not gaps:
+            return [language.say("hosts-not-recorded")]
+        return [language.say("hosts-not-recorded-because", gaps=clauses(gaps, language))]
+    table = "hosts-table-of-several" if found.each else "hosts-table"
+    said = [language.say(table, sampled=found.sampled, used=found.used)]
     if found.processes:
-        each = ", ".join(
-            f"{process.name} {process.mean:.0%} on average and {process.max:.0%} in its busiest "
-            "trial"
-            for process in found.processes
-        )
-        said.append(f"Of the CPU granted to them (a core per thread, at most all) used: {each}.")
-    said += [f"Without figures: {gap}." for gap in found.gaps]
-    return said
+        each = items((_process(process, language) for process in found.processes), language)
+        said.append(language.say("hosts-processes", each=each))
+    return said + [language.say("hosts-without-figures", gap=gap) for gap in gaps]
 
 
 def to_json(found: Hosts) -> dict[str, Any]:
@@ -145,7 +150,7 @@ def to_json(found: Hosts) -> dict[str, Any]:
         "sampled_trials": raw["sampled"],
         "groups": [{**group, "hosts": list(group["hosts"])} for group in raw["groups"]],
         "processes": list(raw["processes"]),
-        "without_figures": list(raw["gaps"]),
+        "without_figures": [_gap(gap, english()) for gap in found.gaps],
         "each": [{**group, "hosts": list(group["hosts"])} for group in raw["each"]],
     }
 
@@ -191,15 +196,26 @@ def _processes(used: Iterable[TrialResult]) -> tuple[ProcessShare, ...]:
     return tuple(ProcessShare(name, fmean(found), max(found)) for name, found in shares.items())
 
 
-def _gaps(used: Iterable[TrialResult]) -> tuple[str, ...]:
+def _gaps(used: Iterable[TrialResult]) -> tuple[Gap, ...]:
     reasons: dict[str, list[str]] = {}
     for result in used:
         for host in result.host_figures:
             if host.reason is not None:
                 reasons.setdefault(plain(host.host), []).append(plain(host.reason))
-    return tuple(
-        f"{host} in {len(found)} trial{'s' * (len(found) != 1)}, {found[0]}".rstrip(". ")
-        for host, found in reasons.items()
+    return tuple(Gap(host, len(found), found[0].rstrip(". ")) for host, found in reasons.items())
+
+
+def _gap(gap: Gap, language: Language) -> str:
+    return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=gap.reason)
+
+
+def _process(process: ProcessShare, language: Language) -> str:
+    numbers = Numbers(language)
+    return language.say(
+        "hosts-process",
+        name=process.name,
+        mean=numbers.share(process.mean, 0),
+        max=numbers.share(process.max, 0),
     )
 
 
@@ -209,12 +225,16 @@ def _role(host: str) -> str:
     return match[1] if match else host
 
 
-def _titled(group: HostGroup) -> str:
-    return group.name if len(group.hosts) == 1 else f"{group.name} ({len(group.hosts)} hosts)"
+def _titled(group: HostGroup, language: Language) -> str:
+    if len(group.hosts) == 1:
+        return group.name
+    return language.say("hosts-of-role", role=group.name, count=len(group.hosts))
 
 
-def _cell(figure: Figure | None, unit: float) -> str:
+def _cell(figure: Figure | None, unit: float | None, numbers: Numbers) -> str:
     if figure is None:
-        return numbers.MISSING
-    sign = "%" if unit == 0.01 else ""
-    return " / ".join(f"{value / unit:,.1f}{sign}" for value in (figure.mean, figure.max))
+        return MISSING
+    return " / ".join(
+        numbers.share(value, 1) if unit is None else numbers.rate(value / unit, 1)
+        for value in (figure.mean, figure.max)
+    )

@@ -9,6 +9,7 @@ from functools import cache
 import jinja2
 from markupsafe import Markup, escape
 
+from benchlab import templates
 from benchlab.report import (
     charts,
     figures,
@@ -16,12 +17,12 @@ from benchlab.report import (
     hosts,
     markdown,
     method,
-    numbers,
     setting,
     trust,
     wording,
 )
 from benchlab.report.model import Report
+from benchlab.report.pages import TOP, Page
 from benchlab.spec import SIDES
 
 # A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
@@ -34,19 +35,32 @@ _SIGNS = {
 }
 
 
-def render(report: Report, pictures: Mapping[str, bytes]) -> str:
+def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> str:
     """The whole page.
 
     Args:
-        report: what it says.
+        report: what it says, and in which language.
         pictures: the charts by file name, of which those in SVG are put into the page.
+        page: where it lies, and which pages in other languages it refers to.
     """
 
     def chart(stem: str, description: str) -> Markup:
         return _inline(pictures[f"{stem}.svg"].decode(), description)
 
-    sides = [report.sides[side] for side in SIDES]
-    return _template().render(report=report, sides=sides, chart=chart)
+    return _template().render(
+        report=report,
+        page=page,
+        language=report.language,
+        say=report.language.say,
+        numbers=report.numbers,
+        sides=[report.sides[side] for side in SIDES],
+        chart=chart,
+    )
+
+
+def _place(text: str, made: Markup) -> Markup:
+    """Put HTML where a sentence has a place for it."""
+    return Markup(escape(text).replace(wording.PLACE, made, 1))
 
 
 def _inline(svg: str, description: str) -> Markup:
@@ -60,17 +74,11 @@ def _inline(svg: str, description: str) -> Markup:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("benchlab.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["cut"] = markdown.cut
+    environment = templates.environment("benchlab.report")
+    environment.filters.update(cut=markdown.cut, place=_place)
     environment.globals.update(
-        wording=wording, trust=trust, method=method, numbers=numbers, figures=figures,
-        hosts=hosts, hardware=hardware, setting=setting,
-        stem=charts.file_stem, signs=_SIGNS,
+        wording=wording, trust=trust, method=method, figures=figures, hosts=hosts,
+        hardware=hardware, setting=setting, stem=charts.file_stem, signs=_SIGNS,
+        PLACE=wording.PLACE,
     )  # fmt: skip
     return environment.get_template("report.html.j2")

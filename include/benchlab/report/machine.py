@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchlab import redaction
 from benchlab.calibration import Calibration
 from benchlab.cell_gates import CellGates
 from benchlab.compare import CellComparison, Comparison, WorkloadComparison, scope_of
 from benchlab.decision import Decision
+from benchlab.language import Said, english
 from benchlab.paired import percent
 from benchlab.report import hardware, hosts, result_quality
-from benchlab.results import Campaign, TrialResult
+from benchlab.results import Campaign, GateResult, TrialResult
 from benchlab.spec import SIDES
 from benchlab.trials_file import MeasuredElsewhere
 
@@ -30,6 +32,7 @@ def to_json(
         comparison: its outcome.
         results: all executed trials, the invalid ones too.
     """
+    campaign = redaction.of_campaign(campaign)
     return {
         "campaign": campaign.id,
         "report": campaign.plan.report,
@@ -56,10 +59,14 @@ def to_json(
         "engine_reason": campaign.engine_reason,
         "threshold_pct": campaign.spec["threshold_pct"],
         "workloads": [_workload_json(workload) for workload in comparison.workloads],
-        "gates": [vars(tally) for tally in result_quality.tally_gates(comparison.all_gates)],
+        "gates": _gates_json(comparison.all_gates),
         "calibration": _calibration_json(comparison.calibration),
         "excluded": [
-            {"trial": e.trial, "attempt": e.attempt, "reasons": list(e.reasons)}
+            {
+                "trial": e.trial,
+                "attempt": e.attempt,
+                "reasons": [str(reason) for reason in e.reasons],
+            }
             for e in comparison.excluded
         ],
         "repeated_pairs": comparison.repeated_pairs,
@@ -84,14 +91,16 @@ def of_trials(
         "scope": scope_of(workloads),
         "threshold_pct": threshold_pct,
         "workloads": [_workload_json(workload) for workload in workloads],
-        "gates": [
-            vars(tally) for tally in result_quality.tally_gates(g for c in cells for g in c.gates)
-        ],
+        "gates": _gates_json(gate for cell in cells for gate in cell.gates),
         "calibration": _calibration_json(calibration),
         "excluded": [asdict(row) for row in measured.excluded],
         "missing": list(measured.missing),
         "notes": list(measured.notes),
     }
+
+
+def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
+    return [vars(tally) for tally in result_quality.tally_gates(gates, english())]
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
@@ -140,7 +149,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
         "p_adjusted": workload.p_adjusted,
         "verdict": workload.verdict,
-        "reasons": list(workload.reasons),
+        "reasons": _texts(workload.reasons),
         "arithmetic_mean_pct": workload.arithmetic_mean_pct,
         "geometric_mean_pct": workload.estimate_pct,
         "heterogeneous_threads": [each.threads for each in workload.heterogeneous],
@@ -157,7 +166,7 @@ def _decision_json(decision: Decision) -> dict[str, Any]:
         "ci95_pct": list(decision.ci95_pct) if decision.ci95_pct else None,
         "p_adjusted": decision.p_adjusted,
         "verdict": decision.verdict,
-        "reasons": list(decision.reasons),
+        "reasons": _texts(decision.reasons),
     }
 
 
@@ -167,3 +176,7 @@ def _cell_json(cell: CellComparison) -> dict[str, Any]:
         **{side: cell.sides[side].means for side in SIDES},
         "improvement_pct": cell.improvement_pct,
     }
+
+
+def _texts(reasons: Iterable[Said]) -> list[str]:
+    return [str(reason) for reason in reasons]

@@ -8,18 +8,11 @@ from functools import cache
 
 import jinja2
 
-from benchlab.report import (
-    charts,
-    figures,
-    hardware,
-    hosts,
-    method,
-    numbers,
-    setting,
-    trust,
-    wording,
-)
+from benchlab import templates
+from benchlab.language import Language
+from benchlab.report import charts, figures, hardware, hosts, method, setting, trust, wording
 from benchlab.report.model import Report
+from benchlab.report.pages import TOP, Page
 from benchlab.spec import SIDES
 
 # What has a meaning within a line of Markdown or of a table; "_" within a word has none.
@@ -27,9 +20,20 @@ _SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LONGEST_VALUE = 60
 
 
-def render(report: Report) -> str:
-    """The whole page; images are referred to as ``charts/<workload>.svg``."""
-    return _template().render(report=report, sides=[report.sides[side] for side in SIDES])
+def render(report: Report, page: Page = TOP) -> str:
+    """The whole page; images are referred to as ``charts/<workload>.svg``.
+
+    Args:
+        report: what it says, and in which language.
+        page: where it lies, and which pages in other languages it refers to.
+    """
+    return _template().render(
+        report=report,
+        page=page,
+        language=report.language,
+        say=report.language.say,
+        sides=[report.sides[side] for side in SIDES],
+    )
 
 
 def escape(value: object) -> str:
@@ -39,28 +43,33 @@ def escape(value: object) -> str:
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
 
 
-def cut(value: str) -> str:
+def cut(value: str, language: Language) -> str:
     """A value that fits a table; how much was left out is said."""
     if len(value) <= _LONGEST_VALUE:
         return value
-    return f"{value[:_LONGEST_VALUE]}… ({len(value)} characters)"
+    return language.say("value-cut", value=value[:_LONGEST_VALUE], length=len(value))
+
+
+def place(text: str, made: str) -> str:
+    """Put Markdown where an escaped sentence has a place for it."""
+    return text.replace(wording.PLACE, made, 1)
 
 
 @cache
 def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("benchlab.report"),
-        autoescape=False,  # noqa: S701 - Markdown, not HTML; every value goes through `md`
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    environment = templates.environment(
+        "benchlab.report",
+        autoescape=False,  # Markdown, not HTML; every value goes through `md`
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        md=escape, cut=cut, yaml=lambda text: json.dumps(text, ensure_ascii=False)
+        md=escape,
+        cut=cut,
+        place=place,
+        yaml=lambda text: json.dumps(text, ensure_ascii=False),
     )
     environment.globals.update(
-        wording=wording, trust=trust, method=method, numbers=numbers, figures=figures, hosts=hosts,
-        hardware=hardware, setting=setting, chart=charts.file_stem,
+        wording=wording, trust=trust, method=method, figures=figures, hosts=hosts,
+        hardware=hardware, setting=setting, chart=charts.file_stem, PLACE=wording.PLACE,
     )  # fmt: skip
     return environment.get_template("report.md.j2")

@@ -6,26 +6,29 @@ printed. Markdown, HTML, terminal and charts only format it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from benchlab import redaction
 from benchlab.compare import Comparison, WorkloadComparison
 from benchlab.fleet import ROLES
+from benchlab.language import Language, Message, english, side_name
 from benchlab.quality import CLOCKS
 from benchlab.report import (
     consistency,
     hardware,
     hosts,
-    numbers,
     parameters,
     result_quality,
     software,
     variables,
 )
 from benchlab.report.commands import Command, of_campaign
-from benchlab.report.names import plain, title_of
+from benchlab.report.names import items, plain, title_of
+from benchlab.report.numbers import MISSING, Numbers
 from benchlab.report.software import Servers
 from benchlab.results import Campaign, GateKind, TrialResult
 from benchlab.spec import SIDES, Published, Side
@@ -76,6 +79,7 @@ class Report:
     """Everything that any format prints. None is missing, and is printed as n/a.
 
     Attributes:
+        language: in which it says it.
         fleet: its hosts; None where it ran on one machine.
         servers: of a cluster, with their versions; empty where none are recorded.
         parameter_blocks: a cluster's parameters by component; of one machine the other two are.
@@ -92,6 +96,7 @@ class Report:
         data_docs: the gates' data docs are published with it.
     """
 
+    language: Language
     campaign: str
     report: str
     spec_title: str
@@ -144,6 +149,11 @@ class Report:
     calibration: tuple[str, ...]
     data_docs: bool
 
+    @functools.cached_property
+    def numbers(self) -> Numbers:
+        """Numbers as its language writes them."""
+        return Numbers(self.language)
+
     def gates(self, kind: GateKind) -> list[result_quality.GateTally]:
         """The gates of a class."""
         return [gate for gate in self.quality.gates if gate.kind == kind]
@@ -155,6 +165,7 @@ def build(
     results: Sequence[TrialResult],
     *,
     data_docs: bool = False,
+    language: Language | None = None,
 ) -> Report:
     """Decide what the report says.
 
@@ -163,11 +174,15 @@ def build(
         comparison: its outcome.
         results: all executed trials, the invalid ones too.
         data_docs: the gates' data docs are published with it.
+        language: in which it says it; None: English.
     """
+    language = language or english()
+    campaign = redaction.of_campaign(campaign)
     plan, spec = campaign.plan, campaign.spec
     environment = {plain(k): plain(v) for k, v in campaign.environment.items()}
     names = [workload.name for workload in comparison.workloads]
     return Report(
+        language=language,
         campaign=plain(campaign.id),
         report=plain(plan.report),
         spec_title=plain(str(spec.get("title", plan.report))),
@@ -177,29 +192,29 @@ def build(
         slowdown_pct=plan.slowdown_pct,
         engine=plain(plan.engine),
         engine_title=environment.get("engine_title") or plain(plan.engine),
-        engine_caveat=environment.get("engine_caveat") or None,
+        engine_caveat=_caveat(environment.get("engine_caveat"), plan.engine, language),
         engine_reason=plain(campaign.engine_reason),
         target=plain(plan.target),
         client=_client(names),
         client_program=environment.get("client_program"),
         client_version=environment.get("client_version"),
-        sides={side: _side(campaign, side) for side in SIDES},
+        sides={side: _side(campaign, side, language) for side in SIDES},
         common_parameters=_common(campaign),
         machine={k: v for k, v in environment.items() if k.startswith(_MACHINE)},
         software=_software(environment, _client(names)),
         variables=variables.differences(campaign),
         fleet=hardware.of(campaign),
-        servers=software.servers(campaign),
-        servers_configured=software.configured(campaign),
-        parameter_blocks=parameters.blocks(campaign),
+        servers=software.servers(campaign, language),
+        servers_configured=software.configured(campaign, language),
+        parameter_blocks=parameters.blocks(campaign, language),
         same_parameters=parameters.same(campaign),
-        dataset=_dataset(spec.get("dataset") or {}),
+        dataset=_dataset(spec.get("dataset") or {}, language),
         restored_dataset=environment.get("dataset", "").startswith("restored"),
         placement=plan.placement,
         topology=plan.topology,
         entry_port=(spec.get("ports") or {}).get("entry"),
         published=Published.model_validate(spec["published"]) if spec.get("published") else None,
-        estimate=_estimate(campaign),
+        estimate=_estimate(campaign, language),
         threads=tuple(dict.fromkeys(trial.threads for trial in plan.trials)),
         rounds=plan.rounds,
         seconds=tuple(sorted({trial.seconds for trial in plan.trials})),
@@ -208,10 +223,10 @@ def build(
         repeat_limit=spec.get("repeat_limit"),
         threshold_pct=float(spec["threshold_pct"]),
         seed=plan.seed,
-        commands=of_campaign(campaign),
+        commands=of_campaign(campaign, language),
         sections=tuple(_section(workload) for workload in comparison.workloads),
-        quality=result_quality.of(campaign, comparison, results),
-        consistency=consistency.of(campaign),
+        quality=result_quality.of(campaign, comparison, results, language),
+        consistency=consistency.of(campaign, language),
         hosts=hosts.of(comparison, results, hardware.roles(campaign)),
         started_at=campaign.started_at,
         ended_at=campaign.ended_at,
@@ -243,29 +258,38 @@ def _client(workloads: Sequence[str]) -> str | None:
     return "TPC-C" if set(workloads) == {"tpcc"} else None
 
 
-def _dataset(raw: Mapping[str, Any]) -> str:
+def _caveat(told: str | None, engine: str, language: Language) -> str | None:
+    """What limits an engine's figures, as it was recorded where the language has no other words."""
+    return language.text(Message(f"caveat-{engine}", fallback=told)) if told else None
+
+
+def _dataset(raw: Mapping[str, Any], language: Language) -> str:
     """What was loaded."""
+    whole = Numbers(language).whole
     if "warehouses" in raw:
-        return f"{numbers.whole(raw['warehouses'])} warehouses of TPC-C"
-    tables, rows = raw.get("tables"), raw.get("table_size")
-    return f"{numbers.whole(tables)} tables of {numbers.whole(rows)} rows"
+        return language.say("dataset-warehouses", warehouses=whole(raw["warehouses"]))
+    tables, rows = whole(raw.get("tables")), whole(raw.get("table_size"))
+    return language.say("dataset-tables", tables=tables, rows=rows)
 
 
-def _estimate(campaign: Campaign) -> str | None:
-    plan = campaign.plan
+def _estimate(campaign: Campaign, language: Language) -> str | None:
+    plan, numbers = campaign.plan, Numbers(language)
     if plan.dollars is None:
         return None
-    hours = numbers.duration(timedelta(minutes=plan.minutes))
-    return f"{hours}, ${plan.dollars:,.2f} (list prices of {plan.prices_as_of or numbers.MISSING})"
+    return language.say(
+        "provenance-estimate-value",
+        duration=numbers.duration(timedelta(minutes=plan.minutes)),
+        dollars=numbers.rate(plan.dollars, 2),
+        day=plan.prices_as_of or MISSING,
+    )
 
 
-def _side(campaign: Campaign, side: Side) -> ReportSide:
+def _side(campaign: Campaign, side: Side, language: Language) -> ReportSide:
     spec, facts = campaign.plan.sides[side], campaign.facts.get(side)
-    same = len({each.version for each in campaign.plan.sides.values()}) == 1
     common = _common(campaign)
     return ReportSide(
         side=side,
-        label=_label(campaign, side, same=same),
+        label=_label(campaign, side, language),
         version=spec.version,
         server=plain(facts.version) if facts else None,
         git_hash=plain(facts.git_hash) if facts and facts.git_hash else None,
@@ -275,13 +299,18 @@ def _side(campaign: Campaign, side: Side) -> ReportSide:
     )
 
 
-def _label(campaign: Campaign, side: Side, *, same: bool) -> str:
+def _label(campaign: Campaign, side: Side, language: Language) -> str:
+    sides = campaign.plan.sides
     slowed = campaign.plan.slowdown_pct if side == "candidate" else 0
-    apart: list[str] = [side] if same else []
+    apart = []
+    if len({each.version for each in sides.values()}) == 1:
+        apart.append(language.text(side_name(side)))
     if slowed:
-        apart.append(f"slowed down by {numbers.limit(slowed)} on purpose")
-    version = campaign.plan.sides[side].version
-    return f"{version} ({', '.join(apart)})" if apart else version
+        apart.append(language.say("label-slowdown", limit=Numbers(language).limit(slowed)))
+    version = sides[side].version
+    if not apart:
+        return version
+    return language.say("label-apart", version=version, apart=items(apart, language))
 
 
 def _common(campaign: Campaign) -> dict[str, Value]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from benchlab.language import Language
+
 # Names that no rule makes from the identifier.
 _TITLES = {"oltp_update_non_index": "Update Non-index", "tpcc": "TPC-C"}
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
@@ -13,11 +17,19 @@ def title_of(workload: str) -> str:
     return _TITLES.get(name) or name.removeprefix("oltp_").replace("_", " ").title()
 
 
-def service_of(role: str, client: str | None = None) -> str:
-    """A role or component as published pages write it; the client's with what runs there."""
-    if role == "client":
-        return f"{client or 'Client'}, HAProxy"
-    return _SERVICES.get(role, plain(role))
+def service_of(component: str) -> str:
+    """A component as published pages write it."""
+    return _SERVICES.get(component, plain(component))
+
+
+def items(texts: Iterable[str], language: Language) -> str:
+    """Names one after the other, as a table or brackets have them: ``tikv-1, tikv-2``."""
+    return language.say("separator-items").join(texts)
+
+
+def clauses(texts: Iterable[str], language: Language) -> str:
+    """Parts of a sentence that each stand alone, one after the other."""
+    return language.say("separator-clauses").join(texts)
 
 
 def plain(text: str) -> str:

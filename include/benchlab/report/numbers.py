@@ -1,18 +1,148 @@
-"""How numbers are printed, in every format alike. Missing is ``n/a``, never 0."""
+"""How numbers are printed, in every format alike. Missing is ``n/a``, never 0.
+
+A number is rounded first, the same in every language, and then written with the signs of one.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from benchlab.language import Language
+
+if TYPE_CHECKING:
+    import babel
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
 
 
-def rate(value: float | None, decimals: int) -> str:
-    """A throughput, with thousands separators."""
-    return MISSING if value is None else f"{value:,.{decimals}f}"
+class Numbers:
+    """Numbers as one language writes them.
+
+    Args:
+        language: whose decimal sign, grouping and words are used.
+    """
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+
+    def rate(self, value: float | None, decimals: int) -> str:
+        """A throughput, or another figure with so many decimals, with thousands separators."""
+        return MISSING if value is None else self._decimal(_rounded(value, decimals))
+
+    def milliseconds(self, value: float | None) -> str:
+        """A latency."""
+        return self.rate(value, 2)
+
+    def whole(self, value: float | None) -> str:
+        """A count."""
+        return self.rate(value, 0)
+
+    def general(self, value: float) -> str:
+        """A figure with the decimals that it has, as a tick of an axis."""
+        return self._decimal(Decimal(f"{value:.10g}"))
+
+    def change(self, value: float | None) -> str:
+        """A change of one cell, in percent, signed."""
+        return MISSING if value is None else self._signed(_rounded(value, 2))
+
+    def general_change(self, value: float) -> str:
+        """A change in percent with the decimals that it has, signed, as a tick of an axis."""
+        return self._signed(Decimal(f"{value:g}")) if value else "0"
+
+    def estimate(self, value: float | None, threshold: float) -> str:
+        """A change that a verdict rests on, in percent, signed.
+
+        It gets more decimals where two would put it on the other side of zero or of the threshold:
+        a change of -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than
+        2 %.
+        """
+        return MISSING if value is None else self._signed(_on_its_side(value, threshold))
+
+    def size(self, value: float, threshold: float) -> str:
+        """As :meth:`estimate`, without its sign."""
+        return self._percent(abs(_on_its_side(value, threshold)))
+
+    def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
+        """An interval of changes."""
+        if bounds is None:
+            return MISSING
+        low, high = (self.estimate(bound, threshold) for bound in bounds)
+        return self._language.say("number-interval", low=low, high=high)
+
+    def limit(self, value: float) -> str:
+        """The threshold itself, in percent."""
+        return self._percent(Decimal(f"{value:g}"))
+
+    def share(self, fraction: float, decimals: int) -> str:
+        """A fraction of 1, in percent."""
+        return self._percent(_rounded(100 * fraction, decimals))
+
+    def p_value(self, value: float | None) -> str:
+        """A p value with its sign of comparison: ``= 0.012``, ``< 0.001``."""
+        if value is None:
+            return MISSING
+        if value < 0.001:
+            return f"< {self._decimal(Decimal('0.001'))}"
+        # Rounded up across the level it would contradict the verdict.
+        for decimals in range(3, _MOST_DECIMALS + 1):
+            if (round(value, decimals) < 0.05) == (value < 0.05):
+                break
+        return f"= {self._decimal(_rounded(value, decimals))}"
+
+    def duration(self, value: timedelta | None) -> str:
+        """A duration in words."""
+        if value is None:
+            return MISSING
+        seconds = round(value.total_seconds())
+        hours, minutes = seconds // 3600, seconds // 60 % 60
+        say = self._language.say
+        if hours:
+            return say("number-hours", hours=str(hours), minutes=minutes)
+        if minutes:
+            return say("number-minutes", minutes=minutes, seconds=seconds % 60)
+        return say("number-seconds", seconds=seconds)
+
+    def _decimal(self, value: Decimal) -> str:
+        from babel.numbers import format_decimal
+
+        return format_decimal(value, format=self._pattern("decimal", value), locale=self._locale)
+
+    def _percent(self, value: Decimal) -> str:
+        from babel.numbers import format_percent
+
+        pattern = self._pattern("percent", value)
+        return format_percent(value.scaleb(-2), format=pattern, locale=self._locale)
+
+    def _signed(self, value: Decimal) -> str:
+        """Of a change of zero neither sign says anything."""
+        from babel.numbers import format_percent
+
+        if not value:
+            return self._percent(abs(value))
+        pattern = self._pattern("percent", value)
+        signed = f"+{pattern};-{pattern}"
+        return format_percent(value.scaleb(-2), format=signed, locale=self._locale)
+
+    def _pattern(self, kind: str, value: Decimal) -> str:
+        """The locale's pattern of numbers, with just the decimals that the value has."""
+        patterns = {
+            "decimal": self._locale.decimal_formats,
+            "percent": self._locale.percent_formats,
+        }[kind]
+        whole: str = patterns[None].pattern.replace(".###", "")
+        exponent = value.as_tuple().exponent
+        decimals = max(0, -exponent) if isinstance(exponent, int) else 0
+        return whole.replace("0", f"0.{'0' * decimals}") if decimals else whole
+
+    @functools.cached_property
+    def _locale(self) -> babel.Locale:
+        return self._language.locale
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:
@@ -21,81 +151,18 @@ def rate_decimals(values: Iterable[float | None]) -> int:
     return 0 if smallest >= 10_000 else 1 if smallest >= 1_000 else 2
 
 
-def milliseconds(value: float | None) -> str:
-    """A latency."""
-    return MISSING if value is None else f"{value:,.2f}"
+def _rounded(value: float, decimals: int) -> Decimal:
+    return Decimal(f"{value:.{decimals}f}")
 
 
-def whole(value: float | None) -> str:
-    """A count."""
-    return MISSING if value is None else f"{value:,.0f}"
-
-
-def change(value: float | None) -> str:
-    """A change of one cell, signed."""
-    return MISSING if value is None else _percent(value, 2)
-
-
-def estimate(value: float | None, threshold: float) -> str:
-    """A change that a verdict rests on, signed.
-
-    It gets more decimals where two would put it on the other side of zero or of the threshold:
-    a change of -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than 2 %.
-    """
-    if value is None:
-        return MISSING
+def _on_its_side(value: float, threshold: float) -> Decimal:
+    """Rounded to two decimals, or to as many as keep it on its side of zero and threshold."""
     for decimals in range(2, _MOST_DECIMALS + 1):
         rounded = round(value, decimals)
         same_size = (abs(rounded) >= threshold) == (abs(value) >= threshold)
         if same_size and _sign(rounded) == _sign(value):
-            return _percent(value, decimals)
-    return _percent(_towards_zero(value), _MOST_DECIMALS)
-
-
-def size(value: float, threshold: float) -> str:
-    """As :func:`estimate`, without its sign."""
-    return estimate(value, threshold).lstrip("+-")
-
-
-def interval(bounds: tuple[float, float] | None, threshold: float) -> str:
-    """An interval of changes."""
-    if bounds is None:
-        return MISSING
-    return " to ".join(estimate(bound, threshold) for bound in bounds)
-
-
-def limit(value: float) -> str:
-    """The threshold itself."""
-    return f"{value:g}%"
-
-
-def p_value(value: float | None) -> str:
-    """A p value with its sign of comparison: ``= 0.012``, ``< 0.001``."""
-    if value is None:
-        return MISSING
-    if value < 0.001:
-        return "< 0.001"
-    # Rounded up across the level it would contradict the verdict.
-    for decimals in range(3, _MOST_DECIMALS + 1):
-        if (round(value, decimals) < 0.05) == (value < 0.05):
-            break
-    return f"= {value:.{decimals}f}"
-
-
-def duration(value: timedelta | None) -> str:
-    """A duration in words."""
-    if value is None:
-        return MISSING
-    seconds = round(value.total_seconds())
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
-
-
-def _percent(value: float, decimals: int) -> str:
-    text = f"{value:+,.{decimals}f}%"
-    return f"{0:.{decimals}f}%" if _sign(round(value, decimals)) == 0 else text
+            return _rounded(value, decimals)
+    return _rounded(_towards_zero(value), _MOST_DECIMALS)
 
 
 def _towards_zero(value: float) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchlab.database import sql_value
+from benchlab.language import Language, Value, side_name
 from benchlab.report.names import service_of, title_of
 from benchlab.results import Campaign
 from benchlab.spec import SIDES, Components, Parameters, SideSpec
@@ -26,15 +27,16 @@ class Block:
     text: str
 
 
-def blocks(campaign: Campaign) -> tuple[Block, ...]:
+def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
     """What both sides have alike, then what one of them has, then what holds for one workload."""
     sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
-    made = list(_blocks(_alike(*sides), ""))
+    made = list(_blocks(_alike(*sides), language, ""))
     for side, own in zip(SIDES, sides, strict=True):
-        version = campaign.plan.sides[side].version
-        made += _blocks(_without(own, _alike(*sides)), f", only the {side} ({version})")
+        version, name = campaign.plan.sides[side].version, side_name(side)
+        only = _without(own, _alike(*sides))
+        made += _blocks(only, language, "-of-side", side=name, version=version)
     for workload, components in _by_workload(campaign).items():
-        made += _blocks(components, f", while {title_of(workload)} is measured")
+        made += _blocks(components, language, "-of-workload", workload=title_of(workload))
     return tuple(made)
 
 
@@ -85,14 +87,16 @@ def _by_workload(campaign: Campaign) -> Mapping[str, Components]:
     return engine.get("by_workload") or {}
 
 
-def _blocks(components: Components, which: str) -> Iterator[Block]:
+def _blocks(components: Components, language: Language, which: str, **of: Value) -> Iterator[Block]:
+    """A block a component, under a heading that says ``of`` which side or workload they are."""
     for name, items in components.items():
         if not items:
             continue
         if name == _VARIABLES:
-            yield Block(f"TiDB global variable configuration{which}", "sql", _as_sql(items))
+            heading = language.say(f"parameters-variables{which}", **of)
+            yield Block(heading, "sql", _as_sql(items))
         else:
-            heading = f"{service_of(name)} parameter configuration{which}"
+            heading = language.say(f"parameters-items{which}", service=service_of(name), **of)
             yield Block(heading, "yaml", _as_yaml(items))
 
 

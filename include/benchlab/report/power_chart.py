@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from benchlab.aa_sensitivity import Findings, WorkloadFindings
-from benchlab.errors import SpecError
+from benchlab.report import plotting
 from benchlab.report.names import title_of
-from benchlab.report.plotting import quiet_matplotlib
+from benchlab.report.plotting import ENGLISH_STYLE, INK, MUTED, Form, quiet_matplotlib, saved
 from benchlab.sensitivity import POWER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS: tuple[Literal["svg", "png"], ...] = ("svg", "png")
-_INK, _MUTED, _GRID = "#1f2933", "#5f6b76", "#e3e7eb"
 # Lines differ in their marker and dashes as well as in colour (Okabe and Ito), for print in grey.
 _LINES = (
     ("#0072b2", "-", "o", "●"), ("#d55e00", "--", "s", "■"), ("#009e73", "-.", "^", "▲"),
     ("#8a5f00", ":", "D", "◆"), ("#5f3d8c", (0, (6, 2, 1, 2, 1, 2)), "v", "▼"),
     ("#1f2933", (0, (1, 3)), "P", "✚"),
 )  # fmt: skip
-_STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "text.color": _INK,
-    "text.parse_math": False,
-    "axes.edgecolor": _MUTED,
-    "axes.labelcolor": _MUTED,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": _GRID,
-    "xtick.color": _MUTED,
-    "ytick.color": _MUTED,
-    "svg.hashsalt": "benchlab",
-}
 _ROW = 0.085
 _TOP = 1.02
 
@@ -52,22 +33,13 @@ def write(findings: Findings, path: Path) -> None:
     Raises:
         SpecError: its name ends otherwise, or it cannot be written.
     """
-    form = path.suffix.lstrip(".").lower()
-    if form not in FORMATS:
-        raise SpecError(f"--picture {path}: must end in .svg or .png")
-    try:
-        path.write_bytes(draw(findings, "svg" if form == "svg" else "png"))
-    except OSError as error:
-        raise SpecError(f"--picture {path}: cannot be written: {error.strerror}") from error
+    plotting.write(path, lambda form: draw(findings, form))
 
 
-def draw(findings: Findings, form: Literal["svg", "png"]) -> bytes:
+def draw(findings: Findings, form: Form) -> bytes:
     """The picture; the same findings give the same bytes."""
-    nothing = ("Date", "Creator") if form == "svg" else ("Software",)
-    with quiet_matplotlib(_STYLE):
-        out = io.BytesIO()
-        _figure(findings).savefig(out, format=form, dpi=144, metadata=dict.fromkeys(nothing))
-    return out.getvalue()
+    with quiet_matplotlib(ENGLISH_STYLE):
+        return saved(_figure(findings), form)
 
 
 def _figure(findings: Findings) -> Figure:
@@ -81,11 +53,11 @@ def _figure(findings: Findings) -> Figure:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}%")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("how much slower the candidate is (throughput)")
-    axes.axhline(POWER, color=_INK, linewidth=1)
-    axes.axvline(findings.threshold_pct, color=_MUTED, linewidth=1, linestyle=":")
+    axes.axhline(POWER, color=INK, linewidth=1)
+    axes.axvline(findings.threshold_pct, color=MUTED, linewidth=1, linestyle=":")
     axes.text(
         findings.threshold_pct, 1.03, f"threshold {findings.threshold_pct:g}%", ha="center",
-        va="bottom", color=_MUTED, fontsize=8.5, transform=axes.get_xaxis_transform(),
+        va="bottom", color=MUTED, fontsize=8.5, transform=axes.get_xaxis_transform(),
     )  # fmt: skip
     for number, workload in enumerate(drawn):
         _line(axes, findings, workload, number)
@@ -97,7 +69,7 @@ def _figure(findings: Findings) -> Figure:
     )  # fmt: skip
     figure.text(
         0.992, 0.955, f"{findings.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
-        fontsize=8.5, color=_MUTED, ha="right", va="center",
+        fontsize=8.5, color=MUTED, ha="right", va="center",
     )  # fmt: skip
     figure.subplots_adjust(left=0.07, right=0.735, top=0.84, bottom=0.125)
     return figure
@@ -130,7 +102,7 @@ def _labels(axes: Axes, drawn: Sequence[WorkloadFindings]) -> None:
         heights[place] = max(heights[place], lowest)
         lowest = heights[place] + _ROW
     axes.text(
-        1.02, 1.03, "found in 80% of campaigns from", color=_MUTED, fontsize=8.5,
+        1.02, 1.03, "found in 80% of campaigns from", color=MUTED, fontsize=8.5,
         transform=axes.transAxes, va="bottom",
     )  # fmt: skip
     for number, height in zip(order, heights, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchlab.compare import Comparison
+from benchlab.language import Language, gate_sentence
 from benchlab.report.names import plain, title_of
 from benchlab.results import Campaign, GateKind, GateResult, TrialResult
 from benchlab.selection import Exclusion
@@ -79,7 +80,12 @@ class Quality:
     reconnects: Tally | None
 
 
-def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]) -> Quality:
+def of(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    language: Language,
+) -> Quality:
     """Gather it from all executed trials, the invalid ones too."""
     excluded = {(e.trial, e.attempt) for e in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
@@ -90,28 +96,34 @@ def of(campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult
         repeats=_repeats(results),
         repeated_pairs=comparison.repeated_pairs,
         excluded=tuple(
-            Exclusion(plain(e.trial), e.attempt, tuple(plain(reason) for reason in e.reasons))
+            Exclusion(plain(e.trial), e.attempt, tuple(map(plain, language.texts(e.reasons))))
             for e in comparison.excluded
         ),
         missing=comparison.missing,
-        gates=tally_gates(comparison.all_gates),
-        symptoms=_symptoms(comparison, used),
+        gates=tally_gates(comparison.all_gates, language),
+        symptoms=_symptoms(comparison, used, language),
         errors=_tally(used, "errors"),
         reconnects=_tally(used, "reconnects") if _counts(results, "reconnects") else None,
     )
 
 
-def _symptoms(comparison: Comparison, used: Iterable[TrialResult]) -> tuple[Symptom, ...]:
+def _symptoms(
+    comparison: Comparison, used: Iterable[TrialResult], language: Language
+) -> tuple[Symptom, ...]:
     """Of the trials whose figures are used, and of the cells that they make."""
+
+    def cell(workload: str, threads: int) -> str:
+        return language.say("quality-cell", workload=title_of(workload), threads=str(threads))
+
     seen = [
         *((r.trial.side, r.trial.id, r.gates) for r in used),
-        *((c.side, f"{title_of(c.workload)} at {c.threads}", c.gates) for c in comparison.cells),
+        *((c.side, cell(c.workload, c.threads), c.gates) for c in comparison.cells),
     ]
     found: dict[str, tuple[str, dict[Side, list[str]]]] = {}
     for side, place, gates in seen:
         for gate in gates:
             if gate.kind == "symptom" and gate.status == "fail":
-                _, places = found.setdefault(gate.gate, (plain(gate.sentence), {}))
+                _, places = found.setdefault(gate.gate, (_sentence(gate, language), {}))
                 places.setdefault(side, []).append(plain(place))
     return tuple(
         Symptom(gate, sentence, {side: tuple(places[side]) for side in SIDES if side in places})
@@ -151,7 +163,7 @@ def _tally(used: Iterable[TrialResult], metric: str) -> Tally:
     )
 
 
-def tally_gates(gates: Iterable[GateResult]) -> tuple[GateTally, ...]:
+def tally_gates(gates: Iterable[GateResult], language: Language) -> tuple[GateTally, ...]:
     """Count each gate's outcomes.
 
     Where a gate's sentence differs between trials, that of a failure is taken first.
@@ -164,10 +176,14 @@ def tally_gates(gates: Iterable[GateResult]) -> tuple[GateTally, ...]:
         GateTally(
             gate=gate,
             kind=found[0].kind,
-            sentence=plain(min(found, key=lambda result: order.index(result.status)).sentence),
+            sentence=_sentence(min(found, key=lambda result: order.index(result.status)), language),
             passed=sum(result.status == "pass" for result in found),
             failed=sum(result.status == "fail" for result in found),
             not_evaluated=sum(result.status == "not evaluated" for result in found),
         )
         for gate, found in by_gate.items()
     )
+
+
+def _sentence(gate: GateResult, language: Language) -> str:
+    return language.text(gate_sentence(gate.gate, plain(gate.sentence)))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +14,7 @@ from benchlab.aa_selection import HOW_TO_MAKE, Kin
 from benchlab.aa_sensitivity import Finding, Findings
 from benchlab.plan_sensitivity import PlanSensitivity
 from benchlab.plan_view import duration
+from benchlab.report.console import console_for, text_of
 from benchlab.report.names import plain, title_of
 from benchlab.report.numbers import MISSING
 
@@ -61,11 +60,7 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
 
 def render(findings: Findings, width: int, colour: bool) -> str:
     """The same for people; ``colour`` asks for ANSI codes."""
-    out = io.StringIO()
-    console = Console(
-        file=out, width=width, force_terminal=colour, legacy_windows=False, emoji=False,
-        color_system="standard" if colour else None, markup=False, highlight=False,
-    )  # fmt: skip
+    console = console_for(width, colour)
     count = len(findings.campaigns)
     head = f"{findings.report} with {findings.engine}, by {count} A/A campaign{'s' * (count != 1)}"
     console.print(Text(head, style="bold"))
@@ -82,7 +77,7 @@ def render(findings: Findings, width: int, colour: bool) -> str:
     console.print()
     for note in findings.notes:
         console.print(Text(f"note: {plain(note)}", style="dim"))
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return text_of(console)
 
 
 def render_kin(groups: Sequence[Kin]) -> str:

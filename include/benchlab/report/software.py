@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchlab.report.names import plain, service_of
+from benchlab.language import Language, side_name
+from benchlab.report.names import items, plain, service_of
 from benchlab.results import Campaign, InstanceFacts
 from benchlab.spec import SIDES, Side
 
@@ -15,37 +16,20 @@ class Servers:
     """Servers of one component on one side that are the same version of the same source.
 
     Attributes:
-        hosts: those that they are on.
-        all_of_them: the side has no others of this component.
+        title: component, side and number, or the hosts where their peers are others.
         asked: the version that was asked for.
-        reported: what they say themselves.
+        version: the same, and what the servers say where they write it otherwise.
     """
 
     component: str
     side: Side
-    hosts: tuple[str, ...]
-    all_of_them: bool
+    title: str
     asked: str
-    reported: str
+    version: str
     git_hash: str | None
 
-    @property
-    def title(self) -> str:
-        """Component, side and number, or the hosts where their peers are others."""
-        count = len(self.hosts)
-        what = f"{count} server{'s' * (count != 1)}"
-        where = what if self.all_of_them else f"{what} on {', '.join(self.hosts)}"
-        return f"{service_of(self.component)} ({self.side}, {where})"
 
-    @property
-    def version(self) -> str:
-        """The version asked for, and what the servers say where they write it otherwise."""
-        if self.reported.removeprefix("v") == self.asked.removeprefix("v"):
-            return self.asked
-        return f"{self.asked} (server: {self.reported})"
-
-
-def servers(campaign: Campaign) -> tuple[Servers, ...]:
+def servers(campaign: Campaign, language: Language) -> tuple[Servers, ...]:
     """The servers by component, the two sides below each other; empty where none are recorded."""
     known = {
         side: campaign.facts[side].instances for side in SIDES if side in campaign.facts
@@ -59,11 +43,12 @@ def servers(campaign: Campaign) -> tuple[Servers, ...]:
             side,
             campaign.plan.sides[side].version,
             [one for one in found if one.component == component],
+            language,
         )
     )
 
 
-def configured(campaign: Campaign) -> str | None:
+def configured(campaign: Campaign, language: Language) -> str | None:
     """Whether the servers of a component are configured alike, as a sentence; None: not known."""
     odd, untold = [], []
     instances = [(side, one) for side in SIDES if side in campaign.facts
@@ -73,31 +58,48 @@ def configured(campaign: Campaign) -> str | None:
     for side, component in dict.fromkeys((side, one.component) for side, one in instances):
         peers = [one for at, one in instances if (at, one.component) == (side, component)]
         digests = {one.config_digest for one in peers}
-        name = f"{service_of(component)} ({side})"
+        name = language.say(
+            "software-component", service=service_of(component), side=side_name(side)
+        )
         if digests == {None}:
             untold.append(name)
         elif len(digests) > 1:
             odd.append(name)
     said = (
-        f"Servers of one component are not all configured alike: {', '.join(odd)}."
+        language.say("software-odd", servers=items(odd, language))
         if odd
-        else "On each side, the servers of a component are configured alike: the digests of their "
-        "effective configurations agree."
+        else language.say("software-alike")
     )
-    return f"{said} Not told by: {', '.join(untold)}." if untold else said
+    if not untold:
+        return said
+    return language.say("software-untold", said=said, servers=items(untold, language))
 
 
-def _alike(side: Side, asked: str, peers: Sequence[InstanceFacts]) -> Iterator[Servers]:
+def _alike(
+    side: Side, asked: str, peers: Sequence[InstanceFacts], language: Language
+) -> Iterator[Servers]:
     groups: dict[tuple[str, str | None], list[str]] = {}
     for one in peers:
         groups.setdefault((one.version, one.git_hash), []).append(plain(one.host))
     for (version, git_hash), hosts in groups.items():
+        component = plain(peers[0].component)
         yield Servers(
-            component=plain(peers[0].component),
+            component=component,
             side=side,
-            hosts=tuple(hosts),
-            all_of_them=len(groups) == 1,
+            title=language.say(
+                "software-servers" if len(groups) == 1 else "software-servers-on",
+                service=service_of(component),
+                side=side_name(side),
+                count=len(hosts),
+                hosts=items(hosts, language),
+            ),
             asked=asked,
-            reported=plain(version),
+            version=_version(asked, plain(version), language),
             git_hash=plain(git_hash) if git_hash else None,
         )
+
+
+def _version(asked: str, reported: str, language: Language) -> str:
+    if reported.removeprefix("v") == asked.removeprefix("v"):
+        return asked
+    return language.say("software-version", asked=asked, reported=reported)

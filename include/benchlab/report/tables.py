@@ -48,7 +48,7 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
             [
                 *(trial.id, trial.round, result.attempt, trial.side, trial.workload),
                 *(trial.threads, result.valid, key not in reasons),
-                "; ".join(reasons.get(key, ())),
+                "; ".join(map(str, reasons.get(key, ()))),
                 *(result.value(metric) for metric in metrics),
                 *(_restored(result), result.adopted),
                 *(result.started_at.isoformat(), result.ended_at.isoformat()),

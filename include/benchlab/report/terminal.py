@@ -1,21 +1,23 @@
-"""The comparison as a table for a terminal."""
+"""The comparison as a table for a terminal, in English."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from benchlab.compare import WorkloadComparison, scope_of
+from benchlab.language import english
 from benchlab.report import figures as tables_of
-from benchlab.report import numbers, trust, wording
+from benchlab.report import trust, wording
+from benchlab.report.console import console_for, text_of
 from benchlab.report.model import Report, Section
 from benchlab.report.names import plain
+from benchlab.report.numbers import Numbers, rate_decimals
 from benchlab.spec import SIDES
 from benchlab.trials_file import MeasuredElsewhere
 
@@ -27,17 +29,7 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 def render(report: Report, width: int, colour: bool) -> str:
     """One block of rows per workload, its verdict first; ``colour`` asks for ANSI codes."""
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        legacy_windows=False,
-        emoji=False,
-        markup=False,
-        highlight=False,
-    )
+    console = console_for(width, colour)
     console.print(Text(wording.title(report), style="bold"))
     console.print(Text(wording.subject(report)))
     console.print(Group(*(_table(report, section) for section in report.sections)))
@@ -45,8 +37,7 @@ def render(report: Report, width: int, colour: bool) -> str:
     for line in wording.quality(report)[:3]:
         console.print(Text(line))
     console.print(Text(trust.scope(report), style="dim"))
-    lines = out.getvalue().splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    return text_of(console)
 
 
 def render_trials(
@@ -57,11 +48,8 @@ def render_trials(
     colour: bool,
 ) -> str:
     """One campaign that was measured elsewhere: a row per workload, and what is to be said."""
-    out = io.StringIO()
-    console = Console(
-        file=out, width=width, force_terminal=colour, legacy_windows=False, emoji=False,
-        color_system="standard" if colour else None, markup=False, highlight=False,
-    )  # fmt: skip
+    console = console_for(width, colour)
+    numbers = Numbers(english())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in ("workload", "metric", "change", "95% interval", "adjusted p", "verdict"):
         table.add_column(heading)
@@ -82,14 +70,16 @@ def render_trials(
     said = [
         f"{workload.name}: {reason}"
         for workload in workloads
-        for reason in dict.fromkeys((*workload.reasons, *trust.moved(workload), *_of_p95(workload)))
+        for reason in dict.fromkeys(
+            (*map(str, workload.reasons), *trust.moved(workload, english()), *_of_p95(workload))
+        )
     ]
     missing = [f"missing: {each}" for each in measured.missing]
     excluded = [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
     for sentence in _first([*said, *measured.notes, *missing, *excluded]):
         console.print(Text(plain(sentence), style="dim"))
     console.print()
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    return text_of(console)
 
 
 def _of_p95(workload: WorkloadComparison) -> list[str]:
@@ -104,10 +94,11 @@ def _first(sentences: Sequence[str]) -> Sequence[str]:
 
 
 def _table(report: Report, section: Section) -> Group:
-    cells, shown = section.figures.cells, tables_of.display(section)
+    cells, shown = section.figures.cells, tables_of.display(section, english())
+    numbers = Numbers(english())
     metric, latency = section.figures.metric, shown.latency.metric
     rates = [cell.sides[side].means[metric] for cell in cells for side in SIDES]
-    decimals = numbers.rate_decimals(rates)
+    decimals = rate_decimals(rates)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")
     for side in SIDES:
@@ -138,6 +129,6 @@ def _table(report: Report, section: Section) -> Group:
         f", {wording.figures(report, section)}",
     )
     why = wording.why(report, section)
-    beside = (why, trust.latency(report, section), *trust.moved(section.figures))
+    beside = (why, trust.latency(report, section), *trust.moved(section.figures, english()))
     said = [Padding(Text(each, style="dim"), (0, 0, 0, 2)) for each in beside if each]
     return Group(verdict, *said, table)

@@ -1,75 +1,107 @@
 """The sentences of a report, as plain text; each format escapes them its own way.
 
-Every sentence is made from data, and what it claims from the verdict alone.
+Every sentence is made from data, in the report's language, and what it claims from the verdict
+alone.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from benchlab.language import Language, Value
 from benchlab.report import figures as tables_of
-from benchlab.report import numbers
-from benchlab.report.model import Report, ReportSide, Section
+from benchlab.report.model import Report, Section
+from benchlab.report.names import clauses, items
 from benchlab.report.numbers import MISSING
-from benchlab.report.result_quality import Quality, Tally
+from benchlab.report.result_quality import Quality, Repeat, Tally
 from benchlab.results import GateKind
+from benchlab.selection import Exclusion
 
-_SETTINGS = "variables and configuration items"
+PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
+"""Stands in a sentence where a format puts what is not text alone: a link, words in bold."""
 
 
 def title(report: Report) -> str:
     """The report's title, in the form of the published ones."""
-    client = f" {report.client}" if report.client else ""
+    say = report.language.say
+    system = " ".join(filter(None, (report.engine_title, report.client)))
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
-    versions = f"{candidate.label} vs. {baseline.label}"
     if report.aa:
-        versions = f"{baseline.version} against itself (A/A)"
-    return f"{report.engine_title}{client} Performance Test Report -- {versions}"
+        return say("title-aa", system=system, version=baseline.version)
+    return say("title", system=system, baseline=baseline.label, candidate=candidate.label)
 
 
 def subject(report: Report) -> str:
     """What was compared, and with which tool."""
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
-    tool = f" with {report.client}" if report.client else ""
     fleet = report.fleet
-    where = f" on {fleet.total} {'EC2 ' * fleet.rented}hosts" if fleet else ""
+    said = {
+        "engine": report.engine_title,
+        "client": report.client or "none",
+        "where": "machine" if fleet is None else "rented" if fleet.rented else "owned",
+        "hosts": fleet.total if fleet else 0,
+    }
+    say = report.language.say
     if report.aa:
-        return (
-            f"Both sides are {report.engine_title} {baseline.version}, deployed and loaded twice: "
-            f"an A/A campaign{tool}{where}, which measures the noise of the measurement and says "
-            "nothing about another version."
-        )
+        return say("subject-aa", version=baseline.version, **said)
     if report.slowdown_pct:
-        return (
-            f"{report.engine_title} {candidate.version} (candidate), slowed down by "
-            f"{numbers.limit(report.slowdown_pct)} on purpose, was measured{tool}{where} against "
-            f"{baseline.version} (baseline), to see whether Benchlab finds a slowdown of that size."
-            " The verdicts say nothing about the candidate's version."
-        )
-    return (
-        f"{report.engine_title} {candidate.label} (candidate) was measured{tool}{where} against "
-        f"{baseline.label} (baseline): how much does throughput change, and can the figure be "
-        "trusted?"
-    )
+        limit = report.numbers.limit(report.slowdown_pct)
+        versions = {"baseline": baseline.version, "candidate": candidate.version}
+        return say("subject-slowdown", limit=limit, **versions, **said)
+    return say("subject", baseline=baseline.label, candidate=candidate.label, **said)
 
 
 def summary(report: Report) -> str:
     """All headlines in one line, for front matter and page descriptions."""
-    lead = "A/A campaign, both sides alike: it measures noise. " if report.aa else ""
+    say, lead = report.language.say, []
     if report.slowdown_pct:
-        lead = f"Candidate slowed down by {numbers.limit(report.slowdown_pct)} on purpose. "
-    return lead + " ".join(headline(report, section) for section in report.sections)
+        lead = [say("summary-slowdown", limit=report.numbers.limit(report.slowdown_pct))]
+    elif report.aa:
+        lead = [say("summary-aa")]
+    return sentences((*lead, *(headline(report, each) for each in report.sections)), report)
 
 
 def headline(report: Report, section: Section) -> str:
     """One workload in one short sentence: verdict, estimate and interval."""
-    return f"{section.title}: {verdict(report, section)}, {figures(report, section)}."
+    return report.language.say(
+        "headline",
+        workload=section.title,
+        verdict=verdict(report, section),
+        figures=figures(report, section),
+    )
+
+
+def overview(report: Report, section: Section, latency: str) -> str:
+    """A workload's line in the overview, with :data:`PLACE` for its verdict.
+
+    Args:
+        report: what it says.
+        section: the workload.
+        latency: the verdict on its p95 latency, in short.
+    """
+    return report.language.say(
+        "overview",
+        workload=section.title,
+        verdict=PLACE,
+        figures=figures(report, section),
+        arithmetic=arithmetic(report, section),
+        latency=latency,
+    )
 
 
 def verdict(report: Report, section: Section) -> str:
     """The verdict in one or two words; in an A/A campaign, a change is a false alarm."""
-    word = section.figures.verdict
-    return f"{word} (false alarm)" if report.aa and is_change(section) else word
+    return verdict_word(report, section.figures.verdict)
+
+
+def verdict_word(report: Report, found: str) -> str:
+    """A verdict's word; in an A/A campaign, a change is a false alarm."""
+    word = report.language.say(f"verdict-{found}")
+    if not report.aa or found not in ("regression", "improvement"):
+        return word
+    return report.language.say("verdict-false-alarm", verdict=word)
 
 
 def is_change(section: Section) -> bool:
@@ -79,69 +111,89 @@ def is_change(section: Section) -> bool:
 
 def figures(report: Report, section: Section) -> str:
     """The estimate with its interval."""
-    limit = report.threshold_pct
-    estimate = numbers.estimate(section.figures.estimate_pct, limit)
-    if section.figures.estimate_pct is None:
-        return f"estimate {MISSING}"
-    if section.figures.ci95_pct is None:
-        return f"estimate {estimate} without an interval"
-    return f"estimate {estimate} (95% interval {numbers.interval(section.figures.ci95_pct, limit)})"
+    found, limit, say = section.figures, report.threshold_pct, report.language.say
+    estimate = report.numbers.estimate(found.estimate_pct, limit)
+    if found.estimate_pct is None:
+        return say("estimate-alone", estimate=estimate)
+    if found.ci95_pct is None:
+        return say("estimate-without-interval", estimate=estimate)
+    interval = report.numbers.interval(found.ci95_pct, limit)
+    return say("estimate-with-interval", estimate=estimate, interval=interval)
 
 
-def arithmetic(section: Section) -> str:
-    """The mean that published reports print."""
-    mean = numbers.change(section.figures.arithmetic_mean_pct)
-    return f"arithmetic mean of the per-thread percentages {mean}"
+def arithmetic(report: Report, section: Section) -> str:
+    """The mean that published reports print, as a part of a sentence."""
+    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
+    return report.language.say("arithmetic", mean=mean)
+
+
+def outcome_with_mean(report: Report, section: Section) -> str:
+    """:func:`outcome`, and the mean that published reports print."""
+    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
+    said = report.language.say("arithmetic-sentence", mean=mean)
+    return sentences((outcome(report, section), said), report)
 
 
 def outcome(report: Report, section: Section) -> str:
     """What the campaign shows for one workload, and why."""
-    found = section.figures
-    limit, metric = numbers.limit(report.threshold_pct), tables_of.display(section).name
+    found, say, numbers = section.figures, report.language.say, report.numbers
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    because = why(report, section)
-    # Published documents of TPC-C print an arithmetic mean, so that each has to be called by name.
-    kind = "geometric mean, " if found.metric == "tpmc" else ""
-    interval = (
-        f"{kind}95% interval {numbers.interval(found.ci95_pct, report.threshold_pct)}, "
-        f"adjusted p {numbers.p_value(found.p_adjusted)}"
-    )
+    because, limit = why(report, section), numbers.limit(report.threshold_pct)
+    metric = tables_of.display(section, report.language).name
+    note = [say("note", because=because)] if because else []
     if is_change(section):
         assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
-        how = "improved" if found.verdict == "improvement" else "reduced"
-        size = numbers.size(found.estimate_pct, report.threshold_pct)
-        note = f" Note: {because}." if because else ""
-        alarm = " Both sides are the same version, so this is a false alarm." if report.aa else ""
-        return (
-            f"The {section.title} {metric} of {candidate} is {how} by {size} against {baseline} "
-            f"({interval}).{alarm}{note}"
+        changed = say(
+            "outcome-change",
+            workload=section.title,
+            metric=metric,
+            baseline=baseline,
+            candidate=candidate,
+            verdict=found.verdict,
+            size=numbers.size(found.estimate_pct, report.threshold_pct),
+            told=_interval(report, section),
         )
+        alarm = [say("false-alarm")] if report.aa else []
+        return sentences((changed, *alarm, *note), report)
     if found.verdict == "equivalent":
-        note = f" Note: {because}." if because else ""
-        return (
-            f"The {section.title} {metric} of {candidate} and {baseline} is equivalent: the "
-            f"90% interval of the change lies within ±{limit}; "
-            f"{figures(report, section)}.{note}"
+        alike = say(
+            "outcome-equivalent",
+            workload=section.title,
+            metric=metric,
+            baseline=baseline,
+            candidate=candidate,
+            limit=limit,
+            figures=figures(report, section),
         )
+        return sentences((alike, *note), report)
+    said = {
+        "workload": section.title, "because": because, "figures": figures(report, section)
+    }  # fmt: skip
     if found.verdict == "unstable":
-        return (
-            f"{section.title} is unstable and no conclusion is drawn: {because}; "
-            f"{figures(report, section)}."
-        )
-    reasons = f" ({because})" if ":" in because else f": {because}"
-    return (
-        f"{section.title} is inconclusive. No change of {limit} or more was shown, and none was "
-        f"ruled out{reasons}; {figures(report, section)}."
+        return say("outcome-unstable", **said)
+    # Where the reason has a colon of its own, it stands in brackets.
+    shape = "aside" if re.search("[:：]", because) else "reason"
+    return say("outcome-inconclusive", limit=limit, shape=shape, **said)
+
+
+def _interval(report: Report, section: Section) -> str:
+    """The interval with its p value."""
+    found = section.figures
+    # Published documents of TPC-C print an arithmetic mean, so that each has to be called by name.
+    named = "interval-of-geometric-mean" if found.metric == "tpmc" else "interval-told"
+    return report.language.say(
+        named,
+        interval=report.numbers.interval(found.ci95_pct, report.threshold_pct),
+        p=report.numbers.p_value(found.p_adjusted),
     )
 
 
 def why(report: Report, section: Section) -> str:
     """The reasons of a verdict, where it has any; else nothing."""
-    drift = (
-        "the sides were measured one after the other, so that a drift of the hosts is not told "
-        "apart from the version"
-    )
-    return "; ".join((*section.figures.reasons, *[drift] * (report.placement == "sequential")))
+    found = [*report.language.texts(section.figures.reasons)]
+    if report.placement == "sequential":
+        found.append(report.language.say("why-sequential"))
+    return clauses(found, report.language)
 
 
 def rounds(report: Report, section: Section) -> str | None:
@@ -149,60 +201,50 @@ def rounds(report: Report, section: Section) -> str | None:
     used = section.figures.rounds_used
     if used == report.rounds:
         return None
-    return (
-        f"The estimate is from the {used} of {report.rounds} rounds that are complete; a row of "
-        "the table is from the rounds in which both sides have a valid trial of it."
-    )
+    return report.language.say("rounds-used", used=used, rounds=report.rounds)
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
     """Which client made the figures, where there are several whose figures differ."""
     if section.figures.metric != "tpmc":
         return ()
-    made = report.client_version or f"a client that is not recorded ({MISSING})"
-    return (
-        (
-            f"These figures were made by {made}. Figures of different clients must not be compared "
-            "with each other."
-        ),
-        (
-            "tpmC is the number of New Order transactions a minute, without TPC-C's keying and "
-            "think times and without an audit: it compares the two sides, and is no result in the "
-            "sense of the TPC."
-        ),
-    )
+    say = report.language.say
+    made = report.client_version or say("client-unknown", missing=MISSING)
+    return (say("client-made", client=made), say("client-tpmc"))
 
 
 def details(report: Report, section: Section) -> str:
     """How far the figures of a section's second table can be trusted."""
-    found = tables_of.display(section)
-    kept = (
-        f"{found.details_title} at each thread count: geometric means of the rounds' percentiles. "
-        "Of them p95 has a verdict of its own, above."
-    )
+    say = report.language.say
+    kept = say("details", title=tables_of.display(section, report.language).details_title)
     if report.client_program not in ("tiup", "go-tpc"):
         return kept
-    return (
-        f"{kept} go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to "
-        "17 ms and of 3% to 6% above, and none above 16 s."
-    )
+    return sentences((kept, say("details-go-tpc")), report)
 
 
 def quality(report: Report) -> tuple[str, ...]:
     """What was measured, repeated, left out and reported by the clients."""
     found = report.quality
     return (
-        f"Trials: {found.planned} planned, {found.executed} executed, {found.used} used.",
-        _repeats(found),
-        _missing(found),
-        _client_count("Errors ignored by the client", found.errors),
+        report.language.say(
+            "trials-counted", planned=found.planned, executed=found.executed, used=found.used
+        ),
+        _repeats(report, found),
+        _missing(report, found),
+        _client_count(report, "errors", found.errors),
         *(
-            [_client_count("Reconnects of the client", found.reconnects)]
+            [_client_count(report, "reconnects", found.reconnects)]
             if found.reconnects
             else ()
         ),
         *(report.consistency.sentences if report.consistency else ()),
-    )
+    )  # fmt: skip
+
+
+def rounds_used(report: Report) -> str:
+    """How many rounds each workload's figures are from."""
+    each = items((f"{s.title} {s.figures.rounds_used}" for s in report.sections), report.language)
+    return report.language.say("rounds-used-each", rounds=report.rounds, each=each)
 
 
 def gates(report: Report, kind: GateKind) -> str:
@@ -211,82 +253,65 @@ def gates(report: Report, kind: GateKind) -> str:
     failed = sum(gate.failed > 0 for gate in found)
     unseen = sum(gate.passed + gate.failed == 0 for gate in found)
     passed = len(found) - failed - unseen
-    return f"{passed} passed, {failed} failed, {unseen} never evaluated"
+    return report.language.say("gates-counted", passed=passed, failed=failed, unseen=unseen)
 
 
-def variables(report: Report) -> str:
-    """Which effective variables differ though nobody asked, in one sentence."""
-    found = report.variables
-    if not found.known:
-        return (
-            f"Effective variables: {MISSING}; whether the sides differ in more than was asked "
-            "is not known."
-        )
-    only = " and ".join(f"{len(found.only[side])} only the {side} has" for side in found.only)
-    return (
-        f"Of {found.compared} effective {_SETTINGS if report.servers else 'variables'} that both "
-        f"sides have, {len(found.changed)} "
-        f"differ{'s' * (len(found.changed) == 1)} though the report type does not ask for "
-        "it (changed defaults, as a rule); "
-        f"{only}. {found.trivial} that differ between any two servers (version, ports, paths, "
-        "identity) are left out."
-    )
+def reasons(report: Report, excluded: Exclusion) -> str:
+    """Why a trial's figures are not used."""
+    return clauses(report.language.texts(excluded.reasons), report.language)
 
 
-def settings(report: Report, count: int) -> str:
-    """So many of what the servers tell of how they are set."""
-    if not report.servers:
-        return f"{count} variable{'s' * (count != 1)}"
-    return f"{count} {'variable or configuration item' if count == 1 else _SETTINGS}"
-
-
-def asked_alike(report: Report) -> str | None:
-    """The variables that were set alike and differ nevertheless."""
-    names = [change.name for change in report.variables.changed if change.asked]
-    return f"Set alike on both sides, yet different: {', '.join(names)}." if names else None
-
-
-def software(side: ReportSide) -> str:
-    """What runs on a side: the version, and what the server says of itself."""
-    if side.server is None or side.server == side.version:
-        return side.version
-    return f"{side.version} (server: {side.server})"
-
-
-def when(value: datetime | None) -> str:
+def when(language: Language, value: datetime | None) -> str:
     """A point in time, in UTC."""
-    return MISSING if value is None else value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    from babel.dates import format_datetime
+
+    if value is None:
+        return MISSING
+    pattern = language.say("time-pattern")
+    return format_datetime(value.astimezone(UTC), pattern, locale=language.locale)
 
 
 def lasted(report: Report) -> str:
     """How long the campaign took."""
-    return numbers.duration(report.ended_at - report.started_at if report.ended_at else None)
+    return report.numbers.duration(report.ended_at - report.started_at if report.ended_at else None)
 
 
-def _repeats(found: Quality) -> str:
+def sentences(said: Iterable[str], report: Report) -> str:
+    """Whole sentences, one after the other."""
+    return report.language.say("between-sentences").join(said)
+
+
+def _repeats(report: Report, found: Quality) -> str:
     if not found.repeats:
-        return "Pairs of blocks measured again: none."
-    each = "; ".join(
-        f"{repeat.title} in round {repeat.round}, measured {repeat.attempts} times"
-        + (f" ({'; '.join(repeat.reasons)})" if repeat.reasons else "")
-        for repeat in found.repeats
-    )
-    return f"Pairs of blocks measured again ({found.repeated_pairs}): {each}."
+        return report.language.say("repeats-none")
+    each = clauses((_repeat(report, repeat) for repeat in found.repeats), report.language)
+    return report.language.say("repeats", count=found.repeated_pairs, each=each)
 
 
-def _missing(found: Quality) -> str:
+def _repeat(report: Report, found: Repeat) -> str:
+    said: dict[str, Value] = {
+        "workload": found.title,
+        "round": found.round,
+        "attempts": found.attempts,
+    }
+    if not found.reasons:
+        return report.language.say("repeat", **said)
+    because = clauses(found.reasons, report.language)
+    return report.language.say("repeat-because", because=because, **said)
+
+
+def _missing(report: Report, found: Quality) -> str:
     if not found.missing:
-        return "Planned trials without a valid result: none."
-    return (
-        f"Planned trials without a valid result ({len(found.missing)}): {', '.join(found.missing)}."
-    )
+        return report.language.say("missing-none")
+    trials = items(found.missing, report.language)
+    return report.language.say("missing-trials", count=len(found.missing), trials=trials)
 
 
-def _client_count(what: str, tally: Tally) -> str:
+def _client_count(report: Report, what: str, tally: Tally) -> str:
+    say, whole = report.language.say, report.numbers.whole
     if tally.total is None:
-        return f"{what}: {MISSING}, no trial reports them."
-    over = f"in {tally.reporting} trials that report them"
+        return say(f"{what}-unknown", missing=MISSING)
     if not tally.trials:
-        return f"{what}: none {over}."
-    each = ", ".join(f"{trial} {numbers.whole(count)}" for trial, count in tally.trials)
-    return f"{what}: {numbers.whole(tally.total)} {over} ({each})."
+        return say(f"{what}-none", trials=tally.reporting)
+    each = items((f"{trial} {whole(count)}" for trial, count in tally.trials), report.language)
+    return say(f"{what}-counted", total=whole(tally.total), trials=tally.reporting, each=each)

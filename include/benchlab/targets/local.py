@@ -198,17 +198,24 @@ class Target:
             threads=os.cpu_count() or 1,
         )
 
+    @staticmethod
+    def machine() -> dict[str, str]:
+        """What of this machine decides how fast it is: ``cpu``, ``cores``, ``memory`` (GiB)."""
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+        return {
+            "cpu": _cpu_model(),
+            "cores": str(os.cpu_count()),
+            "memory": f"{memory:.1f} GiB",
+        }
+
     def environment(self) -> dict[str, str]:
         """Facts of the machine, for the report."""
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
         engine = catalog.engines()[self.plan.engine]
         facts = {
             "engine_title": engine.title,
             "ignored_errors": ",".join(map(str, engine.retryable_errors)),
             **({"engine_caveat": engine.caveat} if engine.caveat else {}),
-            "cpu": _cpu_model(),
-            "cores": str(os.cpu_count()),
-            "memory": f"{memory:.1f} GiB",
+            **self.machine(),
             "kernel": platform.release(),
             "os": _os_name(),
             "filesystem": _file_system(self.executor, self.home.root),

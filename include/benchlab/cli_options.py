@@ -1,0 +1,24 @@
+"""What the commands of the command line share."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Annotated
+
+import typer
+
+from benchlab.home import Home
+from benchlab.store import Store
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
+
+
+def open_store(home: Home) -> Store:
+    """The results store of an installation."""
+    return Store(home.store_url, home.objects)
+
+
+def width() -> int:
+    """Of the terminal, in columns."""
+    return shutil.get_terminal_size((100, 24)).columns

@@ -1,0 +1,82 @@
+"""E-divisive: where the distribution of a series changes (Matteson and James 2014).
+
+Of all pairs of neighbouring stretches that begin where the series does, with m and n values, it
+takes the pair that maximises the energy statistic
+
+    Q = mn / (m + n) * (2 * mean |x - y| - mean |x - x'| - mean |y - y'|)
+
+(their equations 5 and 7, with exponent 1; means over all pairs of values between and within). The
+second stretch may end before the series does, so that a change that is taken back is found as
+well. Each side of the place is searched again in the same way.
+
+They take Q as significant by permutations; here two stretches differ if the t test says so, as in
+Hunter (Fleming and others 2023; Apache Otava). Hunter tests all that is left and right of the
+place; here it is the two stretches of Q, because a change that is taken back is lost else. What is
+proposed is not yet a change point: the place was chosen, and the values may depend on each other.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ALPHA = 0.001
+
+
+def propose(values: NDArray[np.float64], alpha: float = ALPHA) -> tuple[int, ...]:
+    """Indices of the first values after a change, in order.
+
+    Args:
+        values: of shape (points,), by time.
+        alpha: of the t test of each place.
+    """
+    places: list[int] = []
+    searched = [(0, len(values))]
+    while searched:
+        begin, end = searched.pop()
+        # Two values are one on each side, and nothing tells how they scatter.
+        if end - begin < 3:
+            continue
+        place, until = _split(values[begin:end])
+        if _p_value(values[begin : begin + place], values[begin + place : begin + until]) <= alpha:
+            places.append(begin + place)
+            searched += [(begin, begin + place), (begin + place, end)]
+    return tuple(sorted(places))
+
+
+def _split(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Where the second stretch of the best pair begins, and where it ends."""
+    import numpy as np
+
+    size = len(values)
+    sums = np.zeros((size + 1, size + 1))
+    sums[1:, 1:] = np.abs(values[:, None] - values[None, :]).cumsum(axis=0).cumsum(axis=1)
+    of_first = np.diagonal(sums)
+    place, until = np.arange(1, size)[:, None], np.arange(2, size + 1)[None, :]
+    # Sums over pairs of values, each pair once: in both stretches, in the first, in the second.
+    both, first = of_first[2:][None, :] / 2, of_first[1:size][:, None] / 2
+    second = both + first - sums[1:size, 2:]
+    m, n = place, np.maximum(until - place, 1)
+    between = 2 / (m + n) * (both - first - second)
+    within_first = 2 * n / (m + n) / np.maximum(m - 1, 1) * first
+    within_second = 2 * m / (m + n) / np.maximum(n - 1, 1) * second
+    q = np.where(until > place, between - within_first - within_second, -np.inf)
+    row, column = np.unravel_index(int(np.argmax(q)), q.shape)
+    return int(row) + 1, int(column) + 2
+
+
+def _p_value(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Of Student's t test of two samples of one variance."""
+    from scipy.special import stdtr
+
+    df = len(before) + len(after) - 2
+    difference = abs(float(after.mean() - before.mean()))
+    if df == 0 or difference == 0:
+        return 1.0
+    squares = len(before) * float(before.var()) + len(after) * float(after.var())
+    error = math.sqrt(squares / df * (1 / len(before) + 1 / len(after)))
+    return float(2 * stdtr(df, -difference / error)) if error else 0.0

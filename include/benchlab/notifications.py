@@ -1,0 +1,301 @@
+"""Who is told of which events, and what was told already.
+
+``configs/notifications.yaml`` lists the notifiers. What each of them has told is kept in the
+results store, so that a task that is tried again or cleared tells nothing twice. Sending is the
+caller's: under Airflow its own notifiers do it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pydantic
+import sqlalchemy as sa
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab import spec
+from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.events import KINDS, MOST_PARTS, Event, Kind, Part
+from benchlab.store import Store
+from benchlab.store_rows import NOTICES
+
+log = logging.getLogger(__name__)
+
+FILE = "notifications.yaml"
+# An improvement asks for nothing to be done, and an inconclusive verdict is frequent.
+TOLD: tuple[Kind, ...] = tuple(
+    kind for kind in KINDS if kind not in ("improvement", "inconclusive")
+)
+# So often a claim is tried where others claim the same at the same time.
+_CLAIMS = 3
+# A claim whose process died before it could say whether the message went out.
+ABANDONED = timedelta(minutes=10)
+
+_Connection = Annotated[str, Field(pattern=r"^[A-Za-z0-9_#!()\-.:/\\]+$", max_length=250)]
+_Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")]
+_COLUMNS = NOTICES.c
+
+
+class NotificationError(BenchlabError):
+    """A notifier could not tell of an event; the text names it, and has no secret in it."""
+
+
+class _Notifier(BaseModel):
+    """What all have; each has a ``place``, for people, and another place is another notifier."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    connection: _Connection
+    events: Annotated[tuple[Kind, ...], Field(min_length=1)] = TOLD
+    reports: Annotated[tuple[spec.Name, ...], Field(min_length=1)] | None = None
+
+    def wants(self, event: Event) -> bool:
+        """Whether it tells of an event; one that is of no report type is of interest to all."""
+        ours = self.reports is None or event.report is None or event.report in self.reports
+        return ours and event.kind in self.events
+
+
+class Slack(_Notifier):
+    """Into a channel, by Slack's API; the Connection is of type ``slack``."""
+
+    by: Literal["slack"]
+    channel: Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
+
+    @property
+    def place(self) -> str:
+        """Connection and channel."""
+        return f"slack {self.connection} {self.channel}"
+
+
+class SlackWebhook(_Notifier):
+    """Into the channel of an incoming webhook; the Connection is of type ``slackwebhook``."""
+
+    by: Literal["slack_webhook"]
+
+    @property
+    def place(self) -> str:
+        """The Connection, which has the channel."""
+        return f"slack_webhook {self.connection}"
+
+
+class Smtp(_Notifier):
+    """By mail; the Connection is of type ``smtp``.
+
+    Attributes:
+        sender: ``from`` in the file; None: as the Connection's extra field ``from_email`` says.
+    """
+
+    by: Literal["smtp"]
+    to: Annotated[tuple[_Address, ...], Field(min_length=1)]
+    sender: _Address | None = Field(default=None, alias="from")
+
+    @property
+    def place(self) -> str:
+        """Connection and addressees."""
+        return f"smtp {self.connection} {', '.join(self.to)}"
+
+
+Notifier = Slack | SlackWebhook | Smtp
+
+
+class Notifications(BaseModel):
+    """The file as a whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    notifiers: tuple[Annotated[Notifier, Field(discriminator="by")], ...] = ()
+
+
+def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
+    """The notifiers of an installation; none where the file is not there.
+
+    Args:
+        reports: the report types there are.
+
+    Raises:
+        SpecError: it cannot be read, does not validate, or names a report type that is not there;
+            names the file and each field.
+    """
+    if not path.exists():
+        return ()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    raw = spec.from_yaml(text, str(path))
+    try:
+        found = Notifications.model_validate({} if raw is None else raw).notifiers
+    except pydantic.ValidationError as error:
+        faults = (f"{path}: {fault}" for fault in spec.faults(error))
+        raise SpecError("\n".join(faults)) from error
+    for number, notifier in enumerate(found):
+        if unknown := [name for name in notifier.reports or () if name not in reports]:
+            raise SpecError(
+                f"{path}: notifiers.{number}.reports: unknown: {', '.join(unknown)}; report types: "
+                f"{', '.join(sorted(reports)) or 'none'}"
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class Notices:
+    """What has been told, in the results store."""
+
+    store: Store
+
+    def claim(self, notifier: Notifier, event: Event, now: datetime | None = None) -> Event | None:
+        """The event with those parts that the notifier has yet to tell of; None: with none.
+
+        They are the caller's to tell, and nobody else's, until it keeps or releases them.
+
+        A part was told where one of its marks was, unless that is the mark of another part of the
+        event that was told with all of its own: of two changes side by side, one may be new. Of a
+        part that was told all marks are kept, so that a place may move on and be known.
+
+        Args:
+            now: with a time zone; None: the present.
+
+        Raises:
+            StoreError: the store is out of reach, or others claim the same again and again.
+        """
+        at = (now or datetime.now(UTC)).astimezone(UTC)
+        for _ in range(_CLAIMS):
+            try:
+                parts = self._claimed(notifier, event, at)
+            except sa.exc.IntegrityError:
+                continue  # somebody claims the same just now; what they have is there now
+            return replace(event, parts=parts) if parts else None
+        raise StoreError(
+            f"{event.kind} to {notifier.place}: {_CLAIMS} times others claimed it meanwhile; clear "
+            "the task to try it again"
+        )
+
+    def keep(self, notifier: Notifier, event: Event) -> None:
+        """What was claimed has been told."""
+        with self.store.transaction() as connection:
+            connection.execute(
+                NOTICES.update()
+                .where(_COLUMNS.key.in_(_keys(notifier, event)), _COLUMNS.told_at.is_(None))
+                .values(told_at=datetime.now(UTC).isoformat())
+            )
+
+    def release(self, notifier: Notifier, event: Event) -> None:
+        """What was claimed could not be told; whoever claims it next tells it."""
+        with self.store.transaction() as connection:
+            connection.execute(
+                NOTICES.delete().where(
+                    _COLUMNS.key.in_(_keys(notifier, event)), _COLUMNS.told_at.is_(None)
+                )
+            )
+
+    def _claimed(self, notifier: Notifier, event: Event, at: datetime) -> tuple[Part, ...]:
+        keys = [[_key(notifier, event.kind, mark) for mark in part.marks] for part in event.parts]
+        ours = _COLUMNS.key.in_(_keys(notifier, event))
+        abandoned = _COLUMNS.claimed_at < (at - ABANDONED).isoformat()
+        with self.store.transaction() as connection:
+            connection.execute(NOTICES.delete().where(ours, _COLUMNS.told_at.is_(None), abandoned))
+            rows = connection.execute(sa.select(_COLUMNS.key, _COLUMNS.told_at).where(ours)).all()
+            told_at: dict[str, str | None] = {row.key: row.told_at for row in rows}
+            new = _unknown(keys, told_at.keys())
+            added: dict[str, str | None] = {}
+            for each, is_new in zip(keys, new, strict=True):
+                if is_new:
+                    added.update(dict.fromkeys(each))
+                elif any(map(told_at.get, each)):  # else it may yet be released, and these not
+                    added = {**dict.fromkeys(each, at.isoformat()), **added}
+            row = {
+                "notifier": notifier.place[:255],
+                "event": event.kind,
+                "claimed_at": at.isoformat(),
+            }
+            made = [
+                {"key": key, "told_at": told, **row}
+                for key, told in added.items()
+                if key not in told_at
+            ]
+            if made:
+                connection.execute(NOTICES.insert(), made)
+        return tuple(part for part, is_new in zip(event.parts, new, strict=True) if is_new)
+
+
+def tell(
+    notices: Notices | None,
+    notifiers: Sequence[Notifier],
+    event: Event,
+    send: Callable[[Notifier, Event], None],
+    say: Callable[[str, str], None],
+) -> None:
+    """Let every notifier that wants an event tell of it; one that fails keeps no other from it.
+
+    An event of more than :data:`~benchlab.events.MOST_PARTS` parts is several messages.
+
+    Args:
+        notices: None where the store is out of reach; then an event may be told twice.
+        send: makes and sends one message; raises where it cannot.
+        say: is told of each message: ``told`` or ``failed``, and a note.
+    """
+    for notifier in notifiers:
+        if not notifier.wants(event):
+            continue
+        what = f"{event.kind} to {notifier.place}"
+        with _guarded(what, say):
+            claimed = notices.claim(notifier, event) if notices else event
+            for some in _messages(claimed) if claimed else ():
+                with _guarded(what, say):
+                    _send(notices, notifier, some, send)
+                    say("told", what)
+
+
+@contextlib.contextmanager
+def _guarded(what: str, say: Callable[[str, str], None]) -> Iterator[None]:
+    try:
+        yield
+    except BenchlabError as error:
+        say("failed", f"{what}: {error}")
+    except Exception as error:
+        log.exception("%s", what)
+        say("failed", f"{what}: {type(error).__name__}; the log has the rest")
+
+
+def _messages(event: Event) -> Iterator[Event]:
+    for begin in range(0, len(event.parts), MOST_PARTS):
+        yield replace(event, parts=event.parts[begin : begin + MOST_PARTS])
+
+
+def _send(
+    notices: Notices | None,
+    notifier: Notifier,
+    event: Event,
+    send: Callable[[Notifier, Event], None],
+) -> None:
+    sent = False
+    try:
+        send(notifier, event)
+        sent = True
+    finally:  # also where the process is asked to end
+        if notices:
+            (notices.keep if sent else notices.release)(notifier, event)
+
+
+def _unknown(parts: Sequence[Collection[str]], there: Collection[str]) -> list[bool]:
+    """Which parts were not told, by the keys of their marks; see :meth:`Notices.claim`."""
+    known = set(there)
+    taken = {key for each in parts if known.issuperset(each) for key in each}
+    return [not known.issuperset(each) and not (known - taken) & set(each) for each in parts]
+
+
+def _keys(notifier: Notifier, event: Event) -> list[str]:
+    return [_key(notifier, event.kind, mark) for part in event.parts for mark in part.marks]
+
+
+def _key(notifier: Notifier, kind: Kind, mark: str) -> str:
+    """Of any length a mark is a key that every database can index."""
+    return hashlib.sha256(json.dumps([notifier.place, kind, mark]).encode()).hexdigest()

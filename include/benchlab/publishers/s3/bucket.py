@@ -1,0 +1,173 @@
+"""A bucket of S3: what is there, and putting what is not.
+
+Retries (throttling, lost connections, 5xx) are the client's; what remains after them is raised as
+:class:`PublishError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, TypeAlias
+
+from benchlab.errors import PublishError
+
+CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+    ".zip": "application/zip",
+}
+UNKNOWN = "application/octet-stream"
+# A year, the most that caches keep to.
+FOR_EVER = "max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+
+_MAY_NOT = (
+    "the credentials need s3:ListBucket on the bucket, and s3:GetObject and s3:PutObject on what "
+    "is below the prefix"
+)
+_WRONG_CREDENTIALS = (
+    "see the credentials: in Airflow the Connection benchlab_aws, elsewhere environment, profile "
+    "or instance role"
+)
+_CORRECT = (
+    "correct `{}`: for this campaign with `benchlab publish CAMPAIGN --set 'publish=[...]'`, for "
+    "later ones in the report type's `publish`"
+)
+_ADVICE = {
+    "NoSuchBucket": f"make the bucket, or {_CORRECT.format('bucket')}",
+    **dict.fromkeys(("AccessDenied", "AllAccessDisabled", "403", "Forbidden"), _MAY_NOT),
+    **dict.fromkeys(
+        ("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken"),
+        _WRONG_CREDENTIALS,
+    ),
+    **dict.fromkeys(
+        ("PermanentRedirect", "AuthorizationHeaderMalformed", "301"), _CORRECT.format("region")
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One object as a listing shows it.
+
+    Attributes:
+        size: in bytes.
+        etag: another one for another content.
+        at: when it was put.
+    """
+
+    size: int
+    etag: str
+    at: datetime
+
+
+Listing: TypeAlias = dict[str, Stored]
+"""What is below a prefix, by key."""
+
+
+class Bucket:
+    """One bucket.
+
+    Args:
+        client: boto3's, for S3.
+        name: the bucket's.
+    """
+
+    def __init__(self, client: Any, name: str) -> None:
+        self._client, self.name = client, name
+
+    def listing(self, prefix: str) -> Listing:
+        """All objects whose keys begin with ``prefix``.
+
+        Raises:
+            PublishError: S3 does not answer, or refuses.
+        """
+        with self._told("listing", prefix):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.name, Prefix=prefix
+            )
+            return {
+                each["Key"]: Stored(each["Size"], each["ETag"], each["LastModified"])
+                for page in pages
+                for each in page.get("Contents", ())
+            }
+
+    def read(self, key: str) -> bytes | None:
+        """An object's content; None where there is none.
+
+        Raises:
+            PublishError: S3 does not answer, or refuses.
+        """
+        from botocore.exceptions import ClientError
+
+        with self._told("reading", key):
+            try:
+                answer = self._client.get_object(Bucket=self.name, Key=key)
+            except ClientError as error:
+                if _code(error) in ("NoSuchKey", "404"):
+                    return None
+                raise
+            content: bytes = answer["Body"].read()
+            return content
+
+    def put(self, key: str, content: bytes, *, changes: bool) -> None:
+        """Write an object, in one piece or not at all.
+
+        Args:
+            changes: whether another content may come under this key, so that readers have to ask
+                again; else they may keep it.
+
+        Raises:
+            PublishError: S3 does not answer, or refuses.
+        """
+        with self._told("writing", key):
+            self._client.put_object(
+                Bucket=self.name,
+                Key=key,
+                Body=content,
+                ContentType=CONTENT_TYPES.get(PurePosixPath(key).suffix, UNKNOWN),
+                CacheControl=ASK_AGAIN if changes else FOR_EVER,
+            )
+
+    def renew(self, key: str, content: bytes) -> None:
+        """Write an object that may change, unless it has this content.
+
+        Raises:
+            PublishError: S3 does not answer, or refuses.
+        """
+        if self.read(key) != content:
+            self.put(key, content, changes=True)
+
+    @contextmanager
+    def _told(self, doing: str, key: str) -> Iterator[None]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        where = f"{doing} s3://{self.name}/{key}"
+        try:
+            yield
+        except ClientError as error:
+            said = error.response.get("Error", {}).get("Message", "")
+            raise PublishError(_joined(f"{where}: {_code(error)}: {said}", _code(error))) from error
+        except BotoCoreError as error:
+            raise PublishError(_joined(f"{where}: {error}", type(error).__name__)) from error
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", "no code"))
+
+
+def _joined(sentence: str, code: str) -> str:
+    """A sentence with what to do about it, where that is known."""
+    if "Credential" in code:  # NoCredentialsError, PartialCredentialsError, ...
+        return f"{sentence}; {_WRONG_CREDENTIALS}"
+    return f"{sentence}; {_ADVICE[code]}" if code in _ADVICE else sentence

@@ -1,0 +1,1 @@
+"""A published page rendered anew from its data, in any language."""

@@ -1,0 +1,292 @@
+"""What a published page says when it is rendered anew: every sentence from its data.
+
+No sentence of the page is repeated. What it claims is listed as its claims, beside what its own
+figures give.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchlab.language import Language
+from benchlab.published.model import Block, PublishedReport
+from benchlab.published.stated import published_headline
+from benchlab.report.names import items
+from benchlab.report.numbers import MISSING
+from benchlab.report.published import claims, commands
+from benchlab.report.published.tables import (
+    NAMES,
+    Section,
+    Table,
+    direction,
+    percent,
+    section,
+)
+
+# Products by their names in titles, as they are written here.
+_PRODUCTS = {
+    "tidb cloud": "TiDB Cloud", "tidb": "TiDB", "mariadb": "MariaDB", "mysql": "MySQL",
+}  # fmt: skip
+_PRODUCT = re.compile(
+    r"(?<![a-z0-9])(tidb[ -]+cloud|tidb|mariadb|mysql)(?![a-z0-9])", re.IGNORECASE
+)
+_NO_PRODUCT = "none"  # as the locale files have it
+_SERVICES = frozenset({"PD", "TiKV", "TiDB"})
+_TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
+_BENCHMARKSQL = "BenchmarkSQL"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A published page in one language."""
+
+    report: PublishedReport
+    language: Language
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The results, workload by workload."""
+        alone = self.report.baseline is None
+        return tuple(section(each, self.language, alone=alone) for each in self.report.workloads)
+
+    def say(self, id: str, /, **values: str | int) -> str:  # noqa: A002
+        """A sentence in the language of the page."""
+        return self.language.say(id, **values)
+
+    # ---------------------------------------------------------------- title and overview
+
+    @cached_property
+    def title(self) -> str:
+        """In the form of the published pages."""
+        candidate, baseline = self.report.candidate, self.report.baseline
+        names = {"product": self.product, "tool": self.tool, "candidate": candidate}
+        if baseline is None:
+            return self.say("published-title-one", **names)
+        return self.say("published-title", baseline=baseline, **names)
+
+    @property
+    def tool(self) -> str:
+        """The kind of the benchmark, as titles have it."""
+        return _TOOLS[self.report.kind]
+
+    @property
+    def product(self) -> str:
+        """What was measured, by the title of the page; ``none`` where it names none, or two."""
+        named = {
+            " ".join(re.split("[ -]+", each.lower()))
+            for each in _PRODUCT.findall(self.report.title)
+        }
+        if "tidb cloud" in named:
+            named.discard("tidb")
+        return _PRODUCTS[named.pop()] if len(named) == 1 else _NO_PRODUCT
+
+    @property
+    def subject(self) -> str:
+        """What is shown here."""
+        names = {"product": self.product, "tool": self.tool, "candidate": self.report.candidate}
+        if self.report.baseline is None:
+            return self.say("published-subject-one", **names)
+        return self.say("published-subject", baseline=self.report.baseline, **names)
+
+    @property
+    def overview(self) -> tuple[str, ...]:
+        """The outcome of every workload that has one."""
+        return tuple(text for each in self.sections if (text := self.outcome(each)))
+
+    @property
+    def summary(self) -> str:
+        """Subject and outcomes in one paragraph, for the front matter."""
+        return " ".join((self.subject, *self.overview))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the figures are from, and how far they reach."""
+        report = self.report
+        found = [
+            self.say("published-origin", source=report.source, sha256=report.sha256),
+            self.say("published-once"),
+        ]
+        if report.language != self.language.code:
+            found.append(self.say("published-recorded"))
+        return tuple(found)
+
+    # ---------------------------------------------------------------- environment and plan
+
+    @property
+    def environment(self) -> str:
+        """The heading of the environment, which on the published pages names the cloud."""
+        columns = {name for cells in self.report.setting.hardware.values() for name in cells}
+        cloud = any("EC2" in name for name in columns)
+        return self.say("published-environment-ec2" if cloud else "published-environment")
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Exact versions, time and place, as far as the page has them."""
+        report = self.report
+        exact = ", ".join(report.exact_versions)
+        if len(report.exact_versions) == 2:
+            baseline, candidate = report.exact_versions
+            exact = self.say("published-versus", candidate=candidate, baseline=baseline)
+        found = (
+            (self.say("published-exact-versions", product=self.product), exact),
+            (self.say("published-measured"), report.setting.measured or ""),
+            (self.say("published-place"), report.setting.place or ""),
+        )
+        return tuple((name, value) for name, value in found if value)
+
+    @property
+    def hardware(self) -> tuple[Table, ...]:
+        """The hardware as recorded; rows with the same columns stand in one table."""
+        groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for name, cells in self.report.setting.hardware.items():
+            groups.setdefault(tuple(cells), []).append((name, *cells.values()))
+        return tuple(
+            Table("", (self._items(row[0] for row in rows), *columns), tuple(rows))
+            for columns, rows in groups.items()
+        )
+
+    @property
+    def software(self) -> Table | None:
+        """The software as recorded; None where the page has none."""
+        rows = tuple(self.report.setting.software.items())
+        return (
+            Table("", (self.say("published-service"), self.say("published-software-version")), rows)
+            if rows
+            else None
+        )
+
+    @property
+    def hashes(self) -> tuple[Table, ...]:
+        """What was deployed of each version, by Git hash."""
+        header = (self.say("published-component"), self.say("published-git-hash"))
+        found = self.report.setting.git_hashes
+        return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
+
+    @property
+    def client(self) -> str:
+        """The program that made the load: that of the commands, else as the steps name it."""
+        setting = self.report.setting
+        used = [each.tool for each in setting.commands if each.tool in commands.TOOLS]
+        named = any(_BENCHMARKSQL.lower() in step.text.lower() for step in setting.steps)
+        if used:
+            return used[0].removesuffix(" tpcc")
+        return _BENCHMARKSQL if named else ""
+
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """What the page records of its plan; thread counts are those that have figures."""
+        setting = self.report.setting
+        found: list[str] = []
+        if setting.tables is not None and setting.table_size is not None:
+            found.append(
+                self.say("published-dataset", tables=setting.tables, rows=setting.table_size)
+            )
+        if setting.warehouses is not None:
+            found.append(self.say("published-warehouses", warehouses=setting.warehouses))
+        if self.client:
+            found.append(self.say("published-client", client=self.client))
+        if setting.load_balancers:
+            found.append(
+                self.say("published-entry", names=items(setting.load_balancers, self.language))
+            )
+        if setting.warmup_seconds is not None:
+            found.append(self.say("published-warm-up", seconds=setting.warmup_seconds))
+        found += self._duration()
+        found += self._threads()
+        return tuple(found)
+
+    def place_of(self, block: Block) -> str:
+        """The line of a block of parameters, where its heading does not tell it from others."""
+        headings = [each.heading for each in self.report.setting.parameters]
+        several = headings.count(block.heading) > 1
+        return self.say("published-block", line=str(block.line)) if several else ""
+
+    @property
+    def commands(self) -> tuple[commands.Rebuilt, ...]:
+        """The commands of the plan, written anew."""
+        return commands.rebuilt(self.report)
+
+    # ---------------------------------------------------------------- results
+
+    def outcome(self, found: Section) -> str:
+        """What the figures of a workload give, as one sentence; "" where nothing compares."""
+        result, workload = found.result, found.title
+        if not result.compares or result.workload.metric is None:
+            return ""
+        if result.headline is None:
+            missing = items(map(str, result.missing), self.language)
+            return self.say("published-no-mean", workload=workload, threads=missing)
+        baseline, candidate = result.workload.versions
+        return self.say(
+            "published-outcome",
+            direction=direction(result.headline),
+            workload=workload,
+            metric=NAMES[result.workload.metric],
+            pct=percent(abs(result.headline)),
+            candidate=candidate,
+            baseline=baseline,
+            count=len(result.improvements),
+        )
+
+    def without_figures(self, found: Section) -> str:
+        """Of a workload of which the page prints no figures: that, and what it claims of it."""
+        report = self.report
+        claimed = published_headline(report, found.result.workload)
+        if claimed is None or claimed.value is None or report.baseline is None:
+            return self.say("published-no-figures", workload=found.title)
+        return self.say(
+            "published-claim-only",
+            workload=found.title,
+            direction=direction(claimed.value),
+            pct=claimed.change.pct.text if claimed.change.pct else MISSING,
+            candidate=report.candidate,
+            baseline=report.baseline,
+            line=str(claimed.claim.line),
+        )
+
+    # ---------------------------------------------------------------- source
+
+    @property
+    def claims(self) -> Table | None:
+        """What the page claims, beside what its figures give; nothing of it is asserted."""
+        return claims.table(self.report, self.sections, self.language)
+
+    @property
+    def unread(self) -> Table | None:
+        """What of the page was not understood."""
+        rows = tuple((str(each.line), each.what) for each in self.report.unread)
+        header = (self.say("published-line"), self.say("published-what"))
+        return Table("", header, rows) if rows else None
+
+    # ---------------------------------------------------------------- parts
+
+    def _items(self, names: Iterable[str]) -> str:
+        """What a first column has: services, as on most published pages, or anything."""
+        other = _SERVICES.isdisjoint(names)
+        return self.say("published-item" if other else "published-service")
+
+    def _duration(self) -> Iterable[str]:
+        by_command, stated = self.report.setting.seconds, self.report.setting.stated_seconds
+        if by_command is not None and stated is not None and by_command != stated:
+            yield self.say("published-duration-two", seconds=by_command, stated=stated)
+        elif (seconds := by_command if by_command is not None else stated) is not None:
+            yield self.say("published-duration", seconds=seconds)
+
+    def _threads(self) -> Iterable[str]:
+        """One sentence for all workloads with the same thread counts."""
+        lists: dict[tuple[int, ...], list[str]] = {}
+        for each in self.sections:
+            counts = tuple(row.threads for row in each.result.workload.rows)
+            if counts:
+                lists.setdefault(counts, []).append(each.result.workload.name)
+        for counts, names in lists.items():
+            threads = items(map(str, counts), self.language)
+            if len(lists) == 1:
+                yield self.say("published-threads-all", threads=threads)
+            else:
+                yield self.say(
+                    "published-threads-some", threads=threads, names=items(names, self.language)
+                )

@@ -1,0 +1,318 @@
+"""What a run of a DAG measures as of its day, and when it measures nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.airflow.conftest import told
+
+# A run of sysbench_local_releases or sysbench_ec2_weekly as its first task sees it.
+PLAN = """
+import dataclasses
+import warnings
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
+from benchlab import catalog, home
+from benchlab_airflow import calendar_runs, stages
+from benchlab_airflow.connections import open_store
+from benchlab_airflow.plan_operator import PlanOperator, RunEndedTrigger
+from benchlab.progress import ProgressLog
+
+here = home.find()
+REPORTS = here.configs / "reports"
+LATEST = datetime(2025, 2, 4, tzinfo=UTC)
+
+def run(moment, run_type="backfill", started=None, cleared=0):
+    return SimpleNamespace(
+        run_type=run_type, logical_date=moment, start_date=started or moment, clear_number=cleared,
+        run_id="own")
+
+def plan(run, name="sysbench_local_releases", **params):
+    # How many trials are planned, or why there are none; and what is left for the UI.
+    left = {}
+    ti = SimpleNamespace(task_id="plan", xcom_push=lambda key, value: left.update({key: value}))
+    stages.get_current_context = lambda: {
+        "params": params, "run_id": f"{run.run_type}__{run.logical_date}", "dag_run": run,
+        "dag": SimpleNamespace(dag_id=name), "ti": ti}
+    try:
+        return len(stages.plan(str(REPORTS / f"{name}.yaml")))
+    except AirflowSkipException as skipped:
+        assert left == {"no_campaign": str(skipped)}
+        return f"skipped: {skipped}"
+
+def campaigns():
+    with open_store(here) as store:
+        return list(store.campaigns("sysbench_local_releases"))
+
+def finish():
+    # As if all that is planned had been measured.
+    with open_store(here) as store:
+        for campaign in campaigns():
+            store.finish(campaign.id, "complete")
+
+def versions(resolved):
+    spec = resolved.spec
+    return [spec.side(next(iter(spec.engines)), side).version for side in ("baseline", "candidate")]
+"""
+
+
+def planned(env: dict[str, str], tmp_path: Path, code: str) -> list[str]:
+    """What code after the preamble says, in a home of its own."""
+    return told(PLAN + code, env, BENCHLAB_HOME=str(tmp_path))
+
+
+def test_versions_are_those_of_the_runs_day(airflow_env: dict[str, str], tmp_path: Path) -> None:
+    """Of a logical date in UTC, of today where a run has none; and every run says which."""
+    code = """
+from benchlab_airflow.calendar_runs import as_of, resolve
+from zoneinfo import ZoneInfo
+weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+# Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
+night = datetime(2022, 9, 30, 5, tzinfo=ZoneInfo("Asia/Shanghai"))
+say(as_of(run(night)), *versions(resolve(here, weekly, run(night, "manual"))))
+morning = night + timedelta(hours=3)
+say(as_of(run(morning)), *versions(resolve(here, weekly, run(morning, "manual"))))
+say(as_of(run(None)) == datetime.now(UTC).date())
+say(plan(run(LATEST)))
+(campaign,) = campaigns()
+say(*(campaign.plan.sides[side].version for side in ("baseline", "candidate")))
+say(campaign.planned_for == LATEST)
+for step in ProgressLog(here.campaign(campaign.id) / "progress.jsonl").read()[0]:
+    if step.phase == "versions":
+        say(step.note)
+"""
+    night, morning, today, trials, sides, in_the_past, *notes = planned(airflow_env, tmp_path, code)
+    assert night.split() == ["2022-09-29", "v6.1.1", "v6.2.0"]
+    assert morning.split() == ["2022-09-30", "v6.2.0", "v6.3.0"]
+    assert today == "True"
+    assert (trials, sides) == ("12", "10.11.5 11.4.5")
+    assert in_the_past == "True", "its place in the long view"
+    assert notes == [
+        "candidate: release of the day on 2025-02-04 is 11.4.5, released 2025-02-04",
+        "baseline: previous series on 2025-02-04 is 10.11.5, released 2023-08-14",
+    ]
+
+
+def test_a_pair_is_measured_once_by_the_calendar(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Unless it is asked for; and who starts a run by hand gets a campaign."""
+    code = """
+first = run(LATEST)
+say(plan(first, campaign="first"))
+later = run(LATEST + timedelta(hours=1))
+say(plan(later, campaign="not_yet_complete"))
+finish()
+say(plan(later, campaign="second"))
+say(plan(run(LATEST, "scheduled"), campaign="second"))
+say(plan(later, campaign="second", measure_again=True))
+say(plan(later, campaign="fewer", rounds=1))
+say(plan(run(LATEST, "manual"), campaign="by_hand"))
+say(plan(run(None, "manual"), campaign="by_hand_today"))
+# A run that is repeated carries its own campaign on, unless that is complete.
+say(plan(later, campaign="by_hand_today"))
+finish()
+say(plan(later, campaign="by_hand_today", measure_again=True))
+say(plan(run(None, "manual"), campaign="by_hand_today"))
+"""
+    first, incomplete, again, scheduled, asked, fewer, *by_hand, own, complete, hand = planned(
+        airflow_env, tmp_path, code
+    )
+    assert first == incomplete == asked == own == hand == "12"
+    assert complete.startswith("skipped: this run's campaign is complete: by_hand_today. ")
+    assert fewer == "4"
+    assert by_hand == ["12", "12"]
+    assert again == scheduled
+    assert again.startswith(
+        "skipped: 10.11.5 and 11.4.5 have been measured with this plan already: "
+    )
+
+
+def test_a_run_that_is_repeated_compares_what_it_began_with(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """A release that somebody enters in between is for the runs that come."""
+    code = """
+spec = catalog.load(REPORTS / "sysbench_local_releases.yaml")
+plan(run(LATEST), campaign="mine")
+(begun,) = campaigns()
+earlier = run(datetime(2024, 1, 1, tzinfo=UTC))
+say(*versions(calendar_runs.resolve(here, spec, earlier)))
+say(*versions(calendar_runs.resolve(here, spec, earlier, begun)))
+aa = dataclasses.replace(begun, spec={**begun.spec, "sides": "same"})
+say(calendar_runs.resolve(here, spec, earlier, aa).spec.sides)
+"""
+    anew, repeated, sides = planned(airflow_env, tmp_path, code)
+    assert anew == "10.2.11 10.11.5"
+    assert (repeated, sides) == ("10.11.5 11.4.5", "same")
+
+
+def test_a_schedule_that_names_no_candidate_fails(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Week after week it would be skipped, and nobody would know."""
+    code = """
+weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
+for kind in ("backfill", "scheduled"):
+    try:
+        calendar_runs.resolve(here, never, run(datetime(2022, 10, 10, 2, tzinfo=UTC), kind))
+    except Exception as error:
+        say(type(error).__name__)
+"""
+    assert planned(airflow_env, tmp_path, code) == ["NoCampaignError", "NoReleaseError"]
+
+
+def test_runs_whose_campaigns_are_at_work_are_known(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """A backfill of the past has to wait for a run of today, whose date is later."""
+    code = """
+plan(run(LATEST, "manual"), campaign="today")
+def at_work():
+    with open_store(here) as store:
+        return calendar_runs.at_work(store, "sysbench_local_releases")
+say(*at_work())
+finish()
+say(len(at_work()))
+"""
+    assert planned(airflow_env, tmp_path, code) == ["manual__2025-02-04 00:00:00+00:00", "0"]
+
+
+def test_the_first_release_has_nothing_to_be_compared_with(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Skipped with its reason in a backfill; a person who asks for it is refused."""
+    code = """
+first = datetime(2017, 11, 28, tzinfo=UTC)
+say(plan(run(first)))
+try:
+    plan(run(first, "manual"))
+except Exception as error:
+    say(type(error).__name__, error)
+say(len(campaigns()))
+"""
+    skipped, refused, count = planned(airflow_env, tmp_path, code)
+    reason = "engines.mariadb.baseline.version: previous series of 10.2.11 on 2017-11-28: there is"
+    assert skipped.startswith(f"skipped: {reason}")
+    assert refused.startswith(f"AirflowFailException {reason}")
+    assert count == "0"
+
+
+def test_every_fourth_week_is_an_aa_campaign(airflow_env: dict[str, str], tmp_path: Path) -> None:
+    """By the calendar only; the candidate against itself, whatever has been measured."""
+    code = """
+weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
+found = [calendar_runs.resolve(here, weekly, run(monday + timedelta(weeks=week), "scheduled"))
+         for week in range(8)]
+aa = [each for each in found if each.spec.sides == "same"]
+say(len(aa), found.index(aa[1]) - found.index(aa[0]), aa[0].spec.side("tidb", "baseline").version)
+day = datetime.combine(aa[0].on, monday.timetz())
+say(calendar_runs.resolve(here, weekly, run(day, "manual")).spec.sides)
+"""
+    counted, by_hand = planned(airflow_env, tmp_path, code)
+    assert counted == "2 4 v6.3.0"
+    assert by_hand == "different"
+
+
+def test_a_moment_that_came_up_while_airflow_was_down_is_not_run(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Airflow starts the moment that it has kept, however late; a backfill is meant."""
+    code = """
+day = timedelta(days=1)
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="a"))
+say(plan(run(LATEST, "scheduled", LATEST + day), campaign="b"))
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day, cleared=1), campaign="c"))
+say(plan(run(LATEST, "backfill", LATEST + 21 * day), campaign="d"))
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="e", overrides=[
+    "schedule.catchup_days=30"]))
+"""
+    missed, *others = planned(airflow_env, tmp_path, code)
+    assert missed == (
+        "skipped: 2025-02-04 00:00 was 21 days past when this run started, and "
+        "schedule.catchup_days is 0; a backfill runs it all the same"
+    )
+    assert others == ["12"] * 4
+
+
+WAIT = """
+import asyncio
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+from benchlab_airflow import plan_operator
+
+asked = []
+def previous(state):
+    asked.append(state)
+    return earlier.pop(0)
+
+def execute(run_type, event=None):
+    ti = SimpleNamespace(get_previous_dagrun=previous)
+    try:
+        return task.execute({"dag_run": run(LATEST, run_type), "ti": ti}, event)
+    except TaskDeferred as waiting:
+        path, arguments = waiting.trigger.serialize()
+        return waiting.method_name, path, *arguments.values()
+
+stages.plan = lambda report_file: [report_file]
+with DAG("d"):
+    task = PlanOperator(task_id="plan", report_file="r.yaml")
+"""
+
+
+def test_runs_by_the_calendar_wait_for_earlier_ones(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """One after the other, by logical date, before it is decided whether to measure."""
+    code = """
+one, two = (SimpleNamespace(dag_id="d", run_id=name) for name in ("one", "two"))
+earlier = [one, two, None]
+say(*execute("backfill"))
+say(*execute("backfill", {"ended": "one"}))
+say(*execute("backfill", {"ended": "two"}))
+say(*asked)
+earlier = [one]
+say(*execute("manual"))
+# Campaigns at work: of a run of today, of one that has died, and of the run itself.
+PlanOperator._at_work = lambda self: measuring
+plan_operator._is_at_work = lambda dag_id, run_id: run_id == "today"
+earlier, measuring = [None], ["dead", "today"]
+say(*execute("backfill"))
+earlier, measuring = [None], ["dead"]
+say(*execute("backfill"))
+earlier, measuring = [one], ["today", "own"]
+say(*execute("backfill"))
+"""
+    first, second, third, asked, by_hand, *at_work = planned(airflow_env, tmp_path, WAIT + code)
+    assert (
+        at_work
+        == ["execute benchlab_airflow.plan_operator.RunEndedTrigger d today"] + ["r.yaml"] * 2
+    )
+    trigger = "benchlab_airflow.plan_operator.RunEndedTrigger"
+    assert [first, second] == [f"execute {trigger} d one", f"execute {trigger} d two"]
+    assert third == by_hand == "r.yaml"
+    assert asked == "running running running"
+
+
+def test_a_run_that_has_ended_or_is_deleted_is_waited_for_no_longer(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Asked until Airflow counts no active run of this id."""
+    code = """
+plan_operator.POLL_S = 0
+counts = [1, 1, 0]
+def count(dag_id, run_ids, states):
+    say(dag_id, *run_ids, *states)
+    return counts.pop(0)
+RuntimeTaskInstance.get_dr_count = staticmethod(count)
+
+async def events():
+    return [event.payload async for event in RunEndedTrigger("d", "one").run()]
+say(asyncio.run(events()), counts)
+"""
+    *asked, fired = planned(airflow_env, tmp_path, WAIT + code)
+    assert asked == ["d one queued running"] * 3
+    assert fired == "[{'ended': 'one'}] []"

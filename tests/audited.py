@@ -1,0 +1,169 @@
+"""Published pages as data, for tests of what reads them: small, and in our own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+from benchlab.published import recompute
+from benchlab.published.model import (
+    Change,
+    Claim,
+    Command,
+    Metric,
+    Place,
+    Printed,
+    PublishedReport,
+    Row,
+    Setting,
+    Step,
+    ThreadList,
+    Workload,
+)
+
+OLD, NEW = "v5.1.1", "v5.2.0"
+POINT, INDEX, MIXED = "oltp_point_select", "oltp_update_index", "oltp_read_write"
+
+
+def change(
+    pct: str | None,
+    direction: Literal[-1, 0, 1] = 1,
+    workload: str | None = None,
+    threads: int | None = None,
+) -> Change:
+    """A claimed change."""
+    return Change(workload, threads, Printed(pct) if pct else None, direction)
+
+
+def claim(
+    *changes: Change,
+    text: str = "The new one moved.",
+    place: Place = "section",
+    versions: Sequence[str] = (OLD, NEW),
+    line: int = 90,
+) -> Claim:
+    """A sentence; only its changes and versions are looked at, unless the text says more."""
+    return Claim(text, line, place, tuple(versions), changes)
+
+
+def row(
+    threads: int,
+    old: Mapping[Metric, str],
+    new: Mapping[Metric, str] | None = None,
+    improvement: str | None = None,
+    versions: Sequence[str] = (OLD, NEW),
+    line: int = 80,
+) -> Row:
+    """Printed figures of one thread count."""
+    sides = [old] if new is None else [old, new]
+    return Row(
+        threads,
+        {
+            version: {metric: Printed(text) for metric, text in side.items()}
+            for version, side in zip(versions, sides, strict=False)
+        },
+        Printed(improvement) if improvement else None,
+        line,
+    )
+
+
+def workload(
+    rows: Sequence[Row],
+    *claims: Claim,
+    name: str = POINT,
+    metric: Metric | None = "tps",
+    versions: Sequence[str] = (OLD, NEW),
+) -> Workload:
+    """A section with its table; without rows one with a chart only."""
+    return Workload(
+        name=name,
+        heading=f"Results of {name}",
+        metric=metric if rows else None,
+        shape="metrics_then_latencies" if rows else None,
+        columns=(),
+        versions=tuple(versions) if rows else (),
+        rows=tuple(rows),
+        claims=claims,
+        charts=("chart.png",),
+        line=70,
+    )
+
+
+def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
+    """Rows of TPS (threads, old, new) with the improvement that they give."""
+    plain = [row(threads, {"tps": old}, {"tps": new}) for threads, old, new in figures]
+    whole = workload(plain)
+    found = [recompute.improvement(each, whole) for each in plain]
+    return [
+        row(
+            threads,
+            {"tps": old},
+            {"tps": new},
+            str(recompute.rounded_to(exact, 2)) if printed and exact is not None else None,
+            line=80 + at,
+        )
+        for at, ((threads, old, new), exact) in enumerate(zip(figures, found, strict=True))
+    ]
+
+
+def command(text: str, line: int = 60) -> Command:
+    """One of the plan; its tool is told by its first words."""
+    words = text.split()
+    tool = " ".join(words[:3]) if words[0] == "tiup" else words[0]
+    return Command(tool, text, line, in_code_block=True)
+
+
+def setting(**values: Any) -> Setting:
+    """Nothing is said of how it was measured, apart from ``values``."""
+    empty: dict[str, Any] = {
+        "hardware": {}, "software": {}, "git_hashes": {}, "parameters": (), "steps": (),
+        "commands": (), "thread_lists": (), "load_balancers": (), "entry_ports": (),
+        "tables": None, "table_size": None, "warehouses": None, "seconds": None,
+        "stated_seconds": None, "warmup_seconds": None, "measured": None, "place": None,
+    }  # fmt: skip
+    return Setting(**(empty | values))
+
+
+def step(text: str, line: int = 50) -> Step:
+    """Of the plan."""
+    return Step(text, line)
+
+
+def thread_list(*threads: int, workloads: Sequence[str] = ()) -> ThreadList:
+    """Planned thread counts."""
+    return ThreadList(threads, tuple(workloads), 55)
+
+
+def page(
+    *workloads: Workload,
+    claims: Sequence[Claim] = (),
+    versions: Sequence[str] = (OLD, NEW),
+    exact: Sequence[str] = (),
+    language: str = "en",
+    source: str = "page.md",
+    **values: Any,
+) -> PublishedReport:
+    """A page; ``values`` are those of its setting."""
+    return PublishedReport(
+        id="-vs-".join(reversed(versions)),
+        source=source,
+        sha256="0" * 64,
+        title="Results of two releases",
+        kind="tpcc" if workloads and workloads[0].name == "tpcc" else "sysbench",
+        language=language,
+        versions=tuple(versions),
+        exact_versions=tuple(exact),
+        workloads=workloads,
+        claims=tuple(claims),
+        setting=setting(**values),
+        unread=(),
+    )
+
+
+def headline_of(rows: Sequence[Row]) -> Decimal:
+    """What the rows give, to two decimals."""
+    found = recompute.headline(workload(rows))
+    if found is None:
+        raise ValueError("the rows give no headline")
+    return recompute.rounded_to(found, 2)

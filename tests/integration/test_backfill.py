@@ -1,0 +1,225 @@
+"""Runs by the calendar under a real scheduler, with real servers: a backfill, and a weekly run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from benchlab import catalog, home
+from benchlab.results import Campaign
+from benchlab_airflow.services import Services
+from tests.machine import PROJECT, Machine, free_ports, machine_in
+from tests.scheduler import Api, dag_ids, wait
+
+RELEASES, WEEKLY, RENTED = "sysbench_local_releases", "sysbench_local_weekly", "sysbench_ec2"
+OLDEST, CHANGED, NEWEST = "10.2.11", "10.11.5", "11.4.5"
+RANGE = ("--from-date", "2017-11-01", "--to-date", "2025-03-01")
+# So much of the report type as shows a change of index updates between the first two. Their own
+# depends on the machine's disk; so releases before the second wait 20 ms at each commit.
+SMALL = {"workloads": ["oltp_update_index"], "rounds": 3, "seconds": 1}
+SLOW = {
+    "until": CHANGED,
+    "parameters": {
+        "log_bin": "ON",
+        "binlog_commit_wait_count": 100,
+        "binlog_commit_wait_usec": 20_000,
+    },
+}
+TODAY = datetime.now(UTC).date()
+SLOT = datetime.combine(TODAY - timedelta(days=3), time(2), tzinfo=UTC)
+
+
+@dataclass
+class Calendar:
+    """A scheduler whose DAGs have runs by the calendar."""
+
+    machine: Machine
+    api: Api
+
+    def _airflow(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [PROJECT / "bin" / "airflow", *arguments],
+            env=self.machine.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def backfill(self) -> None:
+        """Create the backfill, and wait until Airflow calls it complete.
+
+        SQLite refuses to write for a reader whom somebody overtook. Airflow closes what it had
+        begun after two minutes; then it is asked again.
+        """
+
+        def created() -> bool:
+            done = self._airflow("backfill", "create", "--dag-id", RELEASES, *RANGE)
+            said = done.stdout + done.stderr
+            if "database is locked" in said or "Another backfill is running" in said:
+                return False
+            assert done.returncode == 0, said
+            return True
+
+        wait("a backfill", created)
+
+        def is_over() -> bool:
+            found = self.api.call("GET", f"/api/v2/backfills?dag_id={RELEASES}")["backfills"]
+            return all(each["completed_at"] is not None for each in found)
+
+        wait("the end of the backfill", is_over)
+
+    def unpause(self, dag: str) -> None:
+        """As the switch in the UI does."""
+        self.api.call("PATCH", f"/api/v2/dags/{dag}", {"is_paused": False})
+
+    def runs(self, dag: str) -> list[dict[str, Any]]:
+        """The DAG's runs by logical date."""
+        found: list[dict[str, Any]] = self.api.call(
+            "GET", f"/api/v2/dags/{dag}/dagRuns?order_by=logical_date"
+        )["dag_runs"]
+        return found
+
+    def ended(self, dag: str) -> list[dict[str, Any]]:
+        """The DAG's runs that have ended."""
+        return [run for run in self.runs(dag) if run["state"] in ("success", "failed")]
+
+    def campaigns(self, report: str) -> list[Campaign]:
+        """Of a report type, in the order of their starts."""
+        with self.machine.store() as store:
+            return sorted(store.campaigns(report), key=lambda each: each.started_at)
+
+    def why_skipped(self, dag: str, run: str) -> str:
+        """What its plan says."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/plan/xcomEntries/no_campaign"
+        return str(self.api.call("GET", path)["value"])
+
+
+@pytest.fixture(scope="module")
+def calendar(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Calendar]:
+    """One scheduler for all runs of this file, with report types that are measured in seconds."""
+    catalog.install("mariadb", NEWEST, home.find())
+    folder = tmp_path_factory.mktemp("calendar")
+    ports = free_ports()
+    project = _project(folder / "project", ports)
+    with machine_in(folder, servers, project) as machine:
+        services = Services(machine.here.root)
+        port = free_ports()["entry"]
+        services.up(port)
+        try:
+            api = Api(port, services.airflow.password())
+            wait("the DAGs", lambda: {RELEASES, WEEKLY, RENTED} <= dag_ids(api), 120)
+            yield Calendar(machine, api)
+        finally:
+            services.down()
+
+
+def _project(project: Path, ports: dict[str, int]) -> Path:
+    """The repository's DAGs with report types and a calendar of their own."""
+    (project / "configs" / "reports").mkdir(parents=True)
+    (project / "dags").mkdir()
+    for name in ("dags/version_comparison.py", "plugins"):
+        (project / name).symlink_to(PROJECT / name)
+    for path in (PROJECT / "configs").iterdir():
+        if path.name not in ("reports", "releases.csv"):
+            (project / "configs" / path.name).symlink_to(path)
+    _calendar(project / "configs" / "releases.csv")
+    shipped = yaml.safe_load((PROJECT / f"configs/reports/{RELEASES}.yaml").read_text())
+    engine = {**shipped["engines"]["mariadb"], "by_version": [SLOW]}
+    small = {**shipped, **SMALL, "engines": {"mariadb": engine}, "ports": ports}
+    newest = {"version": "newest"}
+    weekly = {
+        **small,
+        "report": WEEKLY,
+        "rounds": 1,
+        "engines": {"mariadb": {**engine, "candidate": newest}},
+        "schedule": {
+            "runs": "weekly",
+            "cron": f"0 2 * * {SLOT.isoweekday() % 7}",
+            "aa_every": 0,
+            "catchup_days": 7,
+        },
+    }
+    rented = yaml.safe_load((PROJECT / f"configs/reports/{RENTED}.yaml").read_text())
+    for report in (small, weekly, rented):
+        path = project / "configs" / "reports" / f"{report['report']}.yaml"
+        path.write_text(yaml.safe_dump(report))
+    return project
+
+
+def _calendar(path: Path) -> None:
+    """What is shipped, without the last weeks; and one that came out after the last slot."""
+    with (PROJECT / "configs" / "releases.csv").open(newline="") as file:
+        columns, *rows = csv.reader(file)
+    old = [row for row in rows if date.fromisoformat(row[1]) < TODAY - timedelta(days=30)]
+    after_the_slot = ["11.4.99", TODAY.isoformat(), "GA"]
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *old, after_the_slot])
+
+
+@pytest.mark.timeout(900)
+def test_a_backfill_measures_each_release_once_in_order(calendar: Calendar) -> None:
+    """The first has no predecessor; and the same backfill again makes no run."""
+    calendar.unpause(RENTED)
+    calendar.unpause(RELEASES)
+    calendar.backfill()
+    runs = calendar.runs(RELEASES)
+    assert [(run["logical_date"][:10], run["state"]) for run in runs] == [
+        ("2017-11-28", "success"),
+        ("2023-08-14", "success"),
+        ("2025-02-04", "success"),
+    ]
+    assert "previous series of 10.2.11" in calendar.why_skipped(RELEASES, runs[0]["dag_run_id"])
+    first, second = calendar.campaigns(RELEASES)
+    assert [_versions(first), _versions(second)] == [(OLDEST, CHANGED), (CHANGED, NEWEST)]
+    assert [each.planned_for for each in (first, second)] == [
+        datetime.fromisoformat(run["logical_date"]) for run in runs[1:]
+    ], "their places in the long view"
+    assert first.state == second.state == "complete"
+    assert first.ended_at is not None
+    assert first.ended_at < second.started_at, "one after the other"
+
+    calendar.backfill()
+    assert calendar.runs(RELEASES) == runs
+    assert calendar.runs(RENTED) == [], "of the past nothing is rented by itself"
+    _the_change_is_found_again(calendar.machine)
+    assert len(calendar.campaigns(RELEASES)) == 2, "from what is stored"
+
+
+def _the_change_is_found_again(machine: Machine) -> None:
+    (workload,) = SMALL["workloads"]
+    history = machine.run("benchlab.cli", "history", workload, "--report", RELEASES)
+    assert all(version in history for version in (OLDEST, CHANGED, NEWEST))
+    where = ("--report", RELEASES, "--workload", workload)
+    found = json.loads(machine.run("benchlab.cli", "bisect", OLDEST, NEWEST, *where, "--json"))
+    assert found["outcome"] == "named", found["sentence"]
+    assert CHANGED in found["sentence"]
+
+
+@pytest.mark.timeout(900)
+def test_a_weekly_run_starts_by_itself(calendar: Calendar) -> None:
+    """Of the moments that are past exactly the last, with the versions of its day."""
+    calendar.unpause(WEEKLY)
+    (run,) = wait("the run", lambda: calendar.ended(WEEKLY))
+    assert run["state"] == "success"
+    assert run["run_type"] == "scheduled"
+    assert datetime.fromisoformat(run["logical_date"]) == SLOT
+    (campaign,) = calendar.campaigns(WEEKLY)
+    assert _versions(campaign) == ("10.11.5", NEWEST)
+    after = calendar.api.call("GET", f"/api/v2/dags/{WEEKLY}")["next_dagrun_logical_date"]
+    assert datetime.fromisoformat(after) == SLOT + timedelta(days=7)
+    assert len(calendar.runs(WEEKLY)) == 1
+
+
+def _versions(campaign: Campaign) -> tuple[str, str]:
+    sides = campaign.plan.sides
+    return sides["baseline"].version, sides["candidate"].version

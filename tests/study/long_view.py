@@ -1,0 +1,200 @@
+"""The long view simulated: which changes are found, how late, and how many that are none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise, starmap
+
+import numpy as np
+
+from benchlab import change_points, drift
+from benchlab.chain import Chain, chain
+from benchlab.e_divisive import propose
+from tests.study.figures import PROCESSES, Share
+from tests.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
+
+# Not that of any series by which the rule's own numbers were chosen.
+SEED = 20270105
+SERIES = 50
+LOOKED_AT = 20
+LATE = 20
+THRESHOLD_PCT = 2.0
+# A place that is found is right within so many points, and in the right direction.
+WITHIN = 2
+# How many points after a change it is looked for, at most.
+MOST_LATE = 12
+
+OURS = "Benchlab"
+WITHOUT_AA = "Benchlab without A/A campaigns"
+LEVELS_ALONE = "E-divisive alone, on the chain"
+ABSOLUTE = "E-divisive alone, on absolute throughputs"
+
+Places = Mapping[int, float]
+"""Index of the first point after the change, and the change."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Of many series.
+
+    Attributes:
+        right: places that were found and are right.
+        false: places that were found and are none.
+        true: changes that there are.
+        drifts: series in which a drift was found.
+    """
+
+    series: int = 0
+    right: int = 0
+    false: int = 0
+    true: int = 0
+    drifts: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        return Score(*starmap(int.__add__, zip(_counts(self), _counts(other), strict=True)))
+
+    @property
+    def precision(self) -> Share | None:
+        """Of what was found; None where nothing was, or nothing could be."""
+        found = self.right + self.false
+        return Share(self.right, found) if found and self.true else None
+
+    @property
+    def recall(self) -> Share | None:
+        """Of what there is; None where there is nothing."""
+        return Share(self.right, self.true) if self.true else None
+
+    @property
+    def false_alarms(self) -> float:
+        """A series."""
+        return self.false / self.series
+
+
+def _counts(score: Score) -> tuple[int, ...]:
+    return score.series, score.right, score.false, score.true, score.drifts
+
+
+@dataclass(frozen=True)
+class LongViewFigures:
+    """All figures.
+
+    Attributes:
+        scores: by scene, noise and rule.
+        late: by scene and noise, how often a change was found first after so many points.
+        looks: by noise, in how many series any look, after every second week, found something where
+            nothing is.
+    """
+
+    scores: Mapping[tuple[str, float, str], Score]
+    late: Mapping[tuple[str, float], Mapping[int, int]]
+    looks: Mapping[float, Share]
+
+
+def study() -> LongViewFigures:
+    """Simulate; the same seed gives the same figures, however many processes there are."""
+    scored = [(scene, noise) for noise in NOISE for scene in SCENES]
+    single = [(scene, noise) for noise in NOISE for scene in SINGLE]
+    with ProcessPoolExecutor(PROCESSES) as pool:
+        run = partial(pool.map, chunksize=1)
+        looks = run(_looks, NOISE)
+        scores = run(_scores, *zip(*scored, strict=True))
+        late = run(_late, *zip(*single, strict=True))
+        return LongViewFigures(
+            scores={
+                (scene.name, noise, rule): score
+                for (scene, noise), found in zip(scored, scores, strict=True)
+                for rule, score in found.items()
+            },
+            late={
+                (scene.name, noise): counts
+                for (scene, noise), counts in zip(single, late, strict=True)
+            },
+            looks=dict(zip(NOISE, looks, strict=True)),
+        )
+
+
+def ours(made: Chain, noise_sd: float | None) -> Places:
+    """What :func:`benchlab.change_points.find` finds."""
+    found = change_points.find(made, THRESHOLD_PCT, noise_sd)
+    return {place.index: place.change for place in found}
+
+
+def e_divisive_alone(values: Sequence[float]) -> Places:
+    """All places that E-divisive proposes, with the difference of the means on both sides."""
+    series = np.asarray(values)
+    places = [0, *propose(series), len(series)]
+    means = [series[a:b].mean() for a, b in pairwise(places)]
+    return dict(zip(places[1:-1], np.diff(means).tolist(), strict=True))
+
+
+def scored(found: Places, true: Places) -> Score:
+    """How many of the places found are right; each change counts once."""
+    right = {
+        point
+        for point, change in true.items()
+        if any(abs(place - point) <= WITHIN and each * change > 0 for place, each in found.items())
+    }
+    return Score(1, len(right), len(found) - len(right), len(true))
+
+
+def _scores(scene: Scene, noise: float) -> dict[str, Score]:
+    totals: dict[str, Score] = {}
+    for number in range(SERIES):
+        years = draw(scene, noise, rng_of(scene, noise, number))
+        for rule, score in _by_rule(years).items():
+            totals[rule] = totals.get(rule, Score()) + score
+    return totals
+
+
+def _by_rule(years: Years) -> dict[str, Score]:
+    made = chain(years.ratios)
+    found: dict[str, Places] = {
+        LEVELS_ALONE: e_divisive_alone([point.level for point in made.points]),
+        ABSOLUTE: e_divisive_alone(years.absolute.tolist()),
+    }
+    scores = {rule: scored(places, years.changes) for rule, places in found.items()}
+    for rule, known in ((OURS, years.noise_sd), (WITHOUT_AA, None)):
+        places = change_points.find(made, THRESHOLD_PCT, known)
+        has_drift = drift.find(made, places, THRESHOLD_PCT, known) is not None
+        score = scored({place.index: place.change for place in places}, years.changes)
+        scores[rule] = score + Score(drifts=int(has_drift))
+    return scores
+
+
+def _late(scene: Scene, noise: float) -> Counter[int]:
+    """How often a change is first found when it has so many points; 0: not by the last of them."""
+    counts: Counter[int] = Counter()
+    for number in range(LATE):
+        years = draw(scene, noise, rng_of(scene, noise, number))
+        ((place, _),) = years.changes.items()
+        counts[_first_found(years, place)] += 1
+    return counts
+
+
+def _first_found(years: Years, place: int) -> int:
+    for points in range(1, MOST_LATE + 1):
+        seen = years.ratios[: place + points]
+        if scored(ours(chain(seen), years.noise_sd), years.changes).right:
+            return points
+    return 0
+
+
+def _looks(noise: float) -> Share:
+    """Whoever looks every week has many chances to see what is not there."""
+    hits = 0
+    for number in range(LOOKED_AT):
+        years = draw(NOTHING, noise, rng_of(NOTHING, noise, number))
+        hits += any(
+            ours(chain(years.ratios[:weeks]), years.noise_sd)
+            for weeks in range(change_points.MIN_POINTS, WEEKS + 1, 2)
+        )
+    return Share(hits, LOOKED_AT)
+
+
+def rng_of(scene: Scene, noise: float, number: int) -> np.random.Generator:
+    """The random numbers of one series."""
+    return np.random.default_rng([SEED, SCENES.index(scene), round(1e4 * noise), number])
