@@ -25,7 +25,9 @@ SLOW = [
 
 def bisect(machine: Machine) -> dict[str, Any]:
     """`benchlab bisect --json`; its progress, which comes first, is passed over."""
-    settings = machine.settings(rounds=3, restore="never", engines__mariadb__by_version=SLOW)
+    settings = machine.settings(
+        rounds=3, seconds=3, restore="never", engines__mariadb__by_version=SLOW
+    )
     at = next(at for at, part in enumerate(settings) if part.startswith("workloads="))
     del settings[at - 1 : at + 1]  # --workload says it
     output = machine.run(
