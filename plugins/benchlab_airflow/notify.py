@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from benchlab.events import Event
     from benchlab.home import Home
-    from benchlab.notifications import Notifier
+    from benchlab.notifiers import Notifier
     from benchlab.report.event_text import Links, Message
     from benchlab.store import Store
     from benchlab.stored_campaign import StoredCampaign
@@ -143,17 +143,17 @@ class ReaperNotifier(BaseNotifier):
 
 def _tell(here: Home, find: Find, say: Say) -> None:
     """Tell of each event, one message to each notifier that wants it and has not told it yet."""
-    from benchlab import catalog, notifications
+    from benchlab import catalog, notifications, notifiers
 
     try:
         reports = {path.stem for path in catalog.report_files(here)}
-        notifiers = notifications.load(here.configs / notifications.FILE, reports)
-        if not notifiers:
+        configured = notifiers.load(here.configs / notifiers.FILE, reports)
+        if not configured:
             return
         with _store(here, say) as store:
             notices = notifications.Notices(store) if store else None
-            for event, message in find(store, notifiers):
-                notifications.tell(notices, notifiers, event, _sending(message), say)
+            for event, message in find(store, configured):
+                notifications.tell(notices, configured, event, _sending(message), say)
     except Exception as error:  # noqa: BLE001 - it is said, and changes nothing of the task
         _say_why(error, say)
 

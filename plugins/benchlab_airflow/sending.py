@@ -9,7 +9,7 @@ from airflow.sdk.log import redact
 if TYPE_CHECKING:
     from airflow.sdk import BaseNotifier
 
-    from benchlab.notifications import Notifier
+    from benchlab.notifiers import Notifier
     from benchlab.report.event_text import Message
 
 # So that a callback is done before Airflow ends it. SMTP's is in its Connection.

@@ -25,7 +25,7 @@ from benchlab.published.planned import (
     stated_warehouses,
     thread_lists,
 )
-from benchlab.published.setting import is_of_setting, setting
+from benchlab.published.setting import setting
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 
@@ -239,12 +239,6 @@ def test_the_time_of_loading_is_not_that_of_a_run() -> None:
     page = "# T\n\n## Test plan\n\n```bash\ngo-tpc tpcc prepare --time 2h\n```\n"
     assert read(page, "tpcc").seconds is None
     assert read(page.replace("prepare", "run"), "tpcc").seconds == 7200
-
-
-def test_tables_of_the_setting_are_told_from_those_of_results() -> None:
-    """So that what nobody reads can be listed."""
-    tables = [e for e in parse(ENGLISH).elements if e.kind == "table"]
-    assert [is_of_setting(e) for e in tables] == [True, True, True, True, False]
 
 
 # ---------------------------------------------------------------- commands

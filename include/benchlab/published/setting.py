@@ -111,13 +111,6 @@ _OF_HOSTS = re.compile(
 )
 
 
-def is_of_setting(element: Element) -> bool:
-    """Whether a table is one of hosts, versions or git hashes, which :func:`setting` reads."""
-    return element.kind == "table" and any(
-        test(element) for test in (_is_of_hashes, _is_of_versions, _is_of_hosts)
-    )
-
-
 def _heading_row(element: Element) -> tuple[str, ...]:
     return element.table[0] if element.table else ()
 
