@@ -30,8 +30,8 @@ say what. A regression is a finding, not a failure: its run is green.
 
 A report type with a `schedule` runs by itself: on the day of each release in
 `configs/releases.csv`, or every week. Its DAG begins paused; unpaused, it runs what is to come, and
-of the past nothing but what `schedule.catchup_days` allows. On the day of a release that release
-still is to come.
+of the past nothing but what `schedule.catchup_days` allows (by week also the last ten minutes). On
+the day of a release that release still is to come.
 
 * Version rules (`newest`, `previous series`) are those of the run's logical date, in UTC; of today
   where a run has none.

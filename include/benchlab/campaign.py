@@ -91,6 +91,7 @@ class CampaignRun(StoredCampaign):
         engine, reason = catalog.choose_engine(spec, home)
         planned = catalog.plan(home, spec, engine, campaign)
         catalog.refuse_undecided(home, spec)
+        quality.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
             id=campaign,
             plan=planned,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Collection, Sequence
 
 from benchlab import measured
@@ -39,14 +38,15 @@ def find(
     for baseline, candidate in _pairs(compared.campaigns(report)):
         if baseline == candidate or not {baseline, candidate} <= place.keys():
             continue
-        # What a release refuses today has not been measured with today's plan.
-        with contextlib.suppress(SpecError):
+        try:
             spec = pinned(baseline, candidate)
-            found = measured.find(store, spec, engine, workload, on=measured.hardware(home, spec))
-            if found is not None:
-                pair = _compared(compared, found, baseline, candidate, workload)
-                pair = pair.turned() if place[baseline] > place[candidate] else pair
-                known.setdefault((pair.baseline, pair.candidate), pair)
+        except SpecError:
+            continue  # what is refused today has not been measured with today's plan
+        found = measured.find(store, spec, engine, workload, on=measured.hardware(home, spec))
+        if found is not None:
+            pair = _compared(compared, found, baseline, candidate, workload)
+            pair = pair.turned() if place[baseline] > place[candidate] else pair
+            known.setdefault((pair.baseline, pair.candidate), pair)
     return sorted(known.values(), key=lambda e: (place[e.baseline], place[e.candidate]))
 
 

@@ -40,8 +40,9 @@ def between(
 ) -> Way:
     """The way from one version to another, whether the calendar has these two or not.
 
-    Code goes from one series into the next where that begins. A patch of an older series that came
-    out after the last one's series began is a branch of its own, though its version lies between.
+    Code goes from one series into the next where that begins. A patch that came out after the next
+    series had begun is on a branch of its own, though its version lies between: what it brought, as
+    a fix taken back from a later series, need not have come into the next release with it.
 
     Args:
         releases: of one engine.
@@ -62,7 +63,7 @@ def between(
     )
     wanted = _begins(releases) if first_of_series else [e for e in releases if e.kind in kinds]
     inside = [each for each in inside if each in wanted]
-    left_out = _on_a_branch(inside, _series_day(releases, last), last)
+    left_out = _on_a_branch(releases, inside, last)
     return Way(
         (
             first.text,
@@ -88,23 +89,24 @@ def _nearest(releases: Iterable[Release], version: Version) -> tuple[str, ...]:
     return tuple(each.text for each in sorted(series[:_NEAREST], key=_place))
 
 
-def _on_a_branch(inside: Iterable[Release], began: date | None, last: Version) -> dict[str, str]:
-    series = f"{last.series[0]}.{last.series[1]}"
-    return {
-        each.version.text: f"released {each.day}, after the series {series} began ({began})"
-        for each in inside
-        if began and each.kind == "patch" and each.version.series < last.series and each.day > began
-    }
-
-
-def _series_day(releases: Iterable[Release], version: Version) -> date | None:
-    """The day on which a version's series began; None where the calendar does not know it."""
-    days = [
-        each.day
-        for each in releases
-        if each.version.series == version.series and each.kind in FINAL
-    ]
-    return min(days, default=None)
+def _on_a_branch(
+    releases: Iterable[Release], inside: Iterable[Release], last: Version
+) -> dict[str, str]:
+    """The patches that came out after the next series up to the last one's had begun, and why."""
+    began: dict[tuple[int, int], date] = {}
+    for each in releases:
+        series = each.version.series
+        if each.kind in FINAL and series <= last.series:
+            began[series] = min(each.day, began.get(series, each.day))
+    left_out = {}
+    for patch in (each for each in inside if each.kind == "patch"):
+        later = min((series for series in began if series > patch.version.series), default=None)
+        if later and patch.day > began[later]:
+            left_out[patch.version.text] = (
+                f"released {patch.day}, after the series {later[0]}.{later[1]} began "
+                f"({began[later]})"
+            )
+    return left_out
 
 
 def _begins(releases: Iterable[Release]) -> Collection[Release]:

@@ -313,7 +313,8 @@ CALENDAR: list[tuple[str, str, Kind]] = [
     ("v2.0.0", "2020-03-01", "GA"),
     ("v2.0.1", "2020-03-15", "patch"),
     ("v3.0.0", "2020-04-01", "GA"),
-    ("v1.0.2", "2020-05-01", "patch"),
+    ("v1.0.2", "2020-03-20", "patch"),
+    ("v1.0.3", "2020-05-01", "patch"),
     ("v2.0.2", "2020-05-02", "patch"),
     ("v3.0.1", "2020-06-01", "patch"),
 ]
@@ -326,11 +327,19 @@ def between(first: str, last: str, **kinds: object) -> tuple[str, ...]:
 
 
 def test_the_way_is_ordered_by_version_and_has_no_later_branch() -> None:
-    """Patches of older series after the last one's series began are left out, by name."""
+    """Patches that came out after the next series had begun are left out, by name: what they
+    brought is not in the releases after them.
+    """
     way = release_way.between(RELEASES, parse("v1.0.0"), parse("v3.0.1"))
     assert way.releases == ("v1.0.0", "v1.0.1", "v2.0.0", "v2.0.1", "v3.0.0", "v3.0.1")
-    assert list(way.left_out) == ["v1.0.2", "v2.0.2"]
-    assert way.left_out["v1.0.2"] == "released 2020-05-01, after the series 3.0 began (2020-04-01)"
+    assert list(way.left_out) == ["v1.0.2", "v1.0.3", "v2.0.2"]
+    assert way.left_out["v1.0.2"] == "released 2020-03-20, after the series 2.0 began (2020-03-01)"
+    assert way.left_out["v2.0.2"] == "released 2020-05-02, after the series 3.0 began (2020-04-01)"
+
+
+def test_a_patch_of_the_last_series_is_on_the_way_whatever_came_after_it() -> None:
+    """Between patches of one series the way is that series, and later ones do not count."""
+    assert between("v1.0.0", "v1.0.3") == ("v1.0.0", "v1.0.1", "v1.0.2", "v1.0.3")
 
 
 def test_the_ends_need_not_be_in_the_calendar() -> None:
@@ -342,7 +351,7 @@ def test_the_ends_need_not_be_in_the_calendar() -> None:
 def test_an_end_that_is_not_in_the_calendar_is_named_with_what_is_near() -> None:
     """Of a series that the calendar does not know nothing is near."""
     way = release_way.between(RELEASES, parse("v1.0.5"), parse("v9.9.9"))
-    assert way.not_in_calendar == {"v1.0.5": ("v1.0.0", "v1.0.1", "v1.0.2"), "v9.9.9": ()}
+    assert way.not_in_calendar == {"v1.0.5": ("v1.0.0", "v1.0.1", "v1.0.2", "v1.0.3"), "v9.9.9": ()}
     assert release_way.between(RELEASES, parse("v1.0.0"), parse("v3.0.1")).not_in_calendar == {}
 
 

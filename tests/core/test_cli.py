@@ -149,6 +149,15 @@ def test_a_version_that_cannot_be_had_is_refused_with_how_to_get_it(here: Here) 
     assert "MariaDB 11.4.5 is not installed and `mvn` is missing: run `make setup`" in said
 
 
+def test_gates_that_cannot_be_read_are_refused_before_anything_starts(here: Here) -> None:
+    """Not by the first trial, after hours of loading."""
+    gates = here.home.configs / "quality" / "symptoms.yaml"
+    gates.write_text(gates.read_text() + "nonsense: 1\n")
+    assert str(gates) in here.refused("run", "sysbench_local", "--campaign", "unjudged")
+    assert "unjudged" not in here.run("campaigns").stdout
+    assert not here.home.campaign("unjudged").exists()
+
+
 # ---------------------------------------------------------------- parse
 
 

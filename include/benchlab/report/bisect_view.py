@@ -26,6 +26,7 @@ DEPLOYMENTS = (
     "Verdicts hold for the deployments that were measured: how much two deployments of one release "
     "differ is not known. `benchlab calibrate` says what tells it."
 )
+_UNTOLD = "it cannot be told whether there is anything to bisect"
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 _OUTCOME = {
     Named: "named",
@@ -157,9 +158,8 @@ def sentence(found: Bisection) -> str:
             text += f"; {_campaigns(brought.change)}"
         case NothingToBisect(comparison=pair):
             change = _change(found, Change.of(pair)) if pair.estimate else "no estimate"
-            text = (
-                f"nothing to bisect: {ends} is {pair.verdict}, {change}; campaign {pair.campaign}"
-            )
+            why = "nothing to bisect" if pair.verdict == "equivalent" else _UNTOLD
+            text = f"{why}: {ends} is {pair.verdict}, {change}; campaign {pair.campaign}"
         case Undecided():
             text = (
                 f"undecided: the change of {_change(found, reached.whole)} came after "
