@@ -1,4 +1,4 @@
-"""Within-campaign ratios of one workload, chained into one series over the versions.
+"""Within-campaign ratios of one workload, chained along one line of versions.
 
 The throughputs of two campaigns are never compared: hosts differ by more than versions do. What a
 campaign tells is d = ln(candidate / baseline), and its point in the chain is at
@@ -7,12 +7,13 @@ campaign tells is d = ln(candidate / baseline), and its point in the chain is at
 
 where the level of a version is the mean of the earlier points in which it was the candidate. This
 is the chained index of price statistics (ILO, *Consumer Price Index Manual*, 2020, chapter 2),
-with every link measured.
+with every link measured. Which campaigns follow one line says :mod:`benchlab.chain_lines`.
 
 A baseline that was never a candidate is *bridged*: it takes the level of the newest version of its
 own series (major.minor) that was measured before and is older, else of the newest older version.
 That step was not measured; the levels take it as none, and the point names the version.
-Where nothing older was measured, the chain begins at level 0.
+Where nothing older was measured, the chain begins at level 0. What it took first it keeps: a
+version has one level in a chain.
 
 Every level is a sum of measured ratios, so that the errors of all levels follow exactly from those
 of the ratios (:meth:`Chain.weights`).
@@ -106,7 +107,7 @@ def chain(ratios: Sequence[Ratio]) -> Chain:
     links: list[tuple[int, ...]] = []
     measured = _Measured()
     for ratio in sorted(ratios, key=_order):
-        before, bridged_from = measured.links_of(ratio.baseline)
+        before, bridged_from = measured.links_of(age(ratio.baseline))
         level = math.fsum(points[index].level for index in before) / max(1, len(before))
         measured.add(ratio, len(points))
         points.append(Point(ratio, level + ratio.log_ratio, bridged_from))
@@ -123,6 +124,7 @@ class _Measured:
 
     points: dict[_Age, list[int]] = field(default_factory=dict)
     names: dict[_Age, str] = field(default_factory=dict)
+    bridges: dict[_Age, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
 
     def add(self, ratio: Ratio, index: int) -> None:
         for version in (ratio.baseline, ratio.candidate):
@@ -130,16 +132,15 @@ class _Measured:
             self.names.setdefault(age(version), version)
         self.points[age(ratio.candidate)].append(index)
 
-    def links_of(self, version: str) -> tuple[tuple[int, ...], str | None]:
+    def links_of(self, version: _Age) -> tuple[tuple[int, ...], str | None]:
         """The points whose mean is a version's level, and the version that it was bridged from."""
-        found, bridged_from = age(version), None
-        while not self.points.get(found):
-            older = self._bridge(found)
-            if older is None:
-                return (), bridged_from
-            found = older
-            bridged_from = bridged_from or self.names[found]
-        return tuple(self.points[found]), bridged_from
+        if points := self.points.get(version):
+            return tuple(points), None
+        if version not in self.bridges:
+            older = self._bridge(version)
+            links, _ = self.links_of(older) if older else ((), None)
+            self.bridges[version] = links, self.names[older] if older else None
+        return self.bridges[version]
 
     def _bridge(self, version: _Age) -> _Age | None:
         older = [each for each in self.points if each < version]

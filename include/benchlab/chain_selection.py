@@ -1,7 +1,8 @@
 """Which campaigns of a report type are chained, which tell the noise, and which do neither.
 
 Where the setting of a report type was changed (:mod:`benchlab.chain_setting`), a chain ends and
-another one begins: a change of the setting is no change of the version.
+another one begins: a change of the setting is no change of the version. Within a setting each line
+of versions (:mod:`benchlab.chain_lines`) has a chain of its own.
 
 A campaign stands in its chain at the moment that it was planned for. One that was planned for none,
 because a person started it, stands at the day from which its versions could be measured: an older
@@ -18,19 +19,13 @@ from typing import Any
 
 from benchlab import aa_campaigns, bisection_run, schedule
 from benchlab.calibration import MIN_CAMPAIGNS
+from benchlab.chain_lines import Age, Order, lines
 from benchlab.chain_setting import differences, one_sided_parameters
 from benchlab.comparisons import Compared, ReleaseDays
 from benchlab.language import english
 from benchlab.published.version_names import age
 from benchlab.results import Campaign
 from benchlab.spec import SIDES
-
-_Age = tuple[tuple[int, ...], bool, str]
-_Order = tuple[datetime, _Age, _Age, str]
-_PLACED_BY = (
-    "measure it with `--on DAY`, or add its versions to the release calendar (`benchlab releases "
-    "update`)"
-)
 
 
 @dataclass(frozen=True)
@@ -55,10 +50,15 @@ class Placed:
         return baseline, candidate
 
     @property
-    def order(self) -> _Order:
+    def order(self) -> Order:
         """As :mod:`benchlab.chain` orders its points."""
         baseline, candidate = map(age, self.versions)
         return self.at, candidate, baseline, self.compared.campaign.id
+
+    @property
+    def is_planned(self) -> bool:
+        """For a moment; else a person started it."""
+        return self.compared.campaign.planned_for is not None
 
 
 @dataclass(frozen=True)
@@ -85,15 +85,17 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Campaigns of one workload in one setting.
+class Chained:
+    """The campaigns of one chain: of one workload, one setting and one line of versions.
 
     Attributes:
-        members: to be chained, the newest first; at least one.
-        differs: in what this setting is not the next newer one, as (here, there) by name; empty
+        line: its name.
+        members: the newest first; at least one.
+        differs: in what their setting is not the next newer one, as (here, there) by name; empty
             of the newest.
     """
 
+    line: str
     members: tuple[Placed, ...]
     noise: Noise
     differs: Mapping[str, tuple[Any, Any]]
@@ -104,11 +106,11 @@ class Selection:
     """The campaigns of one workload.
 
     Attributes:
-        settings: the newest first.
+        chains: the newest setting first; of one setting the line `newest` first.
         left_out: by time.
     """
 
-    settings: tuple[Setting, ...]
+    chains: tuple[Chained, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -137,20 +139,18 @@ def select(
         elif found is not None and not campaign.is_aa:
             chained.append(Placed(found, _place(campaign, days)))
     chained.sort(key=lambda each: each.order, reverse=True)
-    groups = []
+    chains: list[Chained] = []
+    newer: Compared | None = None
     for group in _by_setting(chained, workload):
-        members, why_not = _consistent(group)
+        newest = group[0].compared
+        differs = differences(newest, newer, workload) if newer else {}
+        noise = _noise(newest, compared.values(), workload)
+        found_lines, why_not = lines(group)
         reasons.update(why_not)
-        groups.append(members[::-1])
+        chains += [Chained(each.name, each.members[::-1], noise, differs) for each in found_lines]
+        newer = newest
     return Selection(
-        tuple(
-            Setting(
-                tuple(members),
-                _noise(members[0].compared, compared.values(), workload),
-                differences(members[0].compared, newer[0].compared, workload) if newer else {},
-            )
-            for members, newer in zip(groups, [[], *groups], strict=False)
-        ),
+        tuple(chains),
         tuple(
             LeftOut(each.id, reasons[each.id])
             for each in sorted(of_workload, key=lambda each: (each.at, each.id))
@@ -166,31 +166,6 @@ def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
     if candidate is None:
         return campaign.started_at
     return min(schedule.midnight(max(candidate, baseline or candidate)), campaign.started_at)
-
-
-def _consistent(group: Iterable[Placed]) -> tuple[list[Placed], dict[str, str]]:
-    """Those in which each version has one level, by time; why others are left out, by their ids.
-
-    What rests on a baseline rests on its level. So a version is a candidate first and a baseline
-    then, or a baseline only. A campaign that was started by hand gives way to those planned.
-    """
-    members, why = list[Placed](), dict[str, str]()
-    as_baseline, as_candidate = dict[object, _Order](), dict[object, _Order]()
-    for each in sorted(
-        group, key=lambda one: (one.compared.campaign.planned_for is None, one.order)
-    ):
-        baseline, candidate = map(age, each.versions)
-        if candidate not in as_candidate and each.order > as_baseline.get(candidate, each.order):
-            fault = f"its candidate {each.versions[1]} was a baseline before"
-        elif each.order < as_candidate.get(baseline, each.order):
-            fault = f"its baseline {each.versions[0]} becomes a candidate later"
-        else:
-            members.append(each)
-            for seen, version in ((as_baseline, baseline), (as_candidate, candidate)):
-                seen[version] = min(each.order, seen.get(version, each.order))
-            continue
-        why[each.compared.campaign.id] = f"{fault}; {_PLACED_BY}"
-    return sorted(members, key=lambda each: each.order), why
 
 
 def _why_left_out(
@@ -232,7 +207,7 @@ def _why_no_ratio(found: Compared, workload: str) -> str | None:
     return None
 
 
-def _came_later(version: _Age, other: _Age, days: ReleaseDays) -> bool:
+def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
     """Whether it is known to, as the patch of an old series that came out after a new one."""
     return version in days and other in days and days[version] > days[other]
 

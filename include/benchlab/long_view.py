@@ -14,7 +14,8 @@ from typing import Any
 from benchlab import change_points, drift, history, publishing
 from benchlab.acknowledgements import Acknowledgement, Acknowledgements, covering, direction_of
 from benchlab.chain import Chain, Point, Ratio, chain
-from benchlab.chain_selection import LeftOut, Noise, Placed, Setting, select
+from benchlab.chain_lines import NEWEST
+from benchlab.chain_selection import Chained, LeftOut, Noise, Placed, select
 from benchlab.change_points import ChangePoint
 from benchlab.comparisons import Comparisons
 from benchlab.drift import Drift
@@ -62,15 +63,17 @@ class FoundChange:
 
 @dataclass(frozen=True)
 class ChainView:
-    """The chain of one workload in one setting.
+    """The chain of one workload in one setting and one line of versions.
 
     Attributes:
+        line: its name: `newest`, or a series (:mod:`benchlab.chain_lines`).
         differs: in what its setting is not that of the next newer chain, as (here, there) by
-            name; empty of the newest.
+            name; empty in the newest setting.
         threshold_pct: of its newest campaign.
         metric: of the throughput.
     """
 
+    line: str
     chain: Chain
     links: tuple[Link, ...]
     changes: tuple[FoundChange, ...]
@@ -96,7 +99,8 @@ class LongView:
     """One workload of a report type over the versions.
 
     Attributes:
-        chains: one for each setting, the newest first.
+        chains: the newest setting first; of one setting one for each line of versions, `newest`
+            first.
         left_out: campaigns that have the workload and are in no chain, by time.
     """
 
@@ -104,6 +108,11 @@ class LongView:
     workload: str
     chains: tuple[ChainView, ...]
     left_out: tuple[LeftOut, ...]
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there is another line of versions than `newest`."""
+        return any(each.line != NEWEST for each in self.chains)
 
 
 def of(
@@ -123,7 +132,7 @@ def of(
     compared = {each.id: made.of(each) for each in campaigns if each.state == "complete"}
     selected = select(workload, campaigns, compared, made.release_days(report))
     known = Acknowledgements(store).of(workload)
-    chains = (_chain_view(home, setting, workload, known) for setting in selected.settings)
+    chains = (_chain_view(home, each, workload, known) for each in selected.chains)
     return LongView(report, workload, tuple(chains), selected.left_out)
 
 
@@ -210,15 +219,16 @@ def _workload_of(campaign: Campaign, named: str) -> str:
 
 
 def _chain_view(
-    home: Home, setting: Setting, workload: str, acknowledged: Sequence[Acknowledgement]
+    home: Home, chained: Chained, workload: str, acknowledged: Sequence[Acknowledgement]
 ) -> ChainView:
-    newest, noise = setting.members[0].compared, setting.noise
-    made = chain([_ratio(each, workload) for each in setting.members])
+    newest, noise = chained.members[0].compared, chained.noise
+    made = chain([_ratio(each, workload) for each in chained.members])
     threshold = float(newest.campaign.spec["threshold_pct"])
     places = change_points.find(made, threshold, noise.sd)
     known = covering(acknowledged, made, places)
-    by_id = {each.compared.campaign.id: each.compared for each in setting.members}
+    by_id = {each.compared.campaign.id: each.compared for each in chained.members}
     return ChainView(
+        line=chained.line,
         chain=made,
         links=tuple(
             Link(
@@ -236,7 +246,7 @@ def _chain_view(
         ),
         drift=drift.find(made, places, threshold, noise.sd),
         noise=noise,
-        differs=setting.differs,
+        differs=chained.differs,
         threshold_pct=threshold,
         metric=newest.workload(workload).metric,
     )

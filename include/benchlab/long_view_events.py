@@ -22,10 +22,10 @@ def find(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Eve
 
     Args:
         campaign: after which the long views were made.
-        views: by workload; of each the chain of the newest setting counts.
+        views: by workload; of each the chains of the newest setting count, one of each line.
     """
     found = {
-        workload: [change for newest in view.chains[:1] for change in _changes(newest)]
+        workload: [change for each in view.chains if not each.differs for change in _changes(each)]
         for workload, view in views.items()
     }
     return events.of_changes(report, campaign, found)

@@ -83,6 +83,35 @@ def test_a_baseline_that_was_never_a_candidate_is_bridged(
     assert made.points[-1].bridged_from == bridged_from
 
 
+def test_a_bridged_baseline_keeps_the_level_that_it_took_first() -> None:
+    """Neither a nearer version measured later nor more campaigns of the same one move it."""
+    made = chain(
+        [
+            ratio(0, "v4.0.0", "v5.0.0", 0.02),
+            ratio(1, "v5.0.3", "v5.1.0"),
+            ratio(2, "v5.0.0", "v5.0.2", -0.1),
+            ratio(3, "v4.0.0", "v5.0.0", 0.5),
+            ratio(4, "v5.0.3", "v5.1.1"),
+        ]
+    )
+    assert [levels(made)[index] for index in (1, 4)] == pytest.approx([0.02, 0.02])
+    assert [made.links[index] for index in (1, 4)] == [(0,), (0,)]
+    assert [made.points[index].bridged_from for index in (1, 4)] == ["v5.0.0", "v5.0.0"]
+
+
+def test_a_baseline_that_began_the_chain_stays_at_zero() -> None:
+    """Though an older version is measured later."""
+    made = chain(
+        [
+            ratio(0, "v5.0.6", "v5.1.0", 0.02),
+            ratio(1, "v3.0.20", "v4.0.16", -0.1),
+            ratio(2, "v5.0.6", "v5.1.4", 0.02),
+        ]
+    )
+    assert levels(made) == pytest.approx([0.02, -0.1, 0.02])
+    assert made.points[2].bridged_from is None
+
+
 def test_campaigns_of_one_day_are_chained_by_the_age_of_their_versions() -> None:
     """A release that is the baseline of another one of that day is measured before it."""
     made = chain([ratio(0, "v7.1.0", "v7.2.0", 0.02), ratio(0, "v7.0.0", "v7.1.0", 0.01)])

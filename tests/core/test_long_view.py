@@ -78,7 +78,7 @@ def test_a_level_whose_error_is_not_known_has_no_interval(weeks: Weeks) -> None:
     """One round tells no error; nor is that known of what is chained to it."""
     weeks.add("10.2.11", "10.11.5", rounds=1)
     weeks.add("10.11.5", "11.4.5")
-    weeks.add("10.2.11", "10.6.20")
+    weeks.add("10.2.11", "11.5.99")
     links = only_chain(weeks).links
     assert [link.level_ci95 is None for link in links] == [True, True, False]
 
@@ -114,24 +114,49 @@ def test_a_baseline_has_no_second_level_by_a_later_campaign(
     older = weeks.add("10.2.11", "10.11.99", -0.2, **how)
     ids.append(weeks.add("10.11.99", "11.4.5", noise=0.0))
     found = view_of(weeks)
-    (chain,) = found.chains
-    assert [link.point.ratio.campaign for link in chain.links] == ids
-    assert [link.point.level for link in chain.links] == pytest.approx([0] * 4)
-    (left_out,) = found.left_out
-    assert left_out.campaign == older
-    assert "10.11.99 was a baseline before" in left_out.why
-    assert "--on DAY" in left_out.why
+    newest, apart = found.chains
+    assert [link.point.ratio.campaign for link in newest.links] == ids
+    assert [link.point.level for link in newest.links] == pytest.approx([0] * 4)
+    assert (apart.line, apart.links[0].point.ratio.campaign) == ("10.11", older)
+    assert not found.left_out
+
+
+def test_patches_of_an_older_series_are_chained_apart(weeks: Weeks) -> None:
+    """Under its name, in the same setting; neither has the other's level, both have its noise."""
+    weeks.add("10.6.20", "10.11.5", noise=0.0)
+    newest = [weeks.add("10.11.5", "11.4.5", noise=0.0)]
+    weeks.add_aa(0.01)
+    older = [weeks.add("10.6.20", f"10.11.{patch}", -0.2, noise=0.0) for patch in (6, 7)]
+    newest.append(weeks.add("10.11.7", "11.4.6", 0.25, noise=0.0))
+    found = view_of(weeks)
+    assert [each.line for each in found.chains] == ["newest", "10.11"]
+    assert found.has_lines
+    first, second = found.chains
+    assert [link.point.ratio.campaign for link in first.links] == ["week-000", *newest]
+    assert first.links[-1].point.bridged_from == "10.11.5"
+    assert [link.point.ratio.campaign for link in second.links] == older
+    assert [math.exp(link.point.level) for link in second.links] == pytest.approx([0.8, 0.8])
+    assert not second.differs
+    assert second.noise == first.noise
+    assert not found.left_out
+
+
+def test_a_campaign_out_of_order_in_its_own_series_is_left_out(weeks: Weeks) -> None:
+    """Named with how to place it."""
+    for candidate in ("11.4.5", "10.11.6", "10.11.5"):
+        weeks.add(candidate=candidate)
+    (left_out,) = view_of(weeks).left_out
+    assert left_out.campaign == "week-002"
+    assert "10.11.5 is out of the order of versions in line 10.11; measure it" in left_out.why
 
 
 def test_what_was_started_by_hand_gives_way_to_what_was_planned(weeks: Weeks) -> None:
     """A build that somebody tried against the newest release does not end the weekly chain."""
     tried = weeks.add("11.4.99", "11.5.99", by_hand=True)
     ids = [weeks.add("10.11.5", "11.4.99") for _ in range(2)]
-    found = view_of(weeks)
-    assert [link.point.ratio.campaign for link in found.chains[0].links] == ids
-    (left_out,) = found.left_out
-    assert left_out.campaign == tried
-    assert "11.4.99 becomes a candidate later" in left_out.why
+    newest, apart = view_of(weeks).chains
+    assert [link.point.ratio.campaign for link in newest.links] == ids
+    assert (apart.line, apart.links[0].point.ratio.campaign) == ("11.5", tried)
 
 
 def test_a_level_with_a_step_that_was_not_measured_has_no_interval(weeks: Weeks) -> None:
@@ -139,7 +164,7 @@ def test_a_level_with_a_step_that_was_not_measured_has_no_interval(weeks: Weeks)
     weeks.add("10.2.11", "10.11.5")
     weeks.add("10.11.6", "11.4.5")
     weeks.add("11.4.5", "11.5.99")
-    weeks.add("10.11.5", "11.4.4")
+    weeks.add("10.11.5", "11.6.99")
     links = only_chain(weeks).links
     assert [link.bridged for link in links] == [False, True, True, False]
     assert [link.level_ci95 is None for link in links] == [False, True, True, False]

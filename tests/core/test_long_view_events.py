@@ -65,8 +65,15 @@ def test_changes_of_long_ago_are_not_told(chain: ChainView) -> None:
 
 def test_of_several_settings_the_newest_is_told(chain: ChainView) -> None:
     """What an older fleet had found was told then."""
-    assert told(dataclasses.replace(chain, changes=()), chain) == []
+    older = dataclasses.replace(chain, differs={"cores": ("16", "64")})
+    assert told(dataclasses.replace(chain, changes=()), older) == []
     assert told() == []
+
+
+def test_of_the_newest_setting_each_line_is_told(chain: ChainView) -> None:
+    """A change in an older series, too."""
+    newest = dataclasses.replace(chain, changes=())
+    assert told(newest, dataclasses.replace(chain, line="10.11")) == told(chain) != []
 
 
 def test_what_is_acknowledged_is_not_told_but_ends_what_was_before(chain: ChainView) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from benchlab.acknowledgements import Acknowledgement
 from benchlab.calibration import MIN_CAMPAIGNS
+from benchlab.chain_lines import NEWEST
 from benchlab.chain_selection import LeftOut, Noise
 from benchlab.change_points import MIN_POINTS
 from benchlab.drift import Drift
@@ -43,6 +44,7 @@ def to_json(view: LongView) -> dict[str, Any]:
 
 def _chain_json(view: ChainView) -> dict[str, Any]:
     return {
+        "line": view.line,
         "differs": {
             name: {"here": here, "newer": newer} for name, (here, newer) in view.differs.items()
         },
@@ -119,6 +121,8 @@ def write(console: Console, view: LongView) -> None:
     for chain in view.chains:
         if chain.differs:
             console.print(Text(f"In another setting: {differences(chain.differs)}"))
+        if view.has_lines:
+            console.print(Text(_line(chain), style="bold"))
         console.print(Text(_ABOUT.format(first=plain(_first(chain)))))
         console.print(_table(chain))
         for line in _below(chain, view.workload):
@@ -126,6 +130,13 @@ def write(console: Console, view: LongView) -> None:
         console.print()
     for sentence in _left_out(view.left_out):
         console.print(Text(sentence, style="dim"))
+
+
+def _line(view: ChainView) -> str:
+    """Which line of versions a chain follows, where there are several."""
+    if view.line == NEWEST:
+        return "Line newest: no candidate is older than one before it"
+    return f"Line {view.line}: candidates of this series that are out of line newest"
 
 
 def differences(found: Mapping[str, tuple[Any, Any]]) -> str:

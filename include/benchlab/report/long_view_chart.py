@@ -39,7 +39,7 @@ _MOST_LETTERS = 120
 
 
 def panels(view: LongView) -> list[Panel]:
-    """One for each chain, the newest first."""
+    """One for each chain, in the order of the view."""
     return [_panel(view, each) for each in view.chains]
 
 
@@ -74,7 +74,8 @@ def _panel(view: LongView, chain: ChainView) -> Panel:
 
 def _title(figure: Figure, top_in: float, view: LongView, chain: ChainView) -> None:
     first = plain(chain.links[0].point.ratio.baseline)
-    title = f"Long view of {view.report}: level against {first}, with its 95% interval"
+    named = f", line {chain.line}" if view.has_lines else ""
+    title = f"Long view of {view.report}{named}: level against {first}, with its 95% interval"
     if chain.differs:
         title = shorten(f"{title}; {differences(chain.differs)}", _MOST_LETTERS, placeholder=" ...")
     height = figure.get_figheight()
