@@ -16,6 +16,7 @@ from benchlab.compare import Comparison, WorkloadComparison
 from benchlab.decision import Verdict
 from benchlab.errors import SpecError
 from benchlab.published import audit, identity, recompute, stated, version_names
+from benchlab.published.finding import Finding
 from benchlab.published.model import PublishedReport, Workload
 from benchlab.results import Campaign
 from benchlab.spec import SIDES
@@ -35,7 +36,8 @@ class PublishedChange:
         change_pct: arithmetic mean over the thread counts, recomputed; None where figures lack.
         printed_pct: as a page's sentence has it; None where none does.
         highest: by version, the highest throughput that is printed.
-        findings: what an audit of the pages finds.
+        findings: what an audit finds of this workload in a page; of a page in several languages
+            in the one with the most.
     """
 
     reports: tuple[str, ...]
@@ -175,7 +177,6 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
     mean = recompute.headline(workload)
     headline = stated.published_headline(report, workload)
     printed = headline.value if headline else None
-    findings = audit.audit([report])[0].findings
     return PublishedChange(
         reports=(report.id,),
         baseline=report.baseline,
@@ -185,7 +186,28 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         change_pct=None if mean is None else float(mean),
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
-        findings=len(findings),
+        findings=_own_findings(report, workload),
+    )
+
+
+def _own_findings(report: PublishedReport, workload: Workload) -> int:
+    """How many findings the page would not have without the workload."""
+    others = [each for each in report.workloads if each is not workload]
+    if len(others) == 1:
+        # Beside a single one, a sentence that names no workload would be about that one.
+        others.append(_nameless(workload))
+    without = replace(report, workloads=tuple(others))
+    return len(_findings(report) - _findings(without))
+
+
+def _findings(report: PublishedReport) -> set[Finding]:
+    return set(audit.audit([report])[0].findings)
+
+
+def _nameless(workload: Workload) -> Workload:
+    """A place without a name, figures or sentences."""
+    return replace(
+        workload, name="", metric=None, shape=None, columns=(), versions=(), rows=(), claims=()
     )
 
 
@@ -193,7 +215,7 @@ def _together(one: PublishedChange, other: PublishedChange) -> PublishedChange:
     return replace(
         one,
         reports=(*one.reports, *other.reports),
-        findings=one.findings + other.findings,
+        findings=max(one.findings, other.findings),
     )
 
 

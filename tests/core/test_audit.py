@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from benchlab.published import stated as published_stated
 from benchlab.published.audit import Audit, audit
 from benchlab.published.checks import figures
 from benchlab.published.finding import KINDS, Finding
-from benchlab.published.model import PublishedReport, Row, Unread
+from benchlab.published.model import Block, Metric, PublishedReport, Row, Unread
 from benchlab.published.page import read, read_file
 from benchlab.published.stated import Stated, stated
 from benchlab.published.wording import versions
@@ -102,6 +103,27 @@ def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> No
     assert [(each.kind, each.explanation) for each in found] == (
         [("headline_mismatch", why)] if why else []
     )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Throughput improved by 50 percent.",
+        "Throughput improved by 50 per cent.",
+        "性能提升了５０％。",
+        "性能提升了百分之五十。",
+        "性能提升了百分之 50。",
+    ],
+)
+def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) -> None:
+    """In words, in Chinese and in full width; a limit is none in any of them."""
+    rows = "| 8 | 1000 | 1025 | 2.5% |"
+    start = "# TiDB Sysbench -- v5.1 vs. v5.0\n\n## Test results\n\n### Point Select\n\n"
+    head = "| Threads | v5.0 TPS | v5.1 TPS | TPS improvement |\n|---|---|---|---|\n"
+    (found,) = found_in(read(f"{start}{sentence}\n\n{head}{rows}\n", "page.md"))
+    assert (found.kind, found.published) == ("headline_mismatch", Decimal(50))
+    limited = sentence.replace("by 50", "by at least 50").replace("提升了", "提升了至少")
+    assert kinds(read(f"{start}{limited}\n\n{head}{rows}\n", "page.md")) == []
 
 
 def test_a_truncated_headline_is_told() -> None:
@@ -458,10 +480,14 @@ def test_a_list_is_taken_only_where_the_other_is_refused(
         (thread_list(1, 2), thread_list(4, 8, 16)),
         (thread_list(1, 2), thread_list(4, 8, 16, workloads=[POINT])),
         (thread_list(1, 2, workloads=[INDEX]),),
+        (thread_list(4),),
+        (thread_list(4), thread_list(8), thread_list(16)),
     ],
 )
 def test_a_plan_that_fits_or_is_of_another_workload_is_no_finding(lists: Any) -> None:
-    """The order does not matter, and a workload's own list is stronger than that of all."""
+    """The order does not matter, a workload's own list is stronger than that of all, and one count
+    of the table alone says nothing of the others.
+    """
     assert kinds(page(workload(FASTER), thread_lists=lists)) == []
 
 
@@ -482,6 +508,39 @@ def test_queries_of_a_transaction_count_together() -> None:
     rows = [row(100, {"qps": "20000", "p95_ms": "110"})]
     report = page(workload(rows, name=MIXED, metric="qps", versions=("v1.0",)), versions=("v1.0",))
     assert kinds(report) == []
+
+
+OWN = "sysbench {} --threads=100 {} run"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (OWN.format(MIXED, "--table-size=5"), True),
+        (OWN.format(MIXED, "--point-selects=1"), False),
+        (OWN.format(MIXED, "--range_selects=off"), False),
+        (OWN.format("$testname", "--skip-trx=on"), False),
+        ("sudo " + OWN.format(MIXED, "--skip_trx=on"), False),
+        (OWN.format(POINT, "--point-selects=1"), True),
+        (OWN.format(MIXED, "--skip-trx=on").replace(" run", " prepare"), True),
+    ],
+)
+def test_queries_of_a_transaction_that_a_command_sets_are_not_known(text: str, told: bool) -> None:
+    """20,000 QPS at 100 threads are 100 ms only where a transaction has its 20 queries."""
+    rows = [row(100, {"qps": "20000", "p95_ms": "20"})]
+    found = workload(rows, name=MIXED, metric="qps", versions=("v1.0",))
+    report = page(found, versions=("v1.0",), commands=(command(text),))
+    assert kinds(report) == ["implausible_latency"] * told
+
+
+@pytest.mark.parametrize(("metric", "told"), [("qps", False), ("tps", True)])
+def test_queries_that_a_file_sets_are_not_known(metric: Metric, told: bool) -> None:
+    """Where transactions are printed it does not matter how many queries each has."""
+    block = Block("Options", "", "mysql-host=h\nrange_selects = off\n", 20)
+    rows = [row(100, {metric: "2000", "p95_ms": "2"})]
+    found = workload(rows, name=MIXED, metric=metric, versions=("v1.0",))
+    report = page(found, versions=("v1.0",), parameters=(block,))
+    assert kinds(report) == ["implausible_latency"] * told
 
 
 # ---------------------------------------------------------------- commands and tools
@@ -507,6 +566,9 @@ TPCC = "tiup bench tpcc run --db tpcc --warehouses 500 --threads {{{{thread}}}} 
         (TPCC.format("-H10.0.0.1 -P3390"), ["HAProxy"], [3390], False),
         (TPCC.format("-H 10.0.0.1"), ["HAProxy"], [3390], True),
         (TPCC.format("-H 10.0.0.1").replace("run", "prepare"), ["HAProxy"], [3390], False),
+        (TPCC.format("-H 10.0.0.1").replace("run", "check"), ["HAProxy"], [3390], False),
+        (TPCC.format("-H 10.0.0.1").replace("run", "cleanup"), ["HAProxy"], [3390], False),
+        (RUN.format("127.0.0.1", "4000").replace("run", "cleanup"), ["NLB"], [], False),
     ],
 )
 def test_commands_go_where_the_plan_says(
@@ -619,6 +681,14 @@ def test_one_page_alone_has_no_drift() -> None:
     assert kinds(two_reports("2000")[1]) == []
 
 
+def test_the_cloud_is_another_place() -> None:
+    """TiDB Cloud and own hosts are not compared, two pages of TiDB Cloud are."""
+    own, other = two_reports("2000")
+    cloud = replace(own, title=f"TiDB Cloud: {own.title}")
+    assert kinds(cloud, other) == []
+    assert kinds(cloud, replace(other, title=cloud.title)) == ["same_version_drift"]
+
+
 def test_languages_of_one_report_are_not_compared() -> None:
     """A Chinese page beside the English one says the same again."""
     english = two_reports("1050")[1]
@@ -682,6 +752,15 @@ def test_a_clean_page_says_so_in_words() -> None:
     assert text.count("no findings") == 2
     assert "not read, line 12: a table of colours" in text
     assert "2 pages, 0 findings, 2 without any" in text
+
+
+def test_a_page_without_a_figure_is_not_called_clean() -> None:
+    """As one in a language that is not known: nothing could be wrong in it."""
+    report = PublishedReport(**{**vars(page(workload(FASTER))), "workloads": ()})
+    text = audit_view.render(audit([report]), 100, colour=False)
+    assert "0 workloads, 0 rows" in text
+    assert "nothing could be recomputed" in text
+    assert "no findings" not in text
 
 
 def test_findings_are_shown_with_their_figures() -> None:

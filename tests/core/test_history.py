@@ -65,9 +65,9 @@ def published(
     )
 
 
-def measured(change: float) -> tuple[Campaign, Comparison]:
+def measured(change: float, campaign: str = "c1") -> tuple[Campaign, Comparison]:
     """A campaign that found this change, as a share."""
-    made = testing.campaign(workloads=[POINT], threads=[4], rounds=4)
+    made = testing.campaign(id=campaign, workloads=[POINT], threads=[4], rounds=4)
     results = testing.results_of(made.plan, testing.known_change({POINT: change}, 0.001))
     return made, compare(made.plan, results, 2.0)
 
@@ -202,6 +202,7 @@ def view_of(weeks: int, *changes: int, bridged: bool = False, why_not: str = "")
         POINT,
         (
             ChainView(
+                line="newest",
                 chain=made,
                 links=tuple(
                     Link(point, (-1.0, 1.0), None if point.bridged_from else (-0.3, 0.1),
@@ -284,6 +285,25 @@ def test_a_change_point_leads_to_its_campaigns_and_can_be_acknowledged(
     assert "--note: is empty" in here.refused(*command)
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_what_is_copied_is_not_broken_on_a_narrow_terminal(width: int) -> None:
+    """Ids and verdicts stay whole; the table becomes wider than the terminal before."""
+    made, comparison = measured(0.1, campaign="sysbench_local-20261122T104955")
+    found = of(POINT, [published("v7.1.0", "v7.0.0")], [(made, comparison)])
+    text = view.render(found, width, colour=False)
+    for whole in (made.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"):
+        assert whole in text
+    assert "-20261122" not in text.replace(made.id, "")
+
+
+def test_history_without_a_workload_names_those_that_there_are(here: Here, weeks: Weeks) -> None:
+    """Of the report type that is asked for."""
+    weeks.add("10.2.11", "10.11.5", -0.2, noise=0.0)
+    said = here.refused("history", "--report", "sysbench_test")
+    assert f"name a workload of sysbench_test: {POINT}" in said
+    assert f"name a workload: {POINT}" in here.refused("history")
+
+
 def test_a_step_that_was_not_measured_has_a_mark() -> None:
     """And the version from which the level was taken is named; without such a step nothing is."""
     bridged = printed(view_of(3, bridged=True))
@@ -301,6 +321,33 @@ def test_drift_noise_and_another_setting_are_said() -> None:
     assert "Outliers, which did not count: week-3" in text
     assert "they scatter by 1.01% (standard deviation)" in text
     assert "Slow drift: -3.92% (99% interval -5.82% to -3.92%) over 9 releases" in text
+
+
+def test_a_line_is_named_where_there_are_several() -> None:
+    """In the text, the JSON and the picture; one alone needs no name."""
+    alone = view_of(12, 8)
+    apart = dataclasses.replace(alone.chains[0], line="6.5")
+    both = dataclasses.replace(alone, chains=(*alone.chains, apart))
+    said = "Line newest: no candidate is older", "Line 6.5: candidates of this series"
+    assert all(each in printed(both) for each in said)
+    assert "Line " not in printed(alone)
+    document = view.to_json(of(POINT, [], [measured(0.1)]), [both])
+    assert [each["line"] for each in document["long_view"][0]["chains"]] == ["newest", "6.5"]
+    drawn = [_title_of(both, index) for index in (0, 1)]
+    assert [each.split(": ")[0] for each in drawn] == [
+        "Long view of weekly, line newest",
+        "Long view of weekly, line 6.5",
+    ]
+    assert _title_of(alone, 0).startswith("Long view of weekly: level against v7.5.0")
+
+
+def _title_of(found: LongView, index: int) -> str:
+    from matplotlib.figure import Figure
+
+    panel = long_view_chart.panels(found)[index]
+    figure = Figure(figsize=(9.6, panel.height_in))
+    panel.draw(figure, 0.0)
+    return str(figure.texts[0].get_text())
 
 
 def test_the_long_view_is_in_the_json() -> None:

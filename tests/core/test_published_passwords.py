@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from benchlab import language
 from benchlab.published import passwords
 from benchlab.published.audit import audit
+from benchlab.published.model import Block
 from benchlab.published.page import read
 from benchlab.report.published import bundle
+from tests.audited import setting
 
 SECRET = "S3cretPw!"
 HIDDEN = "${PASSWORD}"
@@ -37,6 +40,33 @@ HIDDEN = "${PASSWORD}"
         "for i in 1 2; do sysbench oltp_insert --mysql-password={}; done",
         "sshpass -p {} ssh -p 22 root@h",
         "wget https://user:{}@h/x.tar.gz",
+        "wget --http-password={} https://h/x",
+        "time -p mysql -uroot -p{}",
+        "go-tpc tpcc -H mysql -p {} --warehouses 4 run",
+        "stats auth admin:{}",
+        "user one insecure-password {}",
+        "user one groups some password {}",
+        "CREATE USER 'u'@'%' IDENTIFIED BY '{}';",
+        'alter user u identified with mysql_native_password by "{}"',
+        "ALTER USER u IDENTIFIED WITH 'caching_sha2_password' AS '{}'",
+        "ALTER USER u IDENTIFIED BY '' REPLACE '{}'",
+        "SET PASSWORD FOR 'u'@'%' = '{}';",
+        "SET PASSWORD = PASSWORD('{}')",
+        "update user set authentication_string = password('{}')",
+        "mysql -uroot -e \"ALTER USER u IDENTIFIED BY '{}'\"",
+        r'mysql -uroot -e "ALTER USER u IDENTIFIED BY \"{}\""',
+        r"mysql -uroot -e 'ALTER USER u IDENTIFIED BY '\''{}'\'' '",
+        "curl -u root:{} http://h:10080/status",
+        "curl -sku 'root:{}' https://h",
+        'curl --user "root:{}" https://h',
+        "curl -H 'Authorization: Bearer {}' https://h",
+        "export AWS_SECRET_ACCESS_KEY={}",
+        "AWS_SESSION_TOKEN='{}' aws s3 ls",
+        "aws configure set aws_secret_access_key {}",
+        'br --storage "s3://b?access-key=a&secret-access-key={}&force=1"',
+        "docker login -u me -p {} registry",
+        "mysqladmin -u root password {}",
+        "mysqladmin -h h -P 4000 password '{}'",
     ],
 )
 def test_a_password_gives_way_to_a_placeholder(command: str) -> None:
@@ -70,11 +100,64 @@ def test_a_password_gives_way_to_a_placeholder(command: str) -> None:
         "mkdir -p /data/deep",
         "docker run -p 4000:4000 pingcap/tidb",
         "PWD=/data sysbench oltp_insert --db-driver=mysql -p run",
+        "mysql -h h; tiup bench tpcc -p4000 prepare",
+        "tiup bench tpcc -P 4000 prepare; tiup bench tpcc -p 3390 run",
+        "IDENTIFIED BY '${PASSWORD}'",
+        "use mysqladmin to set the password afterwards",
+        "curl -u $USER:$PW http://h",
+        "curl -u root http://h:10080",
+        "stats auth admin:<password>",
+        "export AWS_ACCESS_KEY_ID=a",
+        "the password of the user is set",
     ],
 )
 def test_what_is_no_password_stays(command: str) -> None:
     """Placeholders; a port behind the wrong option; the -p of other programs."""
     assert passwords.without(command) == command
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sysbench oltp_insert --mysql-password=20240 run",
+        "mysql -uroot -p20240",
+        "go-tpc tpcc -p 20240 -P 4000 run",
+        "go-tpc tpcc --port=4000 -p20240 run",
+        "tiup bench tpcc -p 4000 prepare; tiup bench tpcc -P 4000 -p 20240 run",
+        "docker login -p 20240",
+    ],
+)
+def test_a_number_is_a_port_only_behind_the_wrong_option_of_go_tpc(command: str) -> None:
+    """Elsewhere, or where the port is given, it is a password."""
+    assert passwords.without(command) == command.replace("20240", HIDDEN)
+
+
+def test_each_password_of_a_file_goes() -> None:
+    """Whole, whatever signs it has; the comment behind it stays."""
+    text = (
+        "listen pages\n  stats auth admin:a&b;c # why\n"
+        "password: my secret, long  # why\n- aws_secret_access_key = a/b+c\n"
+        '"root_password": "a;b",\nrpc-max-size: 4\n'
+    )
+    block = Block("HAProxy", "", text, 1)
+    (found,) = passwords.without_any(setting(parameters=(block,))).parameters
+    assert found.text == (
+        f"listen pages\n  stats auth admin:{HIDDEN} # why\n"
+        f"password: {HIDDEN}  # why\n- aws_secret_access_key = {HIDDEN}\n"
+        f'"root_password": {HIDDEN},\nrpc-max-size: 4\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["mysqladmin -a ", "SET PASSWORD ", "curl -u", "go-tpc -p 4000 ", "password=", "--a-password ",
+     "IDENTIFIED BY ", "://", "&a-", "'\\''", '\\"', "-p ", "[ x"],
+)  # fmt: skip
+def test_long_texts_are_answered(piece: str) -> None:
+    """In no time, whatever is repeated in them."""
+    begin = time.perf_counter()
+    passwords.without("mysql curl docker login " + piece * (100_000 // len(piece)))
+    assert time.perf_counter() - begin < 20
 
 
 PAGE = """# TiDB TPC-C Performance Test Report -- v7.1.0 vs. v7.0.0
@@ -84,6 +167,16 @@ PAGE = """# TiDB TPC-C Performance Test Report -- v7.1.0 vs. v7.0.0
 ```
 mysql-host=10.0.0.9
 mysql-password = S3cretPw!
+```
+
+```
+listen pages
+  bind *:8080
+  stats auth admin:S3cretPw!
+```
+
+```sql
+ALTER USER 'u' IDENTIFIED BY 'S3cretPw!';
 ```
 
 ## Test plan
@@ -107,7 +200,7 @@ def test_no_password_of_a_page_is_in_its_report_or_in_what_is_rendered() -> None
     """In commands, steps and files; that a port was given as the password is found all the same."""
     report = read(PAGE, "a.md")
     assert [each.text.count(HIDDEN) for each in report.setting.commands] == [0, 1, 1]
-    assert HIDDEN in report.setting.parameters[0].text
+    assert [HIDDEN in each.text for each in report.setting.parameters] == [True] * 3
     assert SECRET not in json.dumps(report.to_json())
     files = bundle.make(report, language.english())
     assert all(SECRET.encode() not in content for content in files.values())

@@ -106,6 +106,15 @@ def test_workloads_have_sysbench_names() -> None:
         ("Update Index 性能降低 4.3％", [(INDEX, None, "4.3", -1)]),
         ("点查比旧版本高 5%", [(POINT, None, "5", 1)]),
         ("读写性能有 3% 的提升", [(READ_WRITE, None, "3", 1)]),
+        ("Point Select is improved by 2.7 percent", [(POINT, None, "2.7", 1)]),
+        ("A 9-per-cent loss; performance fell by 9 per cent", [(None, None, "9", -1)]),
+        ("点查性能提升了５．５％", [(POINT, None, "5.5", 1)]),
+        ("性能下降百分之 4.3", [(None, None, "4.3", -1)]),
+        ("性能提升百分之二点五", [(None, None, "2.5", 1)]),
+        ("性能提升百分之一百零五", [(None, None, "105", 1)]),
+        ("性能提升百分之十五", [(None, None, "15", 1)]),
+        ("性能提升百分之五五", [(None, None, None, 1)]),
+        ("Throughput rose by 5 percentage points", [(None, None, None, 1)]),
     ],
 )
 def test_one_figure(text: str, expected: list[Short]) -> None:

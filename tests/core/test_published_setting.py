@@ -255,7 +255,19 @@ def code(text: str, language: str = "bash") -> list[tuple[str, str, int]]:
     [
         ("sysbench a \\\n  --b=1 \\\n  run", [("sysbench", "sysbench a --b=1 run", 10)]),
         ("sysbench a\n  --b=1\n  --c=2", [("sysbench", "sysbench a --b=1 --c=2", 10)]),
-        ("\nsudo go-tpc tpcc run", [("go-tpc", "sudo go-tpc tpcc run", 11)]),
+        ("\nsudo go-tpc tpcc run", [("go-tpc tpcc", "sudo go-tpc tpcc run", 11)]),
+        ("go-tpc tpch run", [("go-tpc tpch", "go-tpc tpch run", 10)]),
+        ("tiup bench:v1.9.0 tpcc run", [("tiup bench tpcc", "tiup bench:v1.9.0 tpcc run", 10)]),
+        ("tiup cluster:v1.9.0 list", [("tiup cluster", "tiup cluster:v1.9.0 list", 10)]),
+        ("/usr/local/bin/sysbench a run", [("sysbench", "/usr/local/bin/sysbench a run", 10)]),
+        ("./sysbench a run", [("sysbench", "./sysbench a run", 10)]),
+        ("A='b c' sudo -u me nohup time -p /opt/sysbench a run",
+         [("sysbench", "A='b c' sudo -u me nohup time -p /opt/sysbench a run", 10)]),
+        ("numactl -C 0-7 ./go-tpc tpcc run",
+         [("go-tpc tpcc", "numactl -C 0-7 ./go-tpc tpcc run", 10)]),
+        ("taskset -c 0-7 timeout 600 sysbench a run",
+         [("sysbench", "taskset -c 0-7 timeout 600 sysbench a run", 10)]),
+        ("/opt/own run", []),
         ("[me@host ~]$ go-tpc --x\nme@host:~# tiup cluster start x",
          [("go-tpc", "go-tpc --x", 10), ("tiup cluster", "tiup cluster start x", 11)]),
         ("# sysbench is a tool", []),
@@ -293,6 +305,37 @@ def test_options_of_a_command() -> None:
     )  # fmt: skip
     assert subcommand(text) == "run"
     assert options("sysbench --a='b run") == (("--a", "'b"),)
+
+
+@pytest.mark.parametrize("program", ["sysbench", "sudo sysbench", "/opt/bin/sysbench"])
+def test_sysbench_takes_underscores(program: str) -> None:
+    """Its options are the same with hyphens; those of go-tpc are not."""
+    text = f"{program} oltp_insert --table_size=5 --rand_type=uniform --max_time=90 run"
+    names = ("--table-size", "--rand-type", "--max-time")
+    assert options(text) == tuple(zip(names, ("5", "uniform", "90"), strict=True))
+    assert options("go-tpc tpcc --no_check run") == (("--no_check", None),)
+    page = f"# T\n\n## Test plan\n\n```bash\n{text}\n```\n"
+    assert (read(page).table_size, read(page).seconds) == (5, 90)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sudo sysbench oltp_insert --bogus=1 --threads=4 run",
+        "./sysbench oltp_insert --bogus=1 --threads=4 run | tee a.log",
+        "for i in 1 2; do /opt/sysbench oltp_insert --bogus=1 --threads=4 run; done",
+        "tiup bench:v1.9.0 tpcc --bogus --threads 4 run",
+        "LANG=C nohup go-tpc tpcc --bogus --threads 4 run &",
+    ],
+)
+def test_a_client_is_read_however_it_is_started(text: str) -> None:
+    """Its options are checked, and what it does is known."""
+    (found,) = commands([Element("code", 1, text=text, language="bash")])
+    read_line = command_line.read(found)
+    assert read_line is not None
+    assert (read_line.action, read_line.unknown) == ("run", ("--bogus",))
+    assert read_line.options["threads"] == "4"
+    assert subcommand(text) == "run"
 
 
 def test_a_command_of_any_length_is_answered() -> None:
@@ -362,6 +405,13 @@ def test_stated_sizes(text: str, expected: tuple[int | None, int | None, int | N
             [((50, 100), ("oltp_point_select",)), ((200, 400), ("oltp_read_write",))],
         ),
         ("Load the data with 16 threads", []),
+        ("TiDB uses 20 threads for the coprocessor.", []),
+        ("During the test TiKV has 20 threads for the coprocessor.", []),
+        ("The client has 36 threads per host.", []),
+        ("Each of them has 36 threads.", []),
+        ("TiDB 使用 20 个线程处理协处理器请求", []),
+        ("Point Select with 300 threads", [((300,), ("oltp_point_select",))]),
+        ("压测并发数为 300", [((300,), ())]),
         ("from 50 to 1500 threads", []),
         ("threads from 50 to 1500", []),
         ("The threads are 50, 100, ...", []),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -364,6 +365,117 @@ def test_thread_counts_are_those_with_figures() -> None:
     text = markdown(report(workload(), one))
     assert "Client threads of oltp_point_select: 50, 100." in text
     assert "Client threads of oltp_insert: 50." in text
+
+
+@pytest.mark.parametrize("shape", [s for s in COLUMNS if s != "single_version"])
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_thread_count_without_figures_is_in_plan_and_tables_alike(
+    shape: Shape, code: str
+) -> None:
+    """Missing of every version, and not left out of one of the two: an audit finds nothing."""
+    gap = Row(200, {}, None, 33)
+    found = report(workload([*ROWS, gap], shape=shape))
+    text = markdown(found, code)
+    assert "50, 100, 200" in text or "50、100、200" in text
+    back = read(text, "again.md")
+    assert figures(back) == figures(found)
+    assert audit([back])[0].findings == ()
+
+
+def test_a_table_without_any_figure_is_none() -> None:
+    """There is no column to print and no chart to draw, nor are its threads told."""
+    empty = replace(
+        workload([Row(50, {}, None, 33)], name="oltp_insert"), versions=(), claims=(), charts=()
+    )
+    files = published.make(report(workload(), empty), language.english())
+    assert "charts/oltp_insert.svg" not in files
+    text = files["report.md"].decode()
+    assert "prints no figures of Insert" in text
+    assert "Client threads: 50, 100." in text
+
+
+# ---------------------------------------------------------------- versions and doubt
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_figures_of_another_version_than_the_title_s_stay_its_own(code: str) -> None:
+    """On a page about one version; an audit of the page that is made still tells them."""
+    row = Row(50, {"v6.5.0": side(tps="100", p95_ms="9000")}, None, 31)
+    other = replace(workload([row], shape="single_version"), versions=("v6.5.0",))
+    found = report(other)
+    text = markdown(found, code)
+    assert "| v6.5.0 TPS | v6.5.0 95%" in text
+    back = read(text, "again.md")
+    assert figures(back) == figures(found)
+    kinds = [[each.kind for each in audit([page])[0].findings] for page in (found, back)]
+    assert kinds == [["version_mismatch"]] * 2
+
+
+def test_an_improvement_that_the_figures_allow_is_not_listed_as_wrong() -> None:
+    """The bounds are the audit's: 10.1 and 10.6 are rounded, and 5.2 % may be right."""
+    row = Row(8, {OLD: side(tps="10.1"), NEW: side(tps="10.6")}, Printed("5.2"), 31)
+    allowed = report(workload([row]))
+    assert audit([allowed])[0].findings == ()
+    assert Page(allowed, language.english()).claims is None
+    wrong = report(workload([replace(row, improvement=Printed("6.2"))]))
+    assert [each.kind for each in audit([wrong])[0].findings] == ["row_mismatch"]
+    assert rows(markdown(wrong), "Line")[1][-2:] == ["6.2%", "+4.95%"]
+
+
+# ---------------------------------------------------------------- charts only
+
+
+def chart_only(*claims: Claim, code: str = "en") -> str:
+    """What is said in place of the figures of a workload that has none."""
+    page = Page(report(workload(shape=None, claims=claims)), language.load(code))
+    return page.without_figures(page.sections[0])
+
+
+def change(pct: str, direction: Literal[-1, 0, 1]) -> Change:
+    """Over all thread counts."""
+    return Change("oltp_point_select", None, Printed(pct), direction)
+
+
+@pytest.mark.parametrize(
+    ("direction", "en", "zh"),
+    [
+        (1, f"of {NEW} is 2% higher than that of {OLD}.", "提升了 2%"),
+        (-1, f"of {NEW} is 2% lower than that of {OLD}.", "下降了 2%"),
+        (0, f"of {NEW} differs by 2% from that of {OLD}.", "相差 2%"),
+    ],
+)
+def test_a_claim_keeps_its_direction(direction: Literal[-1, 0, 1], en: str, zh: str) -> None:
+    """Where no word says which way, none is said."""
+    claim = Claim("A claim.", 12, "section", (OLD, NEW), (change("2", direction),))
+    assert en in chart_only(claim)
+    assert zh in chart_only(claim, code="zh")
+
+
+@pytest.mark.parametrize(
+    ("versions", "told"),
+    [((), True), ((NEW,), True), (("v3.2", OLD), True), (("v2.1", "v2.0"), False)],
+)
+def test_a_claim_about_other_versions_is_not_told_of_the_page_s(
+    versions: tuple[str, ...], told: bool
+) -> None:
+    """It is listed with its versions at the end."""
+    claim = Claim("It is better by 7.7%.", 12, "section", versions, (change("7.7", 1),))
+    text = chart_only(claim)
+    assert ("7.7%" in text) is told
+    assert text.endswith("What it claims stands at the end.") is not told
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_list_of_claims_is_referred_to_only_where_there_is_one(code: str) -> None:
+    """Of a workload without figures and without a claim that is said."""
+    at_the_end = {"en": "at the end", "zh": "文末"}[code]
+    assert at_the_end not in chart_only(code=code)
+    of_another = Claim("Better.", 3, "overview", (), (Change("oltp_insert", None, None, 1),))
+    of_it = replace(of_another, changes=(Change("oltp_point_select", 8, Printed("3"), 1),))
+    for claim, listed in ((of_another, False), (of_it, True)):
+        found = report(workload(shape=None), workload(name="oltp_insert"))
+        text = markdown(replace(found, claims=(claim,)), code)
+        assert (at_the_end in text) is listed
 
 
 # ---------------------------------------------------------------- commands and settings

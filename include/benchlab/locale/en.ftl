@@ -623,6 +623,7 @@ published-no-plan = The source records nothing of it.
 published-prepare = Prepare test data
 published-run = Perform the test
 published-built = Written from the recorded plan, with one entry point for all commands:
+published-left-out = Options of the source's commands that are not in this one: { $options }.
 published-no-commands = There is no command that could be written from what the source records.
 
 ## Published pages: Results
@@ -634,6 +635,7 @@ published-version = Version
 published-latency = 95% latency (ms)
 published-improvement = { $metric } improvement
 published-no-figures = The source prints no figures of { $workload }, so there is nothing to recompute. What it claims stands at the end.
+published-nothing = The source prints no figures of { $workload }, so there is nothing to recompute, and it claims no change.
 published-claim-only = The source states in line { $line } that the { $workload } throughput of { $candidate } { $direction ->
     [up] is { $pct }% higher than that of
     [down] is { $pct }% lower than that of
@@ -657,8 +659,33 @@ published-claimed-direction = { $direction ->
 }
 published-all = all
 published-unread = Not understood
-published-unread-note = Tables and cells of the source that could not be read; nothing of them is in this page.
+published-unread-note = Parts of the source's tables, sentences and front matter that could not be read as they stand. No figure of them is used in this page.
 published-what = What
+published-unread-html = a table in HTML
+published-unread-commented = a table of results within a comment
+published-unread-bars = lines with | that make no table
+published-unread-front-matter = the front matter is no YAML; read line by line
+published-unread-metric = a table without figures of a known metric ({ $columns })
+published-unread-further = a further table of results ({ $columns }): the same figures as above, of another setting, or at other threads
+published-unread-workload-versions = a table of results: { $workload } has { $count } versions ({ $versions }); two can be compared
+published-unread-column = the column { $heading }
+published-unread-cell = the cell { $cell }
+published-unread-row = a row of { $cells } cells below { $headings } headings
+published-unread-row-threads = a row without thread count ({ $cells })
+published-unread-row-version = a row without version ({ $cells })
+published-unread-doubtful = other figures of { $version } at { $threads } threads than from line { $line } on; neither is taken
+published-unread-doubtful-improvement = other figures of the improvement at { $threads } threads than from line { $line } on; neither is taken
+published-unread-improvements = improvements of { $metric }: { $deciding } decides
+published-unread-sentence = a sentence below a table that is not taken: { $sentence }
+published-unread-table = a table of results ({ $columns }): { $why }
+published-unread-no-workload = no heading says of what
+published-unread-no-version = nothing says of which version
+published-unread-no-figures = no column of figures
+published-unread-twice = the same figure twice
+published-unread-threads = { $count } columns of threads
+published-unread-versions = { $count } versions; two can be compared
+published-unread-some-versions = a version for some figures alone, or twice for the same
+published-unread-several = several columns of versions or of improvements
 
 ## Published pages: Charts
 

@@ -639,6 +639,7 @@ published-no-plan = 原页没有记录测试方案。
 published-prepare = 准备测试数据
 published-run = 执行测试命令
 published-built = 以下命令按记录的方案写成，所有命令使用同一个入口：
+published-left-out = 原页命令的以下选项没有写入该命令：{ $options }。
 published-no-commands = 原页的记录不足以写出命令。
 
 ## 已发布报告：结果
@@ -650,6 +651,7 @@ published-version = 版本
 published-latency = 95% 延迟 (ms)
 published-improvement = { $metric } 提升
 published-no-figures = 原页没有给出 { $workload } 的数据，因此无从重新计算。原页的说法列在文末。
+published-nothing = 原页没有给出 { $workload } 的数据，因此无从重新计算；原页也没有提到其变化。
 published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $workload } 吞吐相比 { $baseline } { $direction ->
     [up] 提升了 { $pct }%
     [down] 下降了 { $pct }%
@@ -673,8 +675,33 @@ published-claimed-direction = { $direction ->
 }
 published-all = 全部
 published-unread = 未能读取
-published-unread-note = 原页中无法读取的表格和单元格；本页不包含其中的任何内容。
+published-unread-note = 原页的表格、文字和 front matter 中未能照原样读取的部分；本页未采用其中的任何数据。
 published-what = 内容
+published-unread-html = HTML 格式的表格
+published-unread-commented = 注释中的结果表
+published-unread-bars = 含有 | 但不成表格的行
+published-unread-front-matter = front matter 不是 YAML，按行读取
+published-unread-metric = 没有已知指标数据的表格（{ $columns }）
+published-unread-further = 另一张结果表（{ $columns }）：与上文的数据相同，但设置不同或线程数不同
+published-unread-workload-versions = 结果表：{ $workload } 有 { $count } 个版本（{ $versions }），只能对比两个版本
+published-unread-column = 列 { $heading }
+published-unread-cell = 单元格 { $cell }
+published-unread-row = 表头有 { $headings } 列，该行有 { $cells } 个单元格
+published-unread-row-threads = 没有线程数的行（{ $cells }）
+published-unread-row-version = 没有版本的行（{ $cells }）
+published-unread-doubtful = { $threads } 线程时 { $version } 的数据与第 { $line } 行起的数据不一致，两者均不采用
+published-unread-doubtful-improvement = { $threads } 线程时的提升值与第 { $line } 行起的提升值不一致，两者均不采用
+published-unread-improvements = { $metric } 的提升值：以 { $deciding } 为准
+published-unread-sentence = 未采用的表格下方的句子：{ $sentence }
+published-unread-table = 结果表（{ $columns }）：{ $why }
+published-unread-no-workload = 没有标题说明属于哪个负载
+published-unread-no-version = 未说明属于哪个版本
+published-unread-no-figures = 没有数据列
+published-unread-twice = 同一数据出现两次
+published-unread-threads = 线程数列有 { $count } 列
+published-unread-versions = 有 { $count } 个版本，只能对比两个版本
+published-unread-some-versions = 只有部分数据标明版本，或者同一数据两次标明版本
+published-unread-several = 版本列或提升列多于一列
 
 ## 已发布报告：图
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.published import client_options as known
+from benchlab.published.commands import long_name
 from benchlab.published.model import Command
+from benchlab.published.shell_words import words
 
-_PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[^<>|;&]*>")
-_END_OF_COMMAND = re.compile(r"^(\d?>|[|;&<])")
+NOT_MEASURED = frozenset({"prepare", "prewarm", "warmup", "check", "cleanup", "help"})
+"""Actions that load, check or remove data: no figure of a page is theirs."""
+_GO_TPC = re.compile(r"bench(?::|$)|go-tpc$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class CommandLine:
 
     Attributes:
         client: ``sysbench`` or ``go-tpc``, which ``tiup bench tpcc`` is, too.
+        script: of sysbench, as it is written; None where none is found.
         action: ``prepare``, ``run``, ...; None where none is found.
         options: values by long name, empty for a switch.
         unknown: options that the client does not have, as they are written. Empty, too, where it
@@ -27,6 +30,7 @@ class CommandLine:
     """
 
     client: str
+    script: str | None
     action: str | None
     options: Mapping[str, str]
     unknown: tuple[str, ...]
@@ -52,40 +56,26 @@ def read(command: Command, sysbench_version: str | None = None) -> CommandLine |
     Args:
         sysbench_version: as the page prints it.
     """
-    words = list(_words(command.text))
-    if command.tool.startswith("sysbench"):
-        return _sysbench(words, sysbench_version or "")
-    if "tpcc" in words and re.match(r"tiup\s+bench|go-tpc", command.tool):
-        start = next(
-            (at for at, word in enumerate(words) if re.match(r"bench(:|$)|(.*/)?go-tpc$", word)), 0
-        )
-        return _go_tpc([word for word in words[start + 1 :] if word != "tpcc"])
+    found = words(command.text)
+    if found[:1] == ("sysbench",):
+        return _sysbench(found[1:], sysbench_version or "")
+    if "tpcc" in found and found[0] in ("tiup", "go-tpc"):
+        start = next((at for at, word in enumerate(found) if _GO_TPC.match(word)), None)
+        if start is not None:
+            return _go_tpc([word for word in found[start + 1 :] if word != "tpcc"])
     return None
 
 
-def _words(text: str) -> Iterator[str]:
-    whole = _PLACEHOLDER.sub(lambda found: re.sub(r"\s", "", found[0]).replace("'", ""), text)
-    # A placeholder in angle brackets is no redirection.
-    whole = re.sub(r"<([^<>|;&]*)>", r"{\1}", whole)
-    try:
-        words = shlex.split(whole)
-    except ValueError:  # a quotation mark without its partner
-        words = whole.split()
-    for word in words:
-        if _END_OF_COMMAND.match(word):
-            return
-        yield word
-
-
-def _sysbench(words: list[str], version: str) -> CommandLine:
+def _sysbench(words: Sequence[str], version: str) -> CommandLine:
     options: dict[str, str] = {}
     written: dict[str, str] = {}
     rest: list[str] = []
-    for word in words[1:]:
+    for word in words:
         if word.startswith("--"):
             name, _, value = word[2:].partition("=")
-            options[name.replace("_", "-")] = value
-            written[name.replace("_", "-")] = f"--{name}"
+            known_as = long_name(name, "sysbench")
+            options[known_as] = value
+            written[known_as] = f"--{name}"
         elif not word.startswith("-"):
             rest.append(word)
     script = rest[0] if rest else ""
@@ -94,13 +84,14 @@ def _sysbench(words: list[str], version: str) -> CommandLine:
     certain = of_its_own and (not version or re.search(r"(?<![\d.])1\.[01](?!\d)", version))
     return CommandLine(
         client="sysbench",
+        script=script or None,
         action=rest[-1] if len(rest) > 1 else None,
         options=options,
         unknown=tuple(name for key, name in written.items() if key not in has) if certain else (),
     )
 
 
-def _go_tpc(words: list[str]) -> CommandLine:
+def _go_tpc(words: Sequence[str]) -> CommandLine:
     action = next((word for word in words if word in known.GO_TPC_ACTION_VALUES), None)
     of_actions = [action] if action else list(known.GO_TPC_ACTION_VALUES)
     valued = set(known.GO_TPC_VALUES).union(*(known.GO_TPC_ACTION_VALUES[a] for a in of_actions))
@@ -125,7 +116,7 @@ def _go_tpc(words: list[str]) -> CommandLine:
             options[name] = value or next(left, "")
         else:
             unknown.append(word.partition("=")[0] if word.startswith("--") else word[:2])
-    return CommandLine("go-tpc", action, options, tuple(unknown))
+    return CommandLine("go-tpc", None, action, options, tuple(unknown))
 
 
 def _option(word: str, by_letter: Mapping[str, str]) -> tuple[str | None, str]:

@@ -6,11 +6,11 @@ Only programs that are known are commands: what else stands in a block may be th
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 from benchlab.published.document import Element
 from benchlab.published.model import Command
+from benchlab.published.shell_words import as_written, words
 
 SHELLS = frozenset({"bash", "sh", "shell", "shell-regular", "shell-root", "console", "zsh"})
 _UNNAMED = frozenset({"", "txt", "text", "plain", "plaintext"})  # may hold commands or settings
@@ -18,14 +18,11 @@ _PROGRAMS = frozenset(
     {"sysbench", "tiup", "go-tpc", "mysql", "mysqladmin", "git", "curl", "wget", "haproxy", "make"}
     | {"ssh", "scp", "ansible", "ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
 )
+_COMPONENT = re.compile(r"([a-z]+)(?::\S+)?", re.ASCII)
 _MOST_CHARACTERS = 10_000  # of a command; what is longer is none, and slow to read
-_PREFIX = re.compile(r"\A(?:(?:sudo|nohup|time|numactl|\w+=\S*)\s+)+", re.ASCII)
 # "# " alone begins a comment; as a prompt it has a host before it.
 _PROMPT = re.compile(r"\A\s*(?:\[[^\]]*\][$#]\s+|[\w.@~:/-]*\$\s+|[\w.@~:/-]+#\s+|>\s+)?", re.ASCII)
 _OPTION = re.compile(r"(?:\A|\s)--?[A-Za-z]", re.ASCII)
-_WITHIN_LOOP = re.compile(
-    r"(?:\A|[\s;&|(])(?=(?:sysbench|go-tpc|tiup\s+bench)\s[^;]*(?<=\s)--?[a-z])", re.ASCII
-)
 SUBCOMMANDS = frozenset({"prepare", "run", "cleanup", "check", "warmup", "tpcc"})
 
 
@@ -60,26 +57,24 @@ def sentences_alone(element: Element) -> str:
 
 def subcommand(text: str) -> str | None:
     """What a command tells its client to do: ``prepare``, ``run``, ``cleanup``, ``check``."""
-    words = text.split()
-    return next((word for word in words if word in SUBCOMMANDS and word != "tpcc"), None)
+    return next((word for word in words(text) if word in SUBCOMMANDS and word != "tpcc"), None)
 
 
 def options(text: str) -> tuple[tuple[str, str | None], ...]:
     """The options of a command in its order, each with its value or None.
 
     Both ways of giving a value are read: ``--time=300`` and ``--time 300``. A word that begins
-    with ``-`` or names what to do is no value.
+    with ``-`` or names what to do is no value. sysbench's names are those with hyphens, however the
+    page writes them.
     """
-    try:
-        words = shlex.split(text)
-    except ValueError:  # a quote that is not closed
-        words = text.split()
+    program, *rest = words(text) or ("",)
     found: list[tuple[str, str | None]] = []
-    for at, word in enumerate(words):
+    for at, word in enumerate(rest):
         if not re.match(r"--?[A-Za-z]", word):
             continue
         name, equals, value = word.partition("=")
-        behind = words[at + 1] if at + 1 < len(words) else ""
+        name = long_name(name, program)
+        behind = rest[at + 1] if at + 1 < len(rest) else ""
         if equals:
             found.append((name, value))
         elif behind and not behind.startswith("-") and behind not in SUBCOMMANDS:
@@ -87,6 +82,11 @@ def options(text: str) -> tuple[tuple[str, str | None], ...]:
         else:
             found.append((name, None))
     return tuple(found)
+
+
+def long_name(written: str, program: str) -> str:
+    """An option's name as its client calls it: sysbench takes ``table_size`` for ``table-size``."""
+    return written.replace("_", "-") if program == "sysbench" else written
 
 
 def _in_block(element: Element) -> Iterator[Command]:
@@ -135,15 +135,17 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _tool(text: str) -> str | None:
     """The program that a line starts; None: it starts none that is known."""
-    inner = _WITHIN_LOOP.search(text) if re.match(r"(?:for|while|do)\b", text) else None
-    words = _PREFIX.sub("", text[inner.end() :] if inner else text, count=1).split()
-    if not words:
+    found = words(text)
+    if not found:
         return None
-    first = words[0]
+    first, *rest = found
     if first == "tiup":
-        parts = [word for word in words[1:3] if re.fullmatch(r"[a-z]+", word)]
-        kept = parts if parts[:1] == ["bench"] else parts[:1]
-        return " ".join([first, *kept])
-    if first in _PROGRAMS or first.startswith("./") or first.endswith(".sh"):
+        # A version may stand behind a component: ``bench:v1.9.0``.
+        parts = [part[1] for word in rest[:2] if (part := _COMPONENT.fullmatch(word))]
+        return " ".join([first, *(parts if parts[:1] == ["bench"] else parts[:1])])
+    if first == "go-tpc":
+        return " ".join([first, *(word for word in rest[:1] if _COMPONENT.fullmatch(word))])
+    if first in _PROGRAMS:
         return first
-    return None
+    path = as_written(text)[0]
+    return path if path.startswith("./") or path.endswith(".sh") else None

@@ -10,6 +10,7 @@ from benchlab.published.model import Claim, Kind, Place, Unread, Workload
 from benchlab.published.results import Section
 from benchlab.published.sentences import claims
 from benchlab.published.vocabulary import Area
+from benchlab.published.wording import with_percent_signs
 
 _MOST_CAPTION = 40  # characters of a caption that does not end with a colon
 _FEW_BARS = 3  # "|" in text that is no table
@@ -111,7 +112,7 @@ class Contents:
         if self._before is not None and self._before.kind in ("paragraph", "item"):
             caption = self._before.text
             short = caption.endswith((":", "：")) or len(caption) <= _MOST_CAPTION
-            if short and "%" not in caption:
+            if short and "%" not in with_percent_signs(caption):
                 texts.insert(0, caption)
         for text in texts:
             named = {each for each in version_names.named(text) if self._is_of_database(each)}

@@ -134,7 +134,7 @@ class Command:
     """One command of the page.
 
     Attributes:
-        tool: the program as it is called: ``sysbench``, ``tiup bench tpcc``.
+        tool: the program, without its folder and version: ``sysbench``, ``tiup bench tpcc``.
         text: the whole command, on one line, with its placeholders.
         in_code_block: else it stands within a sentence.
     """

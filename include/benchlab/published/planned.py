@@ -123,6 +123,22 @@ _LIST_BEHIND = re.compile(
 _LIST_BEFORE = re.compile(rf"{_BEFORE}{_LIST}\s*{_THREADS}", FLAGS)
 _ABOUT_THREADS = re.compile(r"thread|concurren|connection|线程|并发", FLAGS)
 _RANGE_BEFORE = re.compile(r"(?:\d\s*(?:to|~|～|–|-|至|到)|\.\.\.|…)\s*\Z", FLAGS)
+_OF_A_SERVER = re.compile(
+    r"\b(?:per|each|every)\s+(?:\w+\s+)?(?:hosts?|nodes?|servers?|machines?|instances?|cpus?|cores?"
+    r"|sockets?)\b|\b(?:coprocessors?|thread[\s-]?pools?|pools?|grpc|raft\w*|apply|schedulers?"
+    r"|compactions?|background|hyper-?threading|v?cpus?|cores?|worker|executors?|internal)\b"
+    r"|\b(?:tidb|tikv|tiflash|pd|haproxy|mysqld|mariadb)\s+(?:servers?\s+)?(?:uses?|has|have|starts?|runs?\s+with"
+    r"|(?:is|are)\s+(?:configured|set|deployed|started))\b|\bwarm"
+    r"|每[台个]?(?:主机|节点|机器|服务器|实例|核)|协处理器|线程池|后台|超线程|预热|(?:单|多|\d\s*)核"
+    r"|(?:TiDB|TiKV|TiFlash|PD|HAProxy)\s*(?:使用|有|配置|启动)",
+    FLAGS,
+)
+_OF_A_CLIENT = re.compile(
+    r"\b(?:clients?|sysbench|(?:go-)?tpc-?c?|tests?|tested|testing|runs?|running|measur\w*"
+    r"|benchmarks?|workloads?|stress|pressure|concurren\w*|connections?|sweep|trials?)\b"
+    r"|客户端|测试|压测|加压|压力|运行|执行|并发|连接|负载",
+    FLAGS,
+)
 _OF_THE_LOAD = re.compile(r"\b(?:import|load|prepar|insert)\w*\b|导入|加载|准备", FLAGS)
 
 
@@ -152,7 +168,7 @@ def _lists_in(sentence: str, line: int) -> Iterator[ThreadList]:
     names_first = bool(named and matches) and named[0].start < matches[0].start("list")
     for at, match in enumerate(matches):
         counts = _counts(match["list"])
-        if len(counts) == 1 and _OF_THE_LOAD.search(sentence):
+        if len(counts) == 1 and not _is_of_a_sweep(sentence, names_workload=bool(named)):
             continue
         if len(matches) == 1:
             begin, end = 0, len(sentence)
@@ -163,6 +179,13 @@ def _lists_in(sentence: str, line: int) -> Iterator[ThreadList]:
             begin, end = match.end("list"), len(sentence) if last else matches[at + 1].start("list")
         about = dict.fromkeys(name.name for name in named if begin <= name.start < end)
         yield ThreadList(counts, tuple(about), line)
+
+
+def _is_of_a_sweep(sentence: str, *, names_workload: bool) -> bool:
+    """Whether one thread count is the client's that measures, not of a load, server or host."""
+    return (names_workload or _OF_A_CLIENT.search(sentence) is not None) and not (
+        _OF_THE_LOAD.search(sentence) or _OF_A_SERVER.search(sentence)
+    )
 
 
 def _is_end_of_range(sentence: str, match: re.Match[str]) -> bool:

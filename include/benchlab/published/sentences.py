@@ -13,6 +13,7 @@ both improved. What a sentence does not say is not guessed:
 * A direction alone is left out where the sentence gives figures of the same workload.
 * The direction is that of the word: "v1 is slower than v2" is a reduction, whichever is older.
 * A range ("2% to 4%") gives two changes, its ends.
+* "50 percent", ``５０％`` and ``百分之五十`` are 50 %.
 * "2.5 times" is no percentage: the direction stays.
 """
 
@@ -32,7 +33,7 @@ from benchlab.published.clauses import (
 )
 from benchlab.published.document import Element
 from benchlab.published.model import Change, Claim, Place, Printed
-from benchlab.published.wording import FLAGS, sentences, versions
+from benchlab.published.wording import FLAGS, sentences, versions, with_percent_signs
 
 _WITH_SENTENCES = {False: ("paragraph", "item"), True: ("paragraph", "item", "heading")}
 
@@ -78,6 +79,7 @@ def changes_in(text: str, workload: str | None) -> tuple[Change, ...]:
     Args:
         workload: of changes for which the sentence names none.
     """
+    text = with_percent_signs(text)
     words = tokens(text)
     if not any(token.kind in DIRECTIONS for token in words):
         return ()

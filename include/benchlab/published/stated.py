@@ -11,7 +11,7 @@ from decimal import Decimal
 from benchlab.published.model import Change, Claim, PublishedReport, Workload
 from benchlab.published.sentences import names_extreme
 from benchlab.published.version_names import VERSION, covers
-from benchlab.published.wording import workloads
+from benchlab.published.wording import with_percent_signs, workloads
 
 # A sentence that says how far a change is above or below a number.
 _LIMIT = re.compile(
@@ -102,8 +102,9 @@ def _stated(claim: Claim, around: Workload | None, report: PublishedReport) -> I
     if _IN_BOTH.search(claim.text):
         return
     beside = Counter(_kind(change) for change in claim.changes)
+    text = with_percent_signs(claim.text)
     is_whole = not any(
-        pattern.search(claim.text) for pattern in (_LIMIT, _ESTIMATE)
+        pattern.search(text) for pattern in (_LIMIT, _ESTIMATE)
     ) and not names_extreme(claim.text)
     backwards: dict[str, bool] = {}  # by workload, for a sentence may name many
     for change in claim.changes:
@@ -127,7 +128,7 @@ def _is_about(workload: Workload, claim: Claim) -> bool:
     return (
         bool(claim.versions)
         or any(named.name == workload.name for named in workloads(claim.text))
-        or _NOTHING_ELSE.match(claim.text) is not None
+        or _NOTHING_ELSE.match(with_percent_signs(claim.text)) is not None
     )
 
 

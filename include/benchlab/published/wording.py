@@ -158,6 +158,48 @@ def counted(match: re.Match[str]) -> int | None:
     return whole + more if rest == 0 else None
 
 
+# Signs that belong to numbers alone: a full-width comma divides clauses.
+_FULL_WIDTH = str.maketrans("０１２３４５６７８９％．＋－", "0123456789%.+-")
+_PERCENT = re.compile(r"(?<=\d)[\s-]*(?:percent|per\s+cent|pct)\b", FLAGS)
+_HUNDREDTHS = re.compile(
+    r"百分之\s*(?P<sign>[-+−]?)\s*"
+    rf"(?:(?P<digits>(?:{_INTEGER})(?:\.\d+)?)|(?P<words>[零〇一二两三四五六七八九十百点]+))",
+    re.ASCII,
+)
+_DIGITS: Mapping[str, int] = {"零": 0, "〇": 0} | {
+    word: _WORDS[word] for word in "一二两三四五六七八九"
+}
+_CHINESE = re.compile(
+    r"(?:(?P<hundreds>[一二两三四五六七八九]?)百[零〇]?)?(?:(?P<tens>[一二三四五六七八九]?)十)?"
+    r"(?P<ones>[零〇一二两三四五六七八九]?)(?:点(?P<fraction>[零〇一二三四五六七八九]+))?"
+)
+
+
+def with_percent_signs(text: str) -> str:
+    """The text with each percentage as ``50%``: ``50 percent``, ``５０％``, ``百分之五十``."""
+    text = _PERCENT.sub("%", text.translate(_FULL_WIDTH))
+    return _HUNDREDTHS.sub(_with_sign, text)
+
+
+def _with_sign(found: re.Match[str]) -> str:
+    number = found["digits"] or _chinese_number(found["words"])
+    return found[0] if number is None else f"{found['sign']}{number}%"
+
+
+def _chinese_number(words: str) -> str | None:
+    """``二点五`` is 2.5, ``一百零五`` 105; None where it is no number below 1,000."""
+    match = _CHINESE.fullmatch(words)
+    if match is None or words.startswith("点"):
+        return None
+    whole = sum(
+        scale * _DIGITS.get(match[group] or "", 1)
+        for group, scale, sign in (("hundreds", 100, "百"), ("tens", 10, "十"))
+        if sign in words
+    ) + _DIGITS.get(match["ones"], 0)
+    fraction = "".join(str(_DIGITS[digit]) for digit in match["fraction"] or "")
+    return f"{whole}.{fraction}" if fraction else str(whole)
+
+
 # ---------------------------------------------------------------- times
 
 _DURATION = re.compile(

@@ -31,7 +31,9 @@ def _page(audit: Audit) -> Iterator[RenderableType]:
     report = audit.report
     yield Text(f"{plain(report.source)}: {plain(report.title)}", style="bold")
     yield Text(_extent(audit))
-    if not audit.findings:
+    if not audit.findings and not any(each.rows for each in report.workloads):
+        yield Text("no row of figures was understood: nothing could be recomputed", style="yellow")
+    elif not audit.findings:
         yield Text("no findings", style="green")
     else:
         yield Text(_counted(len(audit.findings), "finding"), style="red")

@@ -16,7 +16,7 @@ from benchlab.history import History, MeasuredChange, PublishedChange
 from benchlab.language import codes, english
 from benchlab.long_view import LongView
 from benchlab.report import long_view
-from benchlab.report.console import console_for, table_of, text_of
+from benchlab.report.console import console_for, print_table, table_of, text_of
 from benchlab.report.names import plain, title_of
 from benchlab.report.numbers import MISSING, Numbers
 
@@ -26,7 +26,8 @@ APART = (
 )
 _ABOUT_PUBLISHED = (
     "Published, by version. One value for each figure: no interval, no verdict. change: mean over "
-    "the threads, recomputed; highest: of the candidate; findings: of `benchlab audit`."
+    "the threads, recomputed; highest: of the candidate; findings: of `benchlab audit`, of this "
+    "workload alone."
 )
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
@@ -56,9 +57,15 @@ def render(found: History, width: int, colour: bool, views: Sequence[LongView] =
     console.print(Text(f"{title_of(found.workload)} ({found.workload})", style="bold"))
     console.print()
     console.print(Text(_ABOUT_PUBLISHED))
-    console.print(_published(found.published) if found.published else "  none imported")
+    if found.published:
+        print_table(console, _published(found.published))
+    else:
+        console.print("  none imported")
     console.print(Text("Measured, by time"))
-    console.print(_measured(found.measured) if found.measured else "  no campaign")
+    if found.measured:
+        print_table(console, _measured(found.measured))
+    else:
+        console.print("  no campaign")
     if found.single:
         console.print(
             Text(f"Left out: {long_view.named(found.single)}: one version alone, so no change")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from benchlab.published import command_line
-from benchlab.published.command_line import CommandLine
+from benchlab.published.command_line import NOT_MEASURED, CommandLine
 from benchlab.published.finding import Finding
 from benchlab.published.model import Command, PublishedReport
 
@@ -28,7 +28,7 @@ def check(report: PublishedReport) -> Iterator[Finding]:
     for command, line in read:
         yield from _refused(command, line)
         yield from _password_as_port(command, line)
-    yield from _entry_point(report, [pair for pair in read if pair[1].action != "prepare"])
+    yield from _entry_point(report, [pair for pair in read if pair[1].action not in NOT_MEASURED])
 
 
 def _refused(command: Command, line: CommandLine) -> Iterator[Finding]:

@@ -22,10 +22,15 @@ def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedRep
     """
     once = sorted(_once_each(reports), key=lambda each: _age(each[0]))
     for (earlier, before), (later, workload) in combinations(once, 2):
-        if earlier is later or (before.name, before.metric) != (workload.name, workload.metric):
+        if earlier is later or _measured(earlier, before) != _measured(later, workload):
             continue
         for finding in _drifts(earlier, before, later, workload):
             yield later, finding
+
+
+def _measured(report: PublishedReport, workload: Workload) -> tuple[object, ...]:
+    """What has to be the same for two results to be of one thing."""
+    return identity.is_about_cloud(report.title), workload.name, workload.metric
 
 
 def _drifts(

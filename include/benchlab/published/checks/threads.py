@@ -14,18 +14,26 @@ _WHICH = "which of them was measured"
 def check(report: PublishedReport) -> Iterator[Finding]:
     """``thread_plan_mismatch``, ``implausible_latency``."""
     for workload in report.workloads:
-        yield from _plan(workload, report.setting.thread_lists)
-        yield from _latencies(workload)
+        by_default = not latency.changed_queries(report.setting, workload.name)
+        yield from _plan(workload, report.setting.thread_lists, by_default=by_default)
+        yield from _latencies(workload, by_default=by_default)
 
 
-def _plan(workload: Workload, lists: Sequence[ThreadList]) -> Iterator[Finding]:
+def _plan(
+    workload: Workload, lists: Sequence[ThreadList], *, by_default: bool
+) -> Iterator[Finding]:
     measured = tuple(dict.fromkeys(row.threads for row in workload.rows))
     planned = [each for each in lists if workload.name in each.workloads]
     planned = planned or [each for each in lists if not each.workloads]
+    # One count that was measured, too, may be an example, or one of several that steps name apart.
+    planned = [each for each in planned if len(each.threads) > 1 or each.threads[0] not in measured]
     if not measured or not planned or any(set(each.threads) == set(measured) for each in planned):
         return
     first = planned[0]
-    told = {threads: _possible(workload, threads) for threads in (first.threads, measured)}
+    told = {
+        threads: _possible(workload, threads, by_default=by_default)
+        for threads in (first.threads, measured)
+    }
     allowed = [_listed(threads) for threads, possible in told.items() if possible]
     refused = [_listed(threads) for threads, possible in told.items() if possible is False]
     line = min(row.line for row in workload.rows)
@@ -50,20 +58,20 @@ def _law(allowed: Sequence[str], refused: Sequence[str]) -> str:
     return f"Little's law {of_them} {' and '.join(refused)}: {why}{rest}"
 
 
-def _possible(workload: Workload, threads: Sequence[int]) -> bool | None:
+def _possible(workload: Workload, threads: Sequence[int], *, by_default: bool) -> bool | None:
     """Whether the rows can be of these thread counts, in their order; None: it cannot be told."""
     if len(threads) != len(workload.rows):
         return None
     rows = sorted(workload.rows, key=lambda row: row.threads)
     found = [
-        latency.allows(row, count, workload.name)
+        latency.allows(row, count, workload.name, by_default=by_default)
         for row, count in zip(rows, sorted(threads), strict=True)
     ]
     told = [each for each in found if each is not None]
     return all(told) if told else None
 
 
-def _latencies(workload: Workload) -> Iterator[Finding]:
+def _latencies(workload: Workload, *, by_default: bool) -> Iterator[Finding]:
     for row in workload.rows:
         for version, side in row.sides.items():
             printed = side.get("p95_ms")
@@ -71,7 +79,7 @@ def _latencies(workload: Workload) -> Iterator[Finding]:
                 continue
             where = f"line {row.line}, {workload.heading}, {row.threads} threads, {version}"
             most = latency.most_p95(side)
-            mean = latency.least_mean(side, row.threads, workload.name)
+            mean = latency.least_mean(side, row.threads, workload.name, by_default=by_default)
             if printed.value <= 0:
                 yield Finding(
                     "implausible_latency", where, row.line, printed.value, None,

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchlab.language import Language
-from benchlab.published.model import Change, Claim, PublishedReport, Row
+from benchlab.published.model import Change, Claim, PublishedReport, Row, Workload
 from benchlab.published.recompute import DECIMALS
 from benchlab.published.stated import Stated, stated
 from benchlab.report.names import title_of
@@ -51,6 +51,17 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
     ]
     rows = tuple(cells for _, cells in sorted(found, key=lambda each: each[0]))
     return Table("", header, rows) if rows else None
+
+
+def are_about(workload: Workload, report: PublishedReport) -> bool:
+    """Whether the page claims a change of a workload: one that names it, or that stands with its
+    results and names none.
+    """
+    beside = workload.claims if len(report.workloads) > 1 else (*workload.claims, *report.claims)
+    if any(change.workload is None for claim in beside for change in claim.changes):
+        return True
+    said = (*report.claims, *(claim for each in report.workloads for claim in each.claims))
+    return any(change.workload == workload.name for claim in said for change in claim.changes)
 
 
 def _stated(

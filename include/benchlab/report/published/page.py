@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from benchlab.language import Language
-from benchlab.published.model import Block, PublishedReport
-from benchlab.published.stated import published_headline
+from benchlab.published.model import Block, Claim, PublishedReport
+from benchlab.published.stated import published_headline, same_version
 from benchlab.report.names import items
 from benchlab.report.numbers import MISSING
-from benchlab.report.published import claims, commands
+from benchlab.report.published import claims, commands, unread
 from benchlab.report.published.tables import (
     NAMES,
     Section,
@@ -49,8 +49,11 @@ class Page:
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """The results, workload by workload."""
-        alone = self.report.baseline is None
-        return tuple(section(each, self.language, alone=alone) for each in self.report.workloads)
+        alone = (self.report.candidate,) if self.report.baseline is None else None
+        return tuple(
+            section(each, self.language, alone=each.versions == alone)
+            for each in self.report.workloads
+        )
 
     def say(self, id: str, /, **values: str | int) -> str:  # noqa: A002
         """A sentence in the language of the page."""
@@ -177,7 +180,7 @@ class Page:
 
     @property
     def plan(self) -> tuple[str, ...]:
-        """What the page records of its plan; thread counts are those that have figures."""
+        """What the page records of its plan; thread counts are those of its tables."""
         setting = self.report.setting
         found: list[str] = []
         if setting.tables is not None and setting.table_size is not None:
@@ -209,6 +212,10 @@ class Page:
         """The commands of the plan, written anew."""
         return commands.rebuilt(self.report)
 
+    def left_out(self, options: Iterable[str]) -> str:
+        """The options of the page that a command written anew does not have."""
+        return self.say("published-left-out", options=items(options, self.language))
+
     # ---------------------------------------------------------------- results
 
     def outcome(self, found: Section) -> str:
@@ -232,15 +239,21 @@ class Page:
         )
 
     def without_figures(self, found: Section) -> str:
-        """Of a workload of which the page prints no figures: that, and what it claims of it."""
-        report = self.report
-        claimed = published_headline(report, found.result.workload)
-        if claimed is None or claimed.value is None or report.baseline is None:
-            return self.say("published-no-figures", workload=found.title)
+        """Of a workload of which the page prints no figures: that, and what it claims of it.
+
+        A claim about other versions than the page's is told in the list of claims alone.
+        """
+        report, workload = self.report, found.result.workload
+        claimed = published_headline(report, workload)
+        if claimed is None or report.baseline is None or not self._of_its_versions(claimed.claim):
+            listed = claims.are_about(workload, report)
+            return self.say(
+                "published-no-figures" if listed else "published-nothing", workload=found.title
+            )
         return self.say(
             "published-claim-only",
             workload=found.title,
-            direction=direction(claimed.value),
+            direction=direction(claimed.change.direction),
             pct=claimed.change.pct.text if claimed.change.pct else MISSING,
             candidate=report.candidate,
             baseline=report.baseline,
@@ -257,11 +270,18 @@ class Page:
     @property
     def unread(self) -> Table | None:
         """What of the page was not understood."""
-        rows = tuple((str(each.line), each.what) for each in self.report.unread)
+        rows = tuple(
+            (str(each.line), unread.told(each, self.language)) for each in self.report.unread
+        )
         header = (self.say("published-line"), self.say("published-what"))
         return Table("", header, rows) if rows else None
 
     # ---------------------------------------------------------------- parts
+
+    def _of_its_versions(self, claim: Claim) -> bool:
+        """Whether a sentence names no version but the page's."""
+        own = (*self.report.versions, *self.report.exact_versions)
+        return all(any(same_version(each, known) for known in own) for each in claim.versions)
 
     def _items(self, names: Iterable[str]) -> str:
         """What a first column has: services, as on most published pages, or anything."""
@@ -280,7 +300,7 @@ class Page:
         lists: dict[tuple[int, ...], list[str]] = {}
         for each in self.sections:
             counts = tuple(row.threads for row in each.result.workload.rows)
-            if counts:
+            if counts and each.tables:
                 lists.setdefault(counts, []).append(each.result.workload.name)
         for counts, names in lists.items():
             threads = items(map(str, counts), self.language)

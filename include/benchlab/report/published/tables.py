@@ -12,7 +12,13 @@ from decimal import Decimal
 
 from benchlab.language import Language
 from benchlab.published.model import THROUGHPUTS, Metric, Row, Workload
-from benchlab.published.recompute import DECIMALS, decimals, headline, improvement, rounded_to
+from benchlab.published.recompute import (
+    DECIMALS,
+    headline,
+    improvement,
+    improvement_bounds,
+    rounded_to,
+)
 from benchlab.report.names import title_of
 from benchlab.report.numbers import MISSING
 
@@ -46,7 +52,7 @@ class Result:
 
     @property
     def wrong(self) -> tuple[Row, ...]:
-        """The rows whose printed improvement is not that of their figures."""
+        """The rows whose printed improvement no figures give that print as theirs do."""
         return tuple(row for row in self.workload.rows if _is_wrong(row, self.workload))
 
     def improvement(self, threads: int) -> str:
@@ -119,9 +125,11 @@ def tables(result: Result, language: Language, *, alone: bool) -> tuple[Table, .
     """The tables of a workload in the shape that the page has; none where it has no figures.
 
     Args:
-        alone: the page is about one version, so that columns need not name it.
+        alone: the page is about one version, and so are these results: columns need not name it.
     """
     workload = result.workload
+    if not metrics(workload):
+        return ()  # a table of which no cell has a figure
     match workload.shape:
         case None:
             return ()
@@ -174,7 +182,7 @@ def _version_column(result: Result, language: Language) -> Table:
     rows = []
     for version in reversed(workload.versions):
         for row in workload.rows:
-            if version not in row.sides:
+            if not _stands(row, version):
                 continue
             cells = [version, str(row.threads), *(figure(row, version, m) for m in shown)]
             if result.compares:
@@ -190,13 +198,20 @@ def _table_per_version(result: Result, language: Language) -> Iterator[Table]:
     shown = metrics(workload)
     for version in workload.versions:
         header = [language.say("published-threads"), *(heading(m, language) for m in shown)]
-        there = [row for row in workload.rows if version in row.sides]
+        there = [row for row in workload.rows if _stands(row, version)]
         rows = [[str(row.threads), *(figure(row, version, m) for m in shown)] for row in there]
         if result.compares and version == workload.versions[-1]:
             header.append(_improvement_heading(workload, language))
             for cells, row in zip(rows, there, strict=True):
                 cells.append(_improvement(result, row))
         yield _table(version, header, rows)
+
+
+def _stands(row: Row, version: str) -> bool:
+    """Whether a version has a line at a thread count: a count without any figure is missing of
+    every version, and not left out.
+    """
+    return version in row.sides or not row.sides
 
 
 def figure(row: Row, version: str, metric: Metric) -> str:
@@ -236,10 +251,10 @@ def _order(workload: Workload) -> tuple[str, ...]:
 
 
 def _is_wrong(row: Row, workload: Workload) -> bool:
-    exact = improvement(row, workload)
-    if row.improvement is None or exact is None:
+    printed, bounds = row.improvement, improvement_bounds(row, workload)
+    if printed is None or bounds is None:
         return False
-    return rounded_to(exact, decimals(row.improvement)) != row.improvement.value
+    return not bounds.allow(printed.value, printed.rounding)
 
 
 def _rounded(value: Decimal | None) -> Decimal | None:
