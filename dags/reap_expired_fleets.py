@@ -6,6 +6,9 @@ down at their expiry, too. This DAG is for what is left when both have failed: i
 hour; and key pairs and security groups of campaigns that have no instance any more. A campaign
 that is at work is not touched.
 
+Where there are no AWS credentials and the results store has no campaign that rents its hosts, the
+task is skipped. Once there is one of either, missing credentials fail it.
+
 It looks in the regions of all topologies in `configs/topologies`. Without Airflow:
 `benchlab reap`, and `benchlab reap --dry-run` to see what it would end.
 """
@@ -14,7 +17,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, task
 
-from benchlab_airflow import notify, stages
+from benchlab_airflow import notify, reaping
 
 with DAG(
     dag_id="reap_expired_fleets",
@@ -27,4 +30,4 @@ with DAG(
     tags=["benchlab", "ec2"],
     default_args={"retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
-    task(stages.reap, **notify.of_reaper())()
+    task(reaping.reap, **notify.of_reaper())()

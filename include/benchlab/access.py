@@ -19,6 +19,25 @@ from benchlab.errors import TargetError
 Clients = Callable[[str, str], Any]
 
 
+def aws_credentials() -> str | None:
+    """Where boto3 finds AWS credentials on the command line, by its name of it; None: nowhere.
+
+    Asks no service of AWS, so that they may be expired or wrong; of an instance its own metadata
+    service is asked for a role.
+
+    Raises:
+        TargetError: what names them is wrong: a profile that is not there, a file in bad form.
+    """
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        found = boto3.Session().get_credentials()
+    except (BotoCoreError, OSError, ValueError) as error:  # the last two: of a program in a profile
+        raise TargetError(f"AWS credentials: {error}") from error
+    return None if found is None else str(found.method)
+
+
 def _aws_from_environment(service: str, region: str) -> Any:
     import boto3
     from botocore.config import Config

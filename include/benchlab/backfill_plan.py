@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from benchlab import catalog, measured, schedule
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
+from benchlab.plan import needs_approval
 from benchlab.schedule import OnRelease, Weekly
 from benchlab.spec import ReportSpec, Side
 from benchlab.store import Store
@@ -32,6 +33,7 @@ class BackfillMoment:
         minutes: how long the campaign takes; None where there is none.
         dollars: what its hosts cost; None also where nothing is rented.
         vcpus: of the hosts that are rented for it; None as of the dollars.
+        approval: a person has to approve it before its hosts are rented; None as of the dollars.
         no_campaign: why there is none, a fault a line; None where there is one.
         refused: a run fails there; else one without a campaign is skipped.
     """
@@ -43,6 +45,7 @@ class BackfillMoment:
     minutes: float | None = None
     dollars: float | None = None
     vcpus: int | None = None
+    approval: bool | None = None
     no_campaign: str | None = None
     refused: bool = False
 
@@ -53,6 +56,9 @@ class BackfillPlan:
 
     Attributes:
         by_release: the moments are days of releases, and no weeks.
+        approve_above: dollars, above which a person has to approve a campaign; None where the
+            report type has no budget.
+        undecided: what the topology leaves open, as sentences; a run is refused until none is.
     """
 
     report: str
@@ -60,6 +66,8 @@ class BackfillPlan:
     last: date
     by_release: bool
     moments: tuple[BackfillMoment, ...]
+    approve_above: float | None = None
+    undecided: tuple[str, ...] = ()
 
     @property
     def campaigns(self) -> tuple[BackfillMoment, ...]:
@@ -70,6 +78,16 @@ class BackfillPlan:
     def refused(self) -> tuple[BackfillMoment, ...]:
         """The moments whose runs would fail."""
         return tuple(each for each in self.moments if each.refused)
+
+    @property
+    def asked(self) -> tuple[BackfillMoment, ...]:
+        """The campaigns that a person has to approve."""
+        return tuple(each for each in self.campaigns if each.approval)
+
+    @property
+    def unasked(self) -> tuple[BackfillMoment, ...]:
+        """The campaigns whose hosts are rented without anybody being asked."""
+        return tuple(each for each in self.campaigns if each.approval is False)
 
     @property
     def minutes(self) -> float:
@@ -113,6 +131,8 @@ def of(home: Home, spec: ReportSpec, first: date, last: date, store: Store | Non
         last=last,
         by_release=isinstance(spec.schedule, OnRelease),
         moments=tuple(planned.moment(at) for at in moments),
+        approve_above=spec.budget.approve_above if spec.budget else None,
+        undecided=_undecided(home, spec),
     )
 
 
@@ -131,6 +151,17 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
         return None
     campaign = measured.find(store, spec, engine, on=measured.hardware(home, spec))
     return campaign.id if campaign else None
+
+
+def _undecided(home: Home, spec: ReportSpec) -> tuple[str, ...]:
+    """What a run would be refused for, though it can be planned."""
+    if spec.target in catalog.PLANNED_TARGETS:
+        return ()
+    try:
+        catalog.refuse_undecided(home, spec)
+    except SpecError as error:
+        return tuple(str(error).splitlines())
+    return ()
 
 
 def _once(spec: ReportSpec) -> bool:
@@ -206,7 +237,11 @@ class _Backfill:
             return dataclasses.replace(found, no_campaign=why, refused=True)
         self._measured[_compared(spec, engine)] = f"the same pair as on {at.date()}"
         return dataclasses.replace(
-            found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus
+            found,
+            minutes=plan.minutes,
+            dollars=plan.dollars,
+            vcpus=plan.vcpus,
+            approval=None if plan.dollars is None else needs_approval(plan, spec.budget),
         )
 
     def _needless(self, spec: ReportSpec, engine: str) -> str | None:

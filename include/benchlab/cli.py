@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -25,6 +25,7 @@ from benchlab import (
     cli_reports,
     doctor,
     elsewhere,
+    notifiers,
     plan,
     plan_commands,
     plan_sensitivity,
@@ -33,7 +34,7 @@ from benchlab import (
 )
 from benchlab import campaign as campaigns
 from benchlab.access import Access
-from benchlab.cli_options import CampaignId, Json, open_store, width
+from benchlab.cli_options import CampaignId, Json, day, open_store, width
 from benchlab.ec2 import reaper
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.home import Home, find
@@ -53,9 +54,9 @@ Set = Annotated[
     typer.Option("--set", help="change a field: rounds=2, threads=2,8, candidate=11.4.5"),
 ]
 OnDay = Annotated[
-    datetime | None,
+    date | None,
     typer.Option(
-        "--on", formats=["%Y-%m-%d"], metavar="DAY", help="version rules as of this day; else today"
+        "--on", parser=day, metavar="DAY", help="version rules as of this day; else today"
     ),
 ]
 app.add_typer(cli_reports.app)
@@ -83,11 +84,14 @@ def main() -> NoReturn:
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types; every fault of every file is named."""
+    """Check report types, and notifications.yaml; every fault of every file is named."""
     faults = []
     for path in reports:
         try:
-            catalog.load(path)
+            if path.name == notifiers.FILE and path.is_file():
+                notifiers.load(path, {each.stem for each in catalog.report_files(find())})
+            else:
+                catalog.load(path)
             print(f"{path}: good")
         except BenchlabError as error:
             faults.append(str(error))
@@ -105,9 +109,9 @@ def show_plan(
         bool, typer.Option("--commands", help="print every command that a campaign would run")
     ] = False,
     backfill: Annotated[
-        tuple[datetime, datetime] | None,
+        tuple[date, date] | None,
         typer.Option(
-            formats=["%Y-%m-%d"],
+            parser=day,
             metavar="FROM TO",
             help="instead: every campaign that a backfill over these days would run",
         ),
@@ -154,9 +158,7 @@ def run(
         _refuse_unapproved(home, spec)
     name = campaign or campaigns.new_id(spec.report)
     with open_store(home) as store:
-        work, paths = cli_campaign.drive(
-            home, store, spec, name, "benchlab run", planned_for=on.date() if on else None
-        )
+        work, paths = cli_campaign.drive(home, store, spec, name, "benchlab run", planned_for=on)
         record = store.campaign(work.campaign.id)
         report_model = model.build(record, work.compare(), store.trials(record.id))
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
@@ -320,11 +322,7 @@ def release(campaign: CampaignId) -> None:
     """End a campaign wherever it runs: its processes, data and hosts; give the machine back."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
         raise BenchlabError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
-    home = find()
-    released = catalog.end(home, campaign, Access(), ask_driver=True)
-    with open_store(home) as store:
-        if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
-            store.finish(campaign, "failed")
+    released = cli_campaign.release(find(), campaign, Access())
     print(f"{campaign}: {released}; it does not hold the machine")
 
 
@@ -348,20 +346,18 @@ def _report_type(home: Home, report: str, overrides: list[str]) -> ReportSpec:
     return catalog.override(spec, catalog.parse_assignments(overrides)) if overrides else spec
 
 
-def _spec(home: Home, report: str, overrides: list[str], on: datetime | None) -> ReportSpec:
+def _spec(home: Home, report: str, overrides: list[str], on: date | None) -> ReportSpec:
     """A report type as of a day; what its version rules name is said on standard error."""
-    day = on.date() if on else datetime.now(UTC).date()
-    found = catalog.resolve(home, _report_type(home, report, overrides), day)
+    as_of = on or datetime.now(UTC).date()
+    found = catalog.resolve(home, _report_type(home, report, overrides), as_of)
     for note in found.notes:
         print(note, file=sys.stderr)
     return found.spec
 
 
-def _show_backfill(
-    home: Home, spec: ReportSpec, span: tuple[datetime, datetime], *, as_json: bool
-) -> None:
+def _show_backfill(home: Home, spec: ReportSpec, span: tuple[date, date], *, as_json: bool) -> None:
     with open_store(home) as store:
-        planned = backfill_plan.of(home, spec, span[0].date(), span[1].date(), store)
+        planned = backfill_plan.of(home, spec, *span, store)
     if as_json:
         print(json.dumps(backfill_view.to_json(planned), indent=2))
     else:

@@ -13,7 +13,7 @@ import typer
 
 from benchlab import catalog, versions
 from benchlab import releases as calendars
-from benchlab.cli_options import Json
+from benchlab.cli_options import Json, day
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import find
 from benchlab.releases import Calendar
@@ -46,8 +46,8 @@ def show(
         str | None, typer.Option(metavar="NAME", help="of one engine: tidb, mariadb")
     ] = None,
     on: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], metavar="DAY", help="as it was on this day; else today"),
+        date | None,
+        typer.Option(parser=day, metavar="DAY", help="as it was on this day; else today"),
     ] = None,
     series: Annotated[str | None, typer.Option(metavar="SERIES", help="of one series: 6.5")] = None,
     as_json: Json = False,
@@ -57,13 +57,15 @@ def show(
         if engine or on or series or as_json:
             raise SpecError("releases: --engine, --on, --series and --json are for the list only")
         return
-    day, chosen = on.date() if on else datetime.now(UTC).date(), _series(series)
+    as_of, chosen = on or datetime.now(UTC).date(), _series(series)
     calendar = catalog.calendar(find())
-    found = [_known(calendar, name, day, chosen) for name in _engines(engine)]
+    found = [_known(calendar, name, as_of, chosen) for name in _engines(engine)]
     if as_json:
         print(json.dumps([_document(each) for each in found], indent=2))
     else:
-        print("\n\n".join("\n".join(_lines(each)) for each in found))
+        # What is asked for comes last, where the end of a long list is seen.
+        blocks = [*map(_list, found), *map(_answer, found)]
+        print("\n\n".join("\n".join(lines) for lines in blocks))
 
 
 @_releases.command()
@@ -191,11 +193,14 @@ def _document(known: _Known) -> dict[str, Any]:
     }
 
 
-def _lines(known: _Known) -> Iterator[str]:
+def _list(known: _Known) -> Iterator[str]:
     count = len(known.releases)
     yield f"{known.engine}: {count} release{'s' * (count != 1)} until {known.on}"
     yield from (f"  {_line(each)}" for each in known.releases)
-    yield f"version rules on {known.on}; a baseline's are relative to the newest"
+
+
+def _answer(known: _Known) -> Iterator[str]:
+    yield f"{known.engine}: version rules on {known.on}; a baseline's are relative to the newest"
     for rule, release in known.named.items():
         yield f"  {rule:16} {_line(release) if release else 'none in the calendar'}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from benchlab.comparisons import Comparisons
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.long_view import LongView
+from benchlab.published.model import PublishedReport
 from benchlab.published_reports import PublishedReports
 from benchlab.report import history as history_view
 from benchlab.report import history_chart
@@ -23,12 +25,13 @@ from benchlab.store import Store
 
 app = typer.Typer()
 
-Workload = Annotated[str, typer.Argument(help="point_select, oltp_read_write, tpcc, ...")]
+_WORKLOAD = typer.Argument(help="point_select, oltp_read_write, tpcc, ...")
+Workload = Annotated[str, _WORKLOAD]
 
 
 @app.command("history")
 def show_history(
-    workload: Workload,
+    workload: Annotated[str, _WORKLOAD] = "",
     report: Annotated[
         str | None, typer.Option(metavar="REPORT", help="campaigns of this report type only")
     ] = None,
@@ -48,6 +51,8 @@ def show_history(
         for fault in faults:
             print(f"left out: {fault}", file=sys.stderr)
         campaigns, made = _campaigns(store, report), Comparisons(home, store)
+        if not workload:
+            raise SpecError(_no_workload(report, campaigns, [] if report else reports))
         compared = [(each, made.of(each).comparison) for each in campaigns]
         found = history.of(workload, reports, compared)
         views = _long_views(home, store, campaigns, found.workload, made)
@@ -90,6 +95,15 @@ def _campaigns(store: Store, report: str | None) -> list[Campaign]:
         known = ", ".join(sorted({each.plan.report for each in found})) or "the store is empty"
         raise SpecError(f"--report {report!r}: there is no campaign of it; known: {known}")
     return chosen
+
+
+def _no_workload(
+    report: str | None, campaigns: list[Campaign], reports: Sequence[PublishedReport]
+) -> str:
+    there = {trial.workload for each in campaigns for trial in each.plan.trials}
+    there |= {each.name for page in reports for each in page.workloads}
+    of = f" of {report}" if report else ""
+    return f"history: name a workload{of}: {', '.join(sorted(there)) or 'the store is empty'}"
 
 
 def _long_views(

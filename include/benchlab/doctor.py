@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import shutil
 import sys
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from benchlab import catalog
-from benchlab.errors import BenchlabError
+from benchlab import catalog, notifiers
+from benchlab.access import aws_credentials
+from benchlab.errors import BenchlabError, SpecError
 from benchlab.executor import TAG, tagged
 from benchlab.home import Home
 from benchlab.language import REFERENCE, codes, load
@@ -41,12 +43,14 @@ class Finding:
 
 
 def examine(home: Home) -> list[Finding]:
-    """Look at tools, engines, report types, disk and what earlier campaigns left."""
+    """Look at tools, engines, report types, accounts, disk and what earlier campaigns left."""
     return [
         *_python(),
         *_tools(),
         *_engines(home),
         *_reports(home),
+        *_aws(home),
+        *_notifiers(home),
         *_calendar(home),
         *_disk(home),
         *_fonts(),
@@ -75,15 +79,21 @@ def _tools() -> Iterator[Finding]:
 
 
 def _engines(home: Home) -> Iterator[Finding]:
-    for path in catalog.report_files(home):
-        try:
-            spec = _as_of_today(home, path)
-        except BenchlabError:
-            continue  # named by _reports
+    """The servers of this machine; a fleet gets its own from elsewhere."""
+    for spec in _good_reports(home):
+        if spec.topology is not None:
+            continue
         for engine in spec.deployable_engines:
             for version in sorted({spec.side(engine, side).version for side in SIDES}):
                 found = catalog.engines()[engine].availability(version, home.servers)
                 yield Finding(f"{spec.report}: {engine} {version}", found.available, found.how)
+
+
+def _good_reports(home: Home) -> Iterator[ReportSpec]:
+    """The report types as of today; those that do not validate are named by :func:`_reports`."""
+    for path in catalog.report_files(home):
+        with contextlib.suppress(BenchlabError):
+            yield _as_of_today(home, path)
 
 
 def _as_of_today(home: Home, path: Path) -> ReportSpec:
@@ -95,9 +105,58 @@ def _reports(home: Home) -> Iterator[Finding]:
         try:
             spec = _as_of_today(home, path)
             engine, _ = catalog.choose_engine(spec, home)
-            yield Finding(f"report type {spec.report}", True, f"can run, with {engine}")
         except BenchlabError as error:
             yield Finding(f"report type {path.stem}", False, str(error), blocks=True)
+        else:
+            yield _report(home, spec, engine)
+
+
+def _report(home: Home, spec: ReportSpec, engine: str) -> Finding:
+    what = f"report type {spec.report}"
+    try:
+        catalog.refuse_undecided(home, spec)
+    except SpecError as error:
+        return Finding(what, False, f"cannot run yet: {'; '.join(str(error).splitlines())}")
+    if spec.topology is None:
+        return Finding(what, True, f"can run, with {engine}")
+    asked = "what it rents" if catalog.targets()[spec.target].rents else "its hosts"
+    return Finding(
+        what, True, f"is complete, with {engine}; a campaign looks at {asked} when it begins"
+    )
+
+
+def _aws(home: Home) -> Iterator[Finding]:
+    """Whether there are credentials at all, where a report type rents; AWS itself is not asked."""
+    targets = catalog.targets()
+    wanting = [each.report for each in _good_reports(home) if targets[each.target].rents]
+    if not wanting:
+        return
+    try:
+        found = aws_credentials()
+    except BenchlabError as error:
+        yield Finding("aws", False, str(error))
+        return
+    if found is None:
+        yield Finding(
+            "aws",
+            False,
+            "boto3 finds no credentials (environment, profile, the machine's role), and "
+            f"{', '.join(wanting)} cannot be run from the command line; Airflow may have them in "
+            "its Connection benchlab_aws",
+        )
+    else:
+        yield Finding("aws", True, f"boto3 finds credentials ({found}); AWS was not asked")
+
+
+def _notifiers(home: Home) -> Iterator[Finding]:
+    path = home.configs / notifiers.FILE
+    try:
+        found = notifiers.load(path, {file.stem for file in catalog.report_files(home)})
+    except BenchlabError as error:
+        yield Finding("notifiers", False, str(error))
+        return
+    places = "; ".join(each.place for each in found) or "nobody is told of anything"
+    yield Finding("notifiers", True, f"{len(found)} in {path}: {places}")
 
 
 def _calendar(home: Home) -> Iterator[Finding]:
@@ -119,11 +178,7 @@ def _calendar(home: Home) -> Iterator[Finding]:
 def _scheduled(home: Home) -> dict[str, list[str]]:
     """The report types that have a schedule, by engine."""
     found: dict[str, list[str]] = {}
-    for path in catalog.report_files(home):
-        try:
-            spec = _as_of_today(home, path)
-        except BenchlabError:
-            continue  # named by _reports
+    for spec in _good_reports(home):
         if spec.schedule is not None:
             for engine in spec.deployable_engines:
                 found.setdefault(engine, []).append(spec.report)

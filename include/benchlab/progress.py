@@ -7,9 +7,17 @@ other processes.
 from __future__ import annotations
 
 import json
+import textwrap
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+_BETWEEN = " · "
+# Characters of a part that tells something: `candidate`, `12 threads`, `oltp_upd…`.
+_SHORTEST = 9
+# Of a note; a tool's whole output is in the log, and whoever reports the failure prints it.
+_LONGEST_NOTE = 400
 
 
 @dataclass(frozen=True)
@@ -33,19 +41,26 @@ class Step:
     trial: str | None = None
     note: str = ""
 
-    def line(self, left_s: float | None) -> str:
-        """The step for people; ``left_s`` are the estimated seconds left."""
-        parts = [self.stage]
+    def line(self, left_s: float | None, width: int | None = None) -> str:
+        """The step for people, in one line.
+
+        Args:
+            left_s: the estimated seconds left.
+            width: in characters; what stands between the beginning and the time left is shortened
+                to it.
+        """
+        head, left = self.stage, f"{_duration(left_s)} left" if left_s is not None else ""
         if self.total is not None and self.done is not None:
-            parts = [f"trial {min(self.done + 1, self.total)} of {self.total}"]
-        if self.trial:
-            parts.append(self.trial)
-        parts.append(self.phase)
-        if self.note:
-            parts.append(self.note)
-        if left_s is not None:
-            parts.append(f"{_duration(left_s)} left")
-        return " · ".join(part for part in parts if part)
+            head = f"trial {min(self.done + 1, self.total)} of {self.total}"
+        title = self.trial.split(_BETWEEN) if self.trial else []
+        note = textwrap.shorten(self.note, _LONGEST_NOTE, placeholder=" …")
+        middle = [part for part in (*title, self.phase, note) if part]
+        if width is None:
+            return _joined(head, *middle, left)
+        room = width - len(_joined(head, "", left)) - len(_BETWEEN)
+        if len(_shortened(middle, room)) > room and title:
+            middle = middle[1:]  # the round, which the number of the trial says roughly
+        return _joined(head, _cut(_shortened(middle, room), room), left)
 
 
 class ProgressLog:
@@ -114,6 +129,27 @@ def _read(line: bytes) -> Step | None:
         return Step(**json.loads(line))
     except (TypeError, ValueError):
         return None
+
+
+def _joined(*parts: str) -> str:
+    return _BETWEEN.join(part for part in parts if part)
+
+
+def _shortened(parts: Sequence[str], room: int) -> str:
+    """Always the longest of them loses a letter; none becomes so short that it tells nothing."""
+    left = list(parts)
+    while len(text := _joined(*left)) > room:
+        longest = max(left, key=len)
+        if len(longest) <= _SHORTEST:
+            break
+        left[left.index(longest)] = f"{longest.removesuffix('…')[:-1]}…"
+    return text
+
+
+def _cut(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    return f"{text[: room - 1].rstrip(' ·…')}…" if room > 1 else ""
 
 
 def _duration(seconds: float) -> str:

@@ -84,8 +84,10 @@ class ProgressView:
             return
         width = shutil.get_terminal_size().columns - 1
         elapsed = max(0.0, time.time() - self._last.at)
-        text = f"{self._last.line(self._left.seconds())} · {elapsed:.0f} s in this phase"
-        text = text if len(text) <= width else text[: width - 1] + "…"
+        left_s = self._left.seconds()
+        text = f"{self._last.line(left_s)} · {elapsed:.0f} s in this phase"
+        if len(text) > width:
+            text = self._last.line(left_s, width)[:width]
         self._stream.write("\r" + text.ljust(self._shown_width))
         self._shown_width = len(text)
         self._stream.flush()

@@ -36,6 +36,8 @@ from benchlab.results import Campaign, inconsistencies
 from benchlab.spec import FILES, Destination, ReportSpec
 from benchlab.store import Store
 
+_MOST_NAMED = 6
+
 
 class StoredCampaign:
     """One campaign in the store.
@@ -284,10 +286,11 @@ class StoredCampaign:
             for e in outcome.excluded
             if e.trial in outcome.missing
         ]
-        raise NotMeasuredError(
-            f"{len(outcome.missing)} of {len(self.plan.trials)} trials have no valid result: "
-            f"{', '.join(outcome.missing)}\n" + "\n".join([*why, *doubts])
-        )
+        if not self.store.trials(self.campaign.id):
+            missing = f"none of the {len(self.plan.trials)} trials was measured"
+        else:
+            missing = _missing(outcome.missing, len(self.plan.trials))
+        raise NotMeasuredError("\n".join([missing, *why, *doubts]))
 
     def doubts(self) -> list[str]:
         """Why its figures cannot be relied on though they are there, as sentences."""
@@ -297,3 +300,12 @@ class StoredCampaign:
     def note(self, stage: str, phase: str, note: str = "") -> None:
         """Write a step to the campaign's progress."""
         self.progress.write(Step(time.time(), stage, phase, note=note))
+
+
+def _missing(trials: Sequence[str], planned: int) -> str:
+    """How many trials have no valid result, and which of them, where that tells something."""
+    text = f"{len(trials)} of {planned} trials have no valid result"
+    if len(trials) == planned:
+        return text
+    more = len(trials) - _MOST_NAMED
+    return f"{text}: {', '.join(trials[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")

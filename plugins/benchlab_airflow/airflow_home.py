@@ -37,6 +37,9 @@ from benchlab.errors import BenchlabError, SpecError
 from benchlab.spec import ReportSpec
 
 USER = "admin"
+# Named here because `make demo` needs the name, and may import no Airflow: that would make an
+# Airflow home in the user's own.
+RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
 
 # Why each value differs from Airflow's default. Paths and secrets are added by `_settings`.

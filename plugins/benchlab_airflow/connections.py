@@ -23,8 +23,8 @@ from benchlab.access import Access
 from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
 from benchlab.store import Store
+from benchlab_airflow.airflow_home import RESULTS_CONNECTION_ID
 
-CONNECTION_ID = "benchlab_results"
 AWS_CONNECTION_ID = "benchlab_aws"
 
 _DRIVERS = {
@@ -43,7 +43,7 @@ def open_store(home: Home) -> Store:
     """
     objects = ObjectStoragePath(str(home.objects))
     try:
-        connection = BaseHook.get_connection(CONNECTION_ID)
+        connection = BaseHook.get_connection(RESULTS_CONNECTION_ID)
     except AirflowNotFoundException:
         return Store(home.store_url, objects)
     return Store(database_url(connection), objects)

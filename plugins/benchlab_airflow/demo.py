@@ -34,12 +34,12 @@ from benchlab.report import model, terminal
 from benchlab.spec import ReportSpec
 from benchlab.store import Store
 from benchlab_airflow.airflow_home import (
+    RESULTS_CONNECTION_ID,
     SETTINGS,
     AirflowHome,
     AirflowHomeError,
     refuse_unmappable,
 )
-from benchlab_airflow.connections import CONNECTION_ID
 
 POLL_S = 0.1
 
@@ -176,7 +176,7 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
 
 def _environment(airflow: AirflowHome) -> dict[str, str]:
     """Airflow's environment, without a results store that this process would not look into."""
-    name = f"AIRFLOW_CONN_{CONNECTION_ID.upper()}"
+    name = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
     return {key: value for key, value in airflow.environment().items() if key != name}
 
 

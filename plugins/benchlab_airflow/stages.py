@@ -329,17 +329,6 @@ def release(target: str) -> str:
     return released
 
 
-def reap() -> list[str]:
-    """End the fleets that are past their expiry; what was ended, as sentences."""
-    from benchlab import home, topology
-    from benchlab.ec2 import reaper
-    from benchlab_airflow.connections import access
-
-    regions = topology.regions(home.find().configs / "topologies")
-    reaped = reaper.reap(access(), regions, dry_run=False, say=log.warning)
-    return [str(found) for found in reaped]
-
-
 @contextlib.contextmanager
 def _campaign() -> Iterator[CampaignRun]:
     from benchlab import home

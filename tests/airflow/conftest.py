@@ -12,6 +12,8 @@ import pytest
 from benchlab_airflow.airflow_home import AirflowHome
 
 PROJECT = Path(__file__).parents[2]
+# A test module that imports Airflow itself would make an Airflow home in the user's own.
+os.environ.setdefault("AIRFLOW_HOME", str(PROJECT / ".benchlab" / "airflow-tests"))
 
 
 @pytest.fixture(scope="session")

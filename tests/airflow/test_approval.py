@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchlab.report import backfill_view
 from tests.airflow.conftest import PROJECT, told
 
 # A campaign of sysbench_ec2 that is planned, and the task that asks for it.
@@ -205,3 +206,11 @@ def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> 
     assert set(found.values()) == {"upstream_failed"}
     assert "register" in found
     assert "release" in found
+
+
+def test_a_planned_backfill_says_how_long_an_answer_is_waited_for(
+    airflow_env: dict[str, str],
+) -> None:
+    """The core cannot ask the glue, so it has the number once more."""
+    code = "from benchlab_airflow.approval import ANSWER_WITHIN; say(ANSWER_WITHIN.days)"
+    assert told(code, airflow_env) == [str(backfill_view.ANSWER_WITHIN_DAYS)]

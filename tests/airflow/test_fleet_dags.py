@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -317,7 +318,6 @@ from benchlab import home, topology
 from benchlab.access import Access
 from benchlab.ec2 import reaper
 from benchlab.errors import TargetError
-from benchlab_airflow import stages
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
 task, = dag.tasks
@@ -361,11 +361,70 @@ def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[s
     assert failure == "us-west-2: instance i-2: no permission", "which makes the task red"
 
 
+REAP_NOWHERE = """
+import dataclasses
+from botocore.retries.standard import ExponentialBackoff
+from benchlab import home, testing
+from benchlab.store import Store
+from benchlab_airflow import reaping
+
+ExponentialBackoff.delay_amount = lambda *_: 0
+if TARGETS:
+    with Store(home.find().store_url, home.find().objects) as store:
+        for target in TARGETS:
+            campaign = testing.campaign(id=target)
+            spec = {**campaign.spec, "target": target}
+            store.add_campaign(dataclasses.replace(campaign, spec=spec))
+try:
+    say(reaping.reap())
+except Exception as error:
+    say(type(error).__name__, str(error).replace("\\n", " "))
+"""
+
+
+@pytest.mark.parametrize(
+    ("targets", "environment", "said"),
+    [
+        ([], {}, "AirflowSkipException nothing to end: there are no AWS credentials here, "),
+        (["local", "hosts"], {}, "AirflowSkipException nothing to end"),
+        (["local", "ec2"], {}, "ReaperError .*Unable to locate credentials"),
+        ([], {"BENCHLAB_STORE_URL": "sqlite:////dev/null/no.db"}, "ReaperError .*Unable to locate"),
+        # AWS is out of reach: this is not to be without credentials.
+        (
+            [],
+            {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
+            "ReaperError .*Could not connect to the endpoint",
+        ),
+    ],
+)
+def test_the_reaper_is_skipped_only_where_nothing_can_have_been_rented(
+    airflow_env: dict[str, str],
+    tmp_path: Path,
+    targets: list[str],
+    environment: dict[str, str],
+    said: str,
+) -> None:
+    """Without credentials, and with no campaign on EC2 in a store that can be read."""
+    env = {key: value for key, value in airflow_env.items() if not key.startswith("AWS_")} | {
+        "HOME": str(tmp_path),
+        "BENCHLAB_HOME": str(tmp_path / "state"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+    }
+    code = REAP_NOWHERE.replace("TARGETS", repr(targets))
+    (outcome,) = told(code, env, **environment)
+    assert re.match(said, outcome)
+
+
 def test_the_demo_is_for_this_machine(tmp_path: Path) -> None:
-    """A fleet's report type is refused before Airflow is started, with what to do instead."""
+    """A fleet's report type is refused before Airflow is started, with what to do instead.
+
+    No Airflow home is made for it, neither here nor in the user's home.
+    """
+    elsewhere = {key: value for key, value in os.environ.items() if key != "AIRFLOW_HOME"}
     done = subprocess.run(
         [sys.executable, "-m", "benchlab_airflow.demo", "sysbench_ec2"],
-        env={**os.environ, "BENCHLAB_HOME": str(tmp_path)},
+        env={**elsewhere, "BENCHLAB_HOME": str(tmp_path), "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=TIME_LIMIT_S,

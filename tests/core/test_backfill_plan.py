@@ -172,7 +172,8 @@ def test_a_pair_that_is_refused_is_not_taken_for_measured(here: Here) -> None:
     assert not found.campaigns
     assert all("budget.limit" in str(each.no_campaign) for each in found.moments)
     assert "0 campaigns, 18 refused" in backfill_view.render(found, 100, False)
-    assert backfill_view.to_json(found)["command"] is None
+    document = backfill_view.to_json(found)
+    assert (document["command"], document["commands"], document["notes"]) == (None, [], [])
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,11 @@ def test_the_page_begins_with_the_total_and_ends_with_the_command(here: Here) ->
     total = " ".join(lines[:2])
     assert total.startswith("sysbench_ec2, 2021-04-01 to 2022-09-30: 9 campaigns, about ")
     assert f"about {found.dollars:,.2f} dollars" in total
+    assert [line.strip() for line in lines[-5:-3]] == [
+        "make up",
+        "bin/airflow dags unpause sysbench_ec2",
+    ]
+    assert "also runs by its schedule" in " ".join(lines[-7:-5])
     assert lines[-3].strip() == (
         "bin/airflow backfill create --dag-id sysbench_ec2 --from-date 2021-04-01 "
         "--to-date 2022-09-30 --max-active-runs 1"
@@ -227,6 +233,68 @@ def test_the_page_begins_with_the_total_and_ends_with_the_command(here: Here) ->
     assert "has a run for already are left alone (`--reprocess-behavior failed`" in " ".join(
         lines[-2:]
     )
+
+
+def decide(here: Here) -> None:
+    """What the house's topology leaves open."""
+    path = here.home.configs / "topologies" / "ec2_published.yaml"
+    path.write_text(path.read_text().replace("tiup: null", "tiup: image"))
+
+
+def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
+    """Each campaign of its own, with the limit; a note on the page, and the number in JSON."""
+    decide(here)
+    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    assert found.asked == found.campaigns
+    document = backfill_view.to_json(found)
+    (note,) = document["notes"]
+    assert note.startswith(
+        "each of the 9 campaigns costs more than budget.approve_above (20 dollars): each waits in "
+        "Airflow, up to 3 days, until a person approves it"
+    )
+    assert (document["approvals"], document["undecided"]) == (9, [])
+    assert all(each["approval"] is True for each in document["moments"])
+    assert f"note: {note}\n" in backfill_view.render(found, 400, False)
+
+
+def test_what_is_rented_without_being_asked_is_said(here: Here) -> None:
+    """As the house's weekly report type does; moments without a campaign do not count."""
+    decide(here)
+    found = planned(here, spec_of(here, "sysbench_ec2_weekly"), SUMMER)
+    assert found.unasked == found.campaigns != found.moments
+    document = backfill_view.to_json(found)
+    assert document["notes"] == [
+        (
+            f"each of the {len(found.campaigns)} campaigns costs no more than budget.approve_above "
+            "(60 dollars): hosts are rented without anybody being asked"
+        )
+    ]
+    assert document["approvals"] == 0
+
+
+def test_of_campaigns_some_may_have_to_be_approved() -> None:
+    """Then both are said, each with its number."""
+    at = datetime(2022, 7, 4, 2, tzinfo=UTC)
+    moments = tuple(
+        BackfillMoment(at, aa=False, minutes=60, dollars=dollars, vcpus=8, approval=dollars > 20)
+        for dollars in (10.0, 20.0, 30.0)
+    )
+    found = BackfillPlan("weekly", at.date(), at.date(), False, moments, approve_above=20)
+    asked, unasked = backfill_view.to_json(found)["notes"]
+    assert asked.startswith("1 of 3 campaigns costs more than")
+    assert unasked.startswith("2 of 3 campaigns cost no more than")
+
+
+def test_an_open_decision_is_named(here: Here) -> None:
+    """A run would be refused for it; a plan and a local report type are not."""
+    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    (open_,) = backfill_view.to_json(found)["undecided"]
+    assert open_.startswith("topology ec2_published: tiup: not decided; ")
+    page = backfill_view.render(found, 400, False)
+    assert f"note: every run is refused until this is decided: {open_}\n" in page
+    local = planned(here, spec_of(here, "sysbench_local_releases"), LOCAL)
+    assert backfill_view.to_json(local)["notes"] == []
+    assert "note:" not in backfill_view.render(local, 400, False)
 
 
 def test_the_command_for_weeks_has_the_whole_last_day() -> None:

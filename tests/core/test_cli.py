@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from benchlab import catalog, testing
+from benchlab.access import Access
+from benchlab.home import Home
+from benchlab.lock import MachineLock
+from benchlab.store import Store
 from tests.core.installation import PROGRAM, ROOT, Here
 
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
@@ -289,12 +296,87 @@ def test_release_refuses_what_is_no_campaign(here: Here, campaign: str) -> None:
     assert "no campaign's id" in here.refused("release", "--", campaign)
 
 
-def test_releasing_what_does_not_run_is_no_error(here: Here) -> None:
+def test_releasing_what_does_not_run_is_no_error(stored: Here) -> None:
     """`release` can be repeated until everything is gone."""
     for _ in range(2):
-        done = here.run("release", "never-started")
+        done = stored.run("release", "c1")
         assert done.returncode == 0, done.stderr
-        assert "never-started: 0 processes ended" in done.stdout
+        assert "c1: 0 processes ended" in done.stdout
+
+
+def test_releasing_what_nothing_knows_is_refused(stored: Here) -> None:
+    """A misspelt id does not read as if a fleet had been given back."""
+    said = stored.refused("release", "nope")
+    assert "no campaign 'nope'" in said
+    assert "the latest there: c1" in said
+    assert "Nothing was ended, and EC2 was not asked" in said
+
+
+@pytest.mark.parametrize("known_by", ["directory", "process", "lock"])
+def test_what_this_machine_has_is_released_though_the_store_was_lost(
+    here: Here, known_by: str
+) -> None:
+    """A campaign is known by its directory, by a process of it or by the lock that it holds."""
+    ended = 0
+    if known_by == "directory":
+        here.home.campaign("lost").mkdir(parents=True)
+    elif known_by == "lock":
+        MachineLock(here.path / "lock").acquire("lost", "test", here.home.root, None)
+    else:
+        process = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCHLAB_CAMPAIGN": "lost"})
+        Thread(target=process.wait, daemon=True).start()
+        ended = 1
+    done = here.run("release", "lost")
+    assert done.returncode == 0, done.stderr
+    assert f"lost: {ended} processes ended" in done.stdout
+    assert MachineLock(here.path / "lock").holder() is None
+
+
+def test_a_store_that_cannot_be_read_keeps_nothing_running(here: Here) -> None:
+    """What runs here is ended first; that the store cannot be told is an error all the same."""
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCHLAB_CAMPAIGN": "lost"})
+    Thread(target=process.wait, daemon=True).start()
+    url = f"sqlite:///{here.path}/nothing/results.db"
+    (here.path / "nothing").write_text("")
+    here.refused("release", "lost", BENCHLAB_STORE_URL=url)
+    assert process.wait(10) == -signal.SIGTERM
+    assert "Nothing was ended" in here.refused("release", "lost", BENCHLAB_STORE_URL=url)
+
+
+def test_what_the_store_alone_knows_is_released_where_it_was_rented(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory of a campaign on EC2 may be lost, or lie on another machine."""
+    with Store(here.home.store_url, here.home.objects) as store:
+        store.add_campaign(testing.fleet_campaign(id="rented"))
+    asked = []
+
+    def end(home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
+        asked.append(campaign)
+        return "5 instances terminated"
+
+    monkeypatch.setattr(catalog.targets()["ec2"], "end", end)
+    assert "rented: 5 instances terminated" in here.run("release", "rented").stdout
+    assert asked == ["rented"]
+
+
+# ---------------------------------------------------------------- days
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("releases", "--on", "2022-06-31"),
+        ("run", "sysbench_local", "--on", "yesterday"),
+        ("plan", "sysbench_ec2", "--backfill", "2022-01-01", "2022-13-01"),
+    ],
+)
+def test_a_day_that_there_is_not_is_refused(here: Here, command: tuple[str, ...]) -> None:
+    """In words that tell what is wrong, not how a program reads it."""
+    done = here.run(*command)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert f"'{command[-1]}': there is no such day, or it is not written as YYYY-MM-DD" in said
 
 
 def test_without_arguments_there_is_help() -> None:

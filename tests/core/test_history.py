@@ -291,7 +291,8 @@ def test_what_is_copied_is_not_broken_on_a_narrow_terminal(width: int) -> None:
     made, comparison = measured(0.1, campaign="sysbench_local-20261122T104955")
     found = of(POINT, [published("v7.1.0", "v7.0.0")], [(made, comparison)])
     text = view.render(found, width, colour=False)
-    for whole in (made.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"):
+    names = made.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"
+    for whole in (*names, "findings", "+15.00%", "2024-01-02"):
         assert whole in text
     assert "-20261122" not in text.replace(made.id, "")
 

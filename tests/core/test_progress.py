@@ -150,6 +150,34 @@ def test_a_step_reads_well(seconds: float, shown: str) -> None:
     assert Step(0, "prepare", "load baseline", note="x").line(None) == "prepare · load baseline · x"
 
 
+@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize(("done", "total"), [(6, 48), (111, 144)])
+def test_a_narrow_line_keeps_how_far_it_is_and_the_time_left(
+    width: int, done: int, total: int
+) -> None:
+    """What is between is shortened, the longest of it first: a workload's name, a tool's words."""
+    title = "round 2 · candidate · oltp_update_non_index · 4 threads"
+    for phase, note in (("warm-up", ""), ("check dataset", ""), ("failed", "why\n" * 500)):
+        line = Step(0, "trial", phase, done, total, title, note).line(4000, width)
+        assert len(line) <= width
+        assert line.startswith(f"trial {done + 1} of {total} · candidate · oltp_")
+        assert line.endswith(" · 1 h 06 min left")
+    line = Step(0, "trial", "warm-up", 6, 48, title).line(725, 79)
+    assert line == "trial 7 of 48 · candidate · oltp_upda… · 4 threads · warm-up · 12 min 05 s left"
+    line = Step(0, "provision", "failed", note="Maven said: " * 40).line(725, width)
+    assert line.startswith("provision · failed · Maven said: ")
+    assert line.endswith("… · 12 min 05 s left")
+
+
+def test_a_step_is_one_line_however_long_its_note_is() -> None:
+    """What a tool printed is in the log, and whoever reports the failure prints all of it."""
+    line = Step(0, "failed", "provision", note="first\n" + "and more\n" * 500).line(60)
+    assert line.startswith("failed · provision · first and more and more")
+    assert line.endswith("… · 1 min 00 s left")
+    assert len(line) < 500
+    assert "\n" not in line
+
+
 # ---------------------------------------------------------------- the view
 
 
@@ -190,6 +218,21 @@ def test_on_a_terminal_one_line_lives(log: ProgressLog, monkeypatch: pytest.Monk
     assert shown.count("\n") == 1
     assert all(len(part) < 60 for part in shown.strip("\n").split("\r"))
     assert shown.split("\r")[-1].startswith("verdict · done")
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_the_time_left_is_seen_on_a_narrow_terminal(
+    log: ProgressLog, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """As the README promises; the seconds in the phase are given up first."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = Terminal()
+    with ProgressView(log, 600, out):
+        log.write(Step(time.time(), "trial", "restore", 0, 48, f"round 1 · {TRIAL}"))
+    last = out.getvalue().strip("\n").split("\r")[-1].rstrip()
+    assert len(last) < width
+    assert last.startswith("trial 1 of 48 · ")
+    assert last.endswith(" s left")
 
 
 def test_a_short_line_wipes_a_longer_one(log: ProgressLog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -322,6 +322,10 @@ def test_the_releases_of_a_day_are_listed_with_what_the_rules_name(here: Here) -
     text = here.run("releases", "--on", "2022-02-15").stdout
     assert "previous series  2021-11-30  v5.3.0" in text
     assert "mariadb: 1 release until 2022-02-15" in text
+    # What is asked for is not in between long lists.
+    last = text[text.rindex("  2022-02-15  v5.4.0           LTS\n\n") :]
+    for engine in ("mariadb", "tidb"):
+        assert f"{engine}: version rules on 2022-02-15" in last
 
 
 def test_one_series_is_listed_by_itself(here: Here) -> None:

@@ -46,10 +46,13 @@ class AwsError(TargetError):
     Attributes:
         code: AWS's error code, ``InsufficientInstanceCapacity``; empty where there was no answer.
         said: AWS's own words.
+        no_credentials: AWS was not asked, because boto3 has found no credentials anywhere.
     """
 
-    def __init__(self, operation: str, region: str, code: str, said: str) -> None:
-        self.code, self.said = code, said
+    def __init__(
+        self, operation: str, region: str, code: str, said: str, *, no_credentials: bool = False
+    ) -> None:
+        self.code, self.said, self.no_credentials = code, said, no_credentials
         message = f"AWS {region}: {operation}: {code or 'no answer'}: {said}"
         if code in DENIED:
             message += "; docs/iam-policy.json lists the permissions that are needed"
@@ -62,7 +65,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
     Raises:
         AwsError: it was refused, or AWS could not be asked (no credentials, no connection).
     """
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 
     region = client.meta.region_name
     try:
@@ -73,7 +76,8 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
             operation, region, fault.get("Code", "unknown"), fault.get("Message", "")
         ) from error
     except BotoCoreError as error:
-        raise AwsError(operation, region, "", str(error)) from error
+        unsigned = isinstance(error, NoCredentialsError)
+        raise AwsError(operation, region, "", str(error), no_credentials=unsigned) from error
     return answer
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchlab.access import Access
 from benchlab.ec2 import groups, inventory, keys, tags
-from benchlab.ec2.calls import call, pages, tag_filters
+from benchlab.ec2.calls import AwsError, call, pages, tag_filters
 from benchlab.ec2.inventory import Instance, Limits
 from benchlab.errors import TargetError
 
@@ -52,12 +52,16 @@ class ReaperError(TargetError):
 
     Attributes:
         reaped: what it has ended nevertheless, in order.
+        no_credentials: no region was asked, because boto3 has found no credentials anywhere; that
+            and nothing else went wrong.
     """
 
-    def __init__(self, faults: Sequence[str], reaped: Sequence[Reaped]) -> None:
+    def __init__(
+        self, faults: Sequence[str], reaped: Sequence[Reaped], *, no_credentials: bool = False
+    ) -> None:
         told = "\n".join(faults)
         super().__init__(f"the reaper could not deal with everything:\n{told}")
-        self.reaped = tuple(reaped)
+        self.reaped, self.no_credentials = tuple(reaped), no_credentials
 
 
 @dataclass
@@ -119,14 +123,16 @@ def reap(
     now, limits = now or datetime.now(UTC), limits or Limits()
     reaped: list[Reaped] = []
     faults: list[str] = []
+    unsigned = 0
     for region in dict.fromkeys(regions):
         try:
             client = access.aws("ec2", region)
             _visit(_Visit(client, now, dry_run, limits, say or _silent, reaped, faults))
         except TargetError as error:
             faults.append(f"{region}: {error}")
+            unsigned += isinstance(error, AwsError) and error.no_credentials
     if faults:
-        raise ReaperError(faults, reaped)
+        raise ReaperError(faults, reaped, no_credentials=unsigned == len(faults))
     return reaped
 
 

@@ -55,7 +55,7 @@ class Engine(BaseEngine):
             return Availability(
                 False, f"MariaDB {version} is not installed and `mvn` is missing: run `make setup`"
             )
-        return Availability(True, "fetched from Maven Central")
+        return Availability(True, "would be fetched from Maven Central")
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:

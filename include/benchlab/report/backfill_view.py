@@ -1,9 +1,9 @@
-"""A planned backfill for a terminal, and as JSON: the total, every moment, the command."""
+"""A planned backfill for a terminal, and as JSON: the total, every moment, the commands."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich import box
@@ -16,6 +16,8 @@ from benchlab.report.console import console_for, text_of
 from benchlab.report.names import plain
 from benchlab.report.numbers import MISSING
 
+# Of `benchlab_airflow.approval`.
+ANSWER_WITHIN_DAYS = 3
 AGAIN = (
     "Moments that Airflow has a run for already are left alone (`--reprocess-behavior failed` "
     "repeats failed ones)."
@@ -33,6 +35,9 @@ def to_json(plan: BackfillPlan) -> dict[str, Any]:
         "minutes": round(plan.minutes, 1),
         "dollars": plan.dollars,
         "vcpus": plan.vcpus,
+        "approvals": len(plan.asked),
+        "undecided": list(plan.undecided),
+        "notes": list(_notes(plan)),
         "moments": [
             {
                 "at": each.at.isoformat(),
@@ -42,17 +47,19 @@ def to_json(plan: BackfillPlan) -> dict[str, Any]:
                 "minutes": each.minutes,
                 "dollars": each.dollars,
                 "vcpus": each.vcpus,
+                "approval": each.approval,
                 "no_campaign": each.no_campaign,
                 "refused": each.refused,
             }
             for each in plan.moments
         ],
         "command": command(plan) if plan.campaigns else None,
+        "commands": list(commands(plan)) if plan.campaigns else [],
     }
 
 
 def render(plan: BackfillPlan, width: int, colour: bool) -> str:
-    """The total first, then every moment, then the command; ``colour`` asks for ANSI codes."""
+    """The total first, then every moment, then the commands; ``colour`` asks for ANSI codes."""
     console = console_for(width, colour)
     console.print(Text(_total(plan), style="bold"))
     if plan.vcpus is not None:
@@ -60,6 +67,8 @@ def render(plan: BackfillPlan, width: int, colour: bool) -> str:
             Text(f"vCPUs: {plan.vcpus} at a time, which the account's quota has to allow")
         )
         console.print(Text(ESTIMATES, style="dim"))
+    for note in _notes(plan):
+        console.print(Text(f"note: {plain(note)}"))
     console.print()
     console.print(_table(plan))
     if len(plan.campaigns) < len(plan.moments):
@@ -67,11 +76,20 @@ def render(plan: BackfillPlan, width: int, colour: bool) -> str:
         console.print(Text("\n".join(_without(plan))))
     if plan.campaigns:
         console.print()
-        console.print(Text("To start it:"))
-        # What a reader copies must not be broken into lines.
-        console.print(Text(f"  {command(plan)}"), soft_wrap=True)
+        console.print(
+            Text("To start it; unpaused, the report type also runs by its schedule from then on:")
+        )
+        for line in commands(plan):
+            # What a reader copies must not be broken into lines.
+            console.print(Text(f"  {line}"), soft_wrap=True)
         console.print(Text(AGAIN, style="dim"))
     return text_of(console)
+
+
+def commands(plan: BackfillPlan) -> tuple[str, ...]:
+    """What starts it in the checkout, Airflow and its DAG first; each may be repeated."""
+    unpause = shlex.join(["bin/airflow", "dags", "unpause", plan.report])
+    return "make up", unpause, command(plan)
 
 
 def command(plan: BackfillPlan) -> str:
@@ -98,6 +116,36 @@ def _total(plan: BackfillPlan) -> str:
     if plan.refused:
         parts.append(f"{len(plan.refused)} refused")
     return f"{plan.report}, {plan.first} to {plan.last}: {', '.join(parts)}"
+
+
+def _notes(plan: BackfillPlan) -> Iterator[str]:
+    """What has to be decided or approved before it is run, or is done without anybody's word."""
+    if not plan.campaigns:
+        return
+    if plan.asked:
+        yield (
+            f"{_of_all(plan.asked, plan)} more than {_limit(plan)}: each waits in Airflow, up to "
+            f"{ANSWER_WITHIN_DAYS} days, until a person approves it; without approval it fails and "
+            "rents nothing"
+        )
+    if plan.unasked:
+        yield (
+            f"{_of_all(plan.unasked, plan)} no more than {_limit(plan)}: hosts are rented without "
+            "anybody being asked"
+        )
+    if plan.undecided:
+        yield f"every run is refused until this is decided: {'; '.join(plan.undecided)}"
+
+
+def _of_all(some: Sequence[BackfillMoment], plan: BackfillPlan) -> str:
+    count, total = len(some), len(plan.campaigns)
+    if count < total:
+        return f"{count} of {total} campaigns {'costs' if count == 1 else 'cost'}"
+    return "the campaign costs" if total == 1 else f"each of the {total} campaigns costs"
+
+
+def _limit(plan: BackfillPlan) -> str:
+    return f"budget.approve_above ({plan.approve_above or 0:g} dollars)"
 
 
 def _table(plan: BackfillPlan) -> Table:

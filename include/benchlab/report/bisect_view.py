@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +13,7 @@ from benchlab.bisection_run import Bisection
 from benchlab.language import english
 from benchlab.plan_view import duration
 from benchlab.release_changes import Change
-from benchlab.report.console import console_for, text_of
+from benchlab.report.console import console_for, print_table, table_of, text_of
 from benchlab.report.names import plain
 from benchlab.report.numbers import Numbers
 
@@ -136,7 +135,10 @@ def render(found: Bisection, width: int, colour: bool) -> str:
         console.print(Text(f"not on the way: {version}, {why}", style="dim"))
     for version, why in found.undeployable.items():
         console.print(Text(f"not compared: {version}: {plain(why)}", style="dim"))
-    console.print(_table(found) if found.comparisons else Text("no comparison is stored"))
+    if found.comparisons:
+        print_table(console, _table(found))
+    else:
+        console.print(Text("no comparison is stored"))
     if any(each.scope == "this deployment" for each in found.comparisons):
         console.print()
         console.print(Text(DEPLOYMENTS, style="dim"))
@@ -212,9 +214,7 @@ def _next(pair: Next) -> str:
 
 def _table(found: Bisection) -> Table:
     numbers = Numbers(english())
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("versions", "change", "95% interval", "verdict", "campaign", ""):
-        table.add_column(heading, overflow="fold", no_wrap=heading == "versions")
+    table = table_of("versions", "change", "95% interval", "verdict", "campaign", "")
     for each in found.comparisons:
         change = Change.of(each) if each.estimate else None
         table.add_row(
@@ -245,9 +245,9 @@ def _cost(found: Bisection) -> str:
     """What is still needed, of a bisection without an outcome."""
     if not isinstance(found.reached, Next) or found.minutes is None:
         return "no campaign is needed"
-    count = found.reached.at_most
+    clear, most = found.reached.if_clear, found.reached.at_most
     return (
-        f"{found.reached.if_clear} where each comparison tells, at most {count} "
-        f"campaign{'s' * (count != 1)}; at most about {duration(found.minutes)}, "
+        f"{clear} campaign{'s' * (clear != 1)} if every comparison is clear, {most} at most; "
+        f"at most about {duration(found.minutes)}, "
         + ("nothing is rented" if found.dollars is None else f"{found.dollars:,.2f} dollars")
     )

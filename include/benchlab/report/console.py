@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 
 from rich import box
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
+from rich.table import Column, Table
+
+_WHOLE = {"versions", "verdict", "campaign", "report"}
+_UNBOUNDED = 10_000  # columns
 
 
 def console_for(width: int, colour: bool) -> Console:
@@ -27,11 +31,37 @@ def console_for(width: int, colour: bool) -> Console:
 
 
 def table_of(*headings: str) -> Table:
-    """An empty table; what does not fit is folded, for what is copied from it must not be cut."""
+    """An empty table for :func:`print_table`; what does not fit is folded, and nothing is cut.
+
+    What is copied from it into a command, such as an id, is not folded either.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading == "versions")
+        table.add_column(heading, overflow="fold", no_wrap=heading in _WHOLE)
     return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table: wider than the console where not even its single words would fit."""
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    sizes = [_size(console, unbounded, column) for column in table.columns]
+    between = console.measure(table, options=unbounded).maximum - sum(most for _, most in sizes)
+    spare = console.width - between - sum(least for least, _ in sizes)
+    usual, console.width = console.width, console.width - min(0, spare)
+    # Rich itself would break words of some columns while others have room.
+    for column, (least, most) in zip(table.columns, sizes, strict=True):
+        column.width = least + min(most - least, max(0, spare))
+        spare -= column.width - least
+    console.print(table)
+    console.width = usual
+
+
+def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[int, int]:
+    """Characters of a column, folded at its words and not folded."""
+    cells = (column.header, *column.cells)
+    found = [Measurement.get(console, unbounded, cell) for cell in cells]
+    most = max(each.maximum for each in found)
+    return most if column.no_wrap else max(each.minimum for each in found), most
 
 
 def text_of(printed: Console) -> str:

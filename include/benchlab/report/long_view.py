@@ -19,7 +19,7 @@ from benchlab.language import english
 from benchlab.long_view import ChainView, FoundChange, Link, LongView
 from benchlab.paired import percent
 from benchlab.published.version_names import same
-from benchlab.report.console import table_of
+from benchlab.report.console import print_table, table_of
 from benchlab.report.names import plain
 from benchlab.report.numbers import Numbers
 
@@ -124,7 +124,7 @@ def write(console: Console, view: LongView) -> None:
         if view.has_lines:
             console.print(Text(_line(chain), style="bold"))
         console.print(Text(_ABOUT.format(first=plain(_first(chain)))))
-        console.print(_table(chain))
+        print_table(console, _table(chain))
         for line in _below(chain, view.workload):
             console.print(line)
         console.print()

@@ -75,7 +75,7 @@ class Engine(BaseEngine):
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
         if (tiup := _tiup()) is not None:
-            return Availability(True, f"fetched with TiUP ({tiup})")
+            return Availability(True, f"would be fetched with TiUP ({tiup})")
         return Availability(
             False,
             f"TiDB {version} is not in BENCHLAB_TIDB_HOME/{version}/tidb-server, and there is no "
