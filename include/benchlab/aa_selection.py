@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from benchlab.aa_campaigns import can_calibrate, differences, figures_of, is_alike
 from benchlab.calibration import MIN_CAMPAIGNS
 from benchlab.errors import SpecError
+from benchlab.report.names import first_of
 from benchlab.results import Campaign
 from benchlab.rounds import Rounds
 from benchlab.store import Store
 
 HOW_TO_MAKE = "benchlab run {report} --set sides=same"
 # Of the campaigns that cannot be taken for one reason.
-_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def kin(store: Store) -> list[Kin]:
             group.append(each)
     listed = [_kin(group) for group in groups]
     listed += [
-        Kin(report, (), tuple(f"{_shortened(ids)}: {why}" for why, ids in found.items()))
+        Kin(report, (), tuple(f"{first_of(ids)}: {why}" for why, ids in found.items()))
         for report, found in refused.items()
     ]
     return sorted(listed, key=lambda each: (each.report, not each.campaigns))
@@ -163,11 +163,6 @@ def _kin(group: Sequence[Campaign]) -> Kin:
         f"deployed and loaded on its own: `{HOW_TO_MAKE.format(report=report)}`"
     )
     return Kin(report, tuple(each.id for each in group), (lacks,) if more > 0 else ())
-
-
-def _shortened(ids: Sequence[str]) -> str:
-    shown, more = ids[:_MOST_NAMED], len(ids) - _MOST_NAMED
-    return f"{', '.join(shown)} and {more} more" if more > 0 else ", ".join(shown)
 
 
 def _seconds(campaign: Campaign) -> int:

@@ -39,6 +39,8 @@ MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # The publisher of every report.
 FILES = "files"
+# How long a person is waited for who has to approve a plan.
+APPROVAL_DAYS = 3
 
 
 class _Frozen(BaseModel):

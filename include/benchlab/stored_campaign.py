@@ -31,12 +31,10 @@ from benchlab.home import Home
 from benchlab.progress import ProgressLog, Step
 from benchlab.publishers import Publication, files
 from benchlab.publishing import EVIDENCE
-from benchlab.report import bundle, pages
+from benchlab.report import bundle, names, pages
 from benchlab.results import Campaign, inconsistencies
 from benchlab.spec import FILES, Destination, ReportSpec
 from benchlab.store import Store
-
-_MOST_NAMED = 6
 
 
 class StoredCampaign:
@@ -305,7 +303,4 @@ class StoredCampaign:
 def _missing(trials: Sequence[str], planned: int) -> str:
     """How many trials have no valid result, and which of them, where that tells something."""
     text = f"{len(trials)} of {planned} trials have no valid result"
-    if len(trials) == planned:
-        return text
-    more = len(trials) - _MOST_NAMED
-    return f"{text}: {', '.join(trials[:_MOST_NAMED])}" + (f" and {more} more" if more > 0 else "")
+    return text if len(trials) == planned else f"{text}: {names.first_of(trials)}"

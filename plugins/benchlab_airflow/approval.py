@@ -10,7 +10,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
-ANSWER_WITHIN = timedelta(days=3)
+from benchlab.spec import APPROVAL_DAYS
 
 
 class CampaignApproval(ApprovalOperator):
@@ -24,7 +24,7 @@ class CampaignApproval(ApprovalOperator):
         super().__init__(
             subject="Approve the cost of this campaign",
             fail_on_reject=True,
-            response_timeout=ANSWER_WITHIN,
+            response_timeout=timedelta(days=APPROVAL_DAYS),
             **kwargs,
         )
 
@@ -55,6 +55,6 @@ class CampaignApproval(ApprovalOperator):
             stages.give_up(reason)
             raise AirflowFailException(reason) from error
         except HITLTimeoutError as error:
-            reason = f"nobody has approved it within {ANSWER_WITHIN.days} days; nothing was rented"
+            reason = f"nobody has approved it within {APPROVAL_DAYS} days; nothing was rented"
             stages.give_up(reason)
             raise AirflowFailException(reason) from error

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.report import backfill_view
 from tests.airflow.conftest import PROJECT, told
 
 # A campaign of sysbench_ec2 that is planned, and the task that asks for it.
@@ -25,7 +24,7 @@ from benchlab_airflow.connections import open_store
 
 with warnings.catch_warnings():
     warnings.simplefilter("error")
-    from benchlab_airflow.approval import ANSWER_WITHIN, CampaignApproval
+    from benchlab_airflow.approval import CampaignApproval
     with DAG("sysbench_ec2", default_args={"execution_timeout": timedelta(hours=1)}) as dag:
         approve = CampaignApproval(task_id="approve")
 
@@ -101,7 +100,7 @@ def test_a_person_is_asked_with_all_that_has_to_be_known(ask: dict[str, str]) ->
         ask,
         """
 waiting = execute()
-say(type(waiting).__name__, waiting.method_name, waiting.timeout == ANSWER_WITHIN)
+say(type(waiting).__name__, waiting.method_name, waiting.timeout == timedelta(days=3))
 say(asked["defaults"], asked["options"])
 say(repr(asked["body"]))
 say(state())
@@ -206,11 +205,3 @@ def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> 
     assert set(found.values()) == {"upstream_failed"}
     assert "register" in found
     assert "release" in found
-
-
-def test_a_planned_backfill_says_how_long_an_answer_is_waited_for(
-    airflow_env: dict[str, str],
-) -> None:
-    """The core cannot ask the glue, so it has the number once more."""
-    code = "from benchlab_airflow.approval import ANSWER_WITHIN; say(ANSWER_WITHIN.days)"
-    assert told(code, airflow_env) == [str(backfill_view.ANSWER_WITHIN_DAYS)]

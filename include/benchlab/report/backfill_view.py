@@ -15,9 +15,8 @@ from benchlab.plan_view import ESTIMATES, duration
 from benchlab.report.console import console_for, text_of
 from benchlab.report.names import plain
 from benchlab.report.numbers import MISSING
+from benchlab.spec import APPROVAL_DAYS
 
-# Of `benchlab_airflow.approval`.
-ANSWER_WITHIN_DAYS = 3
 AGAIN = (
     "Moments that Airflow has a run for already are left alone (`--reprocess-behavior failed` "
     "repeats failed ones)."
@@ -125,7 +124,7 @@ def _notes(plan: BackfillPlan) -> Iterator[str]:
     if plan.asked:
         yield (
             f"{_of_all(plan.asked, plan)} more than {_limit(plan)}: each waits in Airflow, up to "
-            f"{ANSWER_WITHIN_DAYS} days, until a person approves it; without approval it fails and "
+            f"{APPROVAL_DAYS} days, until a person approves it; without approval it fails and "
             "rents nothing"
         )
     if plan.unasked:

@@ -18,7 +18,7 @@ from benchlab.events import Change, Event, Kind
 from benchlab.paired import percent
 from benchlab.report import figures, trust, wording
 from benchlab.report.model import Report, Section
-from benchlab.report.names import plain, title_of
+from benchlab.report.names import first_of, plain, title_of
 
 _HEADINGS: Mapping[Kind, str] = {
     "regression": "Regression",
@@ -37,7 +37,6 @@ Links = Sequence[tuple[str, str]]
 
 _LONGEST_SUBJECT = 200
 _LONGEST_SENTENCE = 1000
-_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -198,18 +197,13 @@ def _change_row(report: Report, title: str, change: Change) -> tuple[str, ...]:
 def _notes(title: str, change: Change) -> Iterator[str]:
     """What has to be known of the levels beside a change."""
     if change.bridged:
-        pairs = _named([f"{baseline} from {older}" for baseline, older in change.bridged])
+        pairs = first_of([f"{baseline} from {older}" for baseline, older in change.bridged])
         yield (
             f"{title}: a baseline that had not been a candidate has the level of an older version, "
             f"as if nothing had changed in between: {pairs}."
         )
     if change.outliers:
-        yield f"{title}: outliers, which did not count: {_named(change.outliers)}."
-
-
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        yield f"{title}: outliers, which did not count: {first_of(change.outliers)}."
 
 
 def _reports(change: Change) -> Iterator[tuple[str, str]]:

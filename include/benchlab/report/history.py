@@ -17,7 +17,7 @@ from benchlab.language import codes, english
 from benchlab.long_view import LongView
 from benchlab.report import long_view
 from benchlab.report.console import console_for, print_table, table_of, text_of
-from benchlab.report.names import plain, title_of
+from benchlab.report.names import first_of, plain, title_of
 from benchlab.report.numbers import MISSING, Numbers
 
 APART = (
@@ -67,9 +67,7 @@ def render(found: History, width: int, colour: bool, views: Sequence[LongView] =
     else:
         console.print("  no campaign")
     if found.single:
-        console.print(
-            Text(f"Left out: {long_view.named(found.single)}: one version alone, so no change")
-        )
+        console.print(Text(f"Left out: {first_of(found.single)}: one version alone, so no change"))
     console.print()
     for view in views:
         long_view.write(console, view)

@@ -20,7 +20,7 @@ from benchlab.long_view import ChainView, FoundChange, Link, LongView
 from benchlab.paired import percent
 from benchlab.published.version_names import same
 from benchlab.report.console import print_table, table_of
-from benchlab.report.names import plain
+from benchlab.report.names import first_of, plain
 from benchlab.report.numbers import Numbers
 
 _ABOUT = (
@@ -29,7 +29,6 @@ _ABOUT = (
 )
 # Of levels that were not wholly measured.
 _BRIDGED, _BEGINS = "*", "**"
-_MOST_NAMED = 6
 
 
 def to_json(view: LongView) -> dict[str, Any]:
@@ -268,10 +267,4 @@ def _left_out(found: Sequence[LeftOut]) -> Iterator[str]:
     for each in found:
         by_reason.setdefault(each.why, []).append(each.campaign)
     for why, campaigns in by_reason.items():
-        yield f"Left out: {named(campaigns)}: {plain(why)}"
-
-
-def named(campaigns: Sequence[str]) -> str:
-    """Their ids, not too many of them."""
-    more = len(campaigns) - _MOST_NAMED
-    return ", ".join(campaigns[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        yield f"Left out: {first_of(campaigns)}: {plain(why)}"

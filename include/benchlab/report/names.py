@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchlab.language import Language
 
 # Names that no rule makes from the identifier.
 _TITLES = {"oltp_update_non_index": "Update Non-index", "tpcc": "TPC-C"}
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
+# Of many of a kind.
+_MOST_NAMED = 6
 
 
 def title_of(workload: str) -> str:
@@ -30,6 +32,12 @@ def items(texts: Iterable[str], language: Language) -> str:
 def clauses(texts: Iterable[str], language: Language) -> str:
     """Parts of a sentence that each stand alone, one after the other."""
     return language.say("separator-clauses").join(texts)
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first six of them and how many more there are, for a message in English."""
+    text, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def plain(text: str) -> str:
