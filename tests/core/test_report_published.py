@@ -45,9 +45,10 @@ LANGUAGES = ("en", "zh")
 OLD, NEW = "v3.1.0", "v3.2.0"
 
 NOTHING = Setting(
-    hardware={}, software={}, git_hashes={}, parameters=(), steps=(), commands=(), thread_lists=(),
-    load_balancers=(), entry_ports=(), tables=None, table_size=None, warehouses=None, seconds=None,
-    stated_seconds=None, warmup_seconds=None, measured=None, place=None,
+    hardware={}, software={}, git_hashes={}, parameters=(), steps=(), acts=(), commands=(),
+    thread_lists=(), load_balancers=(), entry_ports=(), tables=None, table_size=None,
+    warehouses=None, seconds=None, stated_seconds=None, warmup_seconds=None, measured=None,
+    place=None,
 )  # fmt: skip
 
 COLUMNS: Mapping[Shape, tuple[str, ...]] = {
@@ -551,6 +552,21 @@ def test_no_command_is_made_up() -> None:
     run = (Command("sysbench", "sysbench $t run", 9, True),)
     untimed = replace(RECORDED, seconds=None, commands=run)
     assert "sysbench $" not in markdown(report(setting=untimed))
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_plan_tells_statistics_backup_and_restores_in_the_order_of_a_run(code: str) -> None:
+    """In words that say the same when they are read again."""
+    setting = replace(NOTHING, acts=("analyze", "back_up", "restore"), warehouses=10, seconds=60)
+    text = markdown(report(workload(), setting=setting), code)
+    assert read(text, "again.md").setting.acts == setting.acts
+    if code == "en":
+        found = [line.partition(". ")[2] for line in text.splitlines() if re.match(r"\d+\. ", line)]
+        assert found[1:3] == [
+            "Statistics of the tables are collected before the tests.",
+            "The loaded data is backed up.",
+        ]
+        assert found[-1] == "Between tests the data is restored from the backup."
 
 
 def test_settings_are_kept_in_a_fence_that_they_cannot_close() -> None:

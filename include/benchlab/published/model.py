@@ -17,6 +17,8 @@ import pydantic
 
 Kind = Literal["sysbench", "tpcc"]
 Metric = Literal["qps", "tps", "tpmc", "p95_ms"]
+# What a plan does with the data beside measuring.
+Act = Literal["analyze", "back_up", "restore"]
 Place = Literal["title", "summary", "overview", "section"]
 Shape = Literal[
     "version_column",  # a row is a version at a thread count
@@ -182,6 +184,7 @@ class Setting:
         git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
         steps: of the test plan.
+        acts: what it does with the data beside measuring, in the order of a run.
         commands: those of the plan.
         thread_lists: planned thread counts, apart from those in tables of results.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
@@ -200,6 +203,7 @@ class Setting:
     git_hashes: Mapping[str, Mapping[str, str]]
     parameters: tuple[Block, ...]
     steps: tuple[Step, ...]
+    acts: tuple[Act, ...]
     commands: tuple[Command, ...]
     thread_lists: tuple[ThreadList, ...]
     load_balancers: tuple[str, ...]

@@ -26,6 +26,7 @@ from benchlab.published.planned import (
     stated_warehouses,
     thread_lists,
 )
+from benchlab.published.procedure import acts
 from benchlab.published.wording import FLAGS, versions
 
 
@@ -54,6 +55,7 @@ def setting(document: Document, kind: Kind, language: str) -> Setting:
             if _is_block(element) and (part(element) == "parameters" or _sets_variables(element))
         ),
         steps=tuple(Step(element.text, element.line) for element in plan),
+        acts=acts(prose, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
         commands=called,
         thread_lists=thread_lists(prose),
         load_balancers=_described_balancers(prose, configurations),

@@ -16,7 +16,7 @@ from benchlab.published.model import Block, Claim, PublishedReport
 from benchlab.published.stated import published_headline, same_version
 from benchlab.report.names import items
 from benchlab.report.numbers import MISSING
-from benchlab.report.published import claims, commands, unread
+from benchlab.report.published import claims, commands, plan, unread
 from benchlab.report.published.tables import (
     NAMES,
     Section,
@@ -36,7 +36,6 @@ _PRODUCT = re.compile(
 _NO_PRODUCT = "none"  # as the locale files have it
 _SERVICES = frozenset({"PD", "TiKV", "TiDB"})
 _TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
-_BENCHMARKSQL = "BenchmarkSQL"
 
 
 @dataclass(frozen=True)
@@ -169,37 +168,9 @@ class Page:
         return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
 
     @property
-    def client(self) -> str:
-        """The program that made the load: that of the commands, else as the steps name it."""
-        setting = self.report.setting
-        used = [each.tool for each in setting.commands if each.tool in commands.TOOLS]
-        named = any(_BENCHMARKSQL.lower() in step.text.lower() for step in setting.steps)
-        if used:
-            return used[0].removesuffix(" tpcc")
-        return _BENCHMARKSQL if named else ""
-
-    @property
     def plan(self) -> tuple[str, ...]:
         """What the page records of its plan; thread counts are those of its tables."""
-        setting = self.report.setting
-        found: list[str] = []
-        if setting.tables is not None and setting.table_size is not None:
-            found.append(
-                self.say("published-dataset", tables=setting.tables, rows=setting.table_size)
-            )
-        if setting.warehouses is not None:
-            found.append(self.say("published-warehouses", warehouses=setting.warehouses))
-        if self.client:
-            found.append(self.say("published-client", client=self.client))
-        if setting.load_balancers:
-            found.append(
-                self.say("published-entry", names=items(setting.load_balancers, self.language))
-            )
-        if setting.warmup_seconds is not None:
-            found.append(self.say("published-warm-up", seconds=setting.warmup_seconds))
-        found += self._duration()
-        found += self._threads()
-        return tuple(found)
+        return tuple(plan.steps(self.report.setting, self.sections, self.language))
 
     def place_of(self, block: Block) -> str:
         """The line of a block of parameters, where its heading does not tell it from others."""
@@ -287,26 +258,3 @@ class Page:
         """What a first column has: services, as on most published pages, or anything."""
         other = _SERVICES.isdisjoint(names)
         return self.say("published-item" if other else "published-service")
-
-    def _duration(self) -> Iterable[str]:
-        by_command, stated = self.report.setting.seconds, self.report.setting.stated_seconds
-        if by_command is not None and stated is not None and by_command != stated:
-            yield self.say("published-duration-two", seconds=by_command, stated=stated)
-        elif (seconds := by_command if by_command is not None else stated) is not None:
-            yield self.say("published-duration", seconds=seconds)
-
-    def _threads(self) -> Iterable[str]:
-        """One sentence for all workloads with the same thread counts."""
-        lists: dict[tuple[int, ...], list[str]] = {}
-        for each in self.sections:
-            counts = tuple(row.threads for row in each.result.workload.rows)
-            if counts and each.tables:
-                lists.setdefault(counts, []).append(each.result.workload.name)
-        for counts, names in lists.items():
-            threads = items(map(str, counts), self.language)
-            if len(lists) == 1:
-                yield self.say("published-threads-all", threads=threads)
-            else:
-                yield self.say(
-                    "published-threads-some", threads=threads, names=items(names, self.language)
-                )
