@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ from benchlab_airflow.airflow_home import AirflowHome
 from benchlab_airflow.services import TAG
 
 pytestmark = pytest.mark.timeout(600)
+
+PROJECT = Path(__file__).parents[2]
 
 DAGS = '''
 """DAGs of airflow for the tests of the services."""
@@ -38,6 +42,14 @@ with DAG("greet", schedule=None):
         print("hello from a task")
 
     hello()
+
+with DAG("paused", schedule=None, is_paused_upon_creation=True):
+
+    @task
+    def never():
+        raise AssertionError("nobody has unpaused it")
+
+    never()
 
 with DAG("detach", schedule=None):
 
@@ -164,6 +176,7 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     """A project, and a home too deep in the tree for a Unix socket."""
     project = tmp_path_factory.mktemp("project")
     (project / "plugins").mkdir()
+    shutil.copy(PROJECT / "plugins" / "benchlab_plugin.py", project / "plugins")
     (project / "dags").mkdir()
     (project / "dags" / "small.py").write_text(DAGS)
     home = tmp_path_factory.mktemp("home") / "/".join(["deep in the tree"] * 7)
@@ -183,6 +196,23 @@ def running(group: Group) -> Group:
 def test_a_run_that_is_triggered_through_the_api_succeeds(running: Group) -> None:
     """`up` prints a login with which a campaign can be started, and the scheduler runs it."""
     assert running.trigger("greet") == "success"
+
+
+def test_who_writes_at_once_is_answered(running: Group) -> None:
+    """Nobody waits for SQLite's lock until it is given up, a minute later and with an error.
+
+    A request to trigger a DAG holds that lock between two turns of the API server's event loop, as
+    requests of tasks do; the audit log of another request waits for it in that event loop.
+    """
+    token = running.login()
+    until(lambda: running.knows("paused", token), 120)
+
+    def trigger(turn: int) -> str:
+        body = {"logical_date": None, "dag_run_id": f"run-{turn}"}
+        return str(running.call("POST", "/api/v2/dags/paused/dagRuns", body, token)["state"])
+
+    with ThreadPoolExecutor(8) as people:
+        assert list(people.map(trigger, range(80))) == ["queued"] * 80
 
 
 def test_nobody_else_can_connect(running: Group) -> None:
