@@ -17,7 +17,8 @@ _ACTS: Mapping[Act, re.Pattern[str]] = {
         r"\banaly[sz](?:e|es|ed|ing)\W{1,3}(?:the\s+|each\s+|all\s+|every\s+)?tables?\b"
         r"|\btables?\s+(?:is|are|was|were)\s+analy[sz]ed\b"
         r"|\b(?:collect|gather|updat)(?:s|es|e|ed|ing)?\s+(?:the\s+)?(?:table\s+)?statistics\b"
-        r"|\bstatistics\s+(?:of\s+(?:the\s+|all\s+|each\s+)?tables?\s+)?(?:is|are|was|were)\s+(?:collected|gathered|updated)\b"
+        r"|\bstatistics\s+(?:of\s+(?:the\s+|all\s+|each\s+)?tables?\s+)?"
+        r"(?:is|are|was|were)\s+(?:collected|gathered|updated)\b"
         r"|(?:收集|更新)\s*(?:表的?)?\s*统计信息",
         FLAGS,
     ),
