@@ -53,7 +53,7 @@ class DagTimes:
 def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     """Run both, one after the other; the first pays for cold caches, and it is the DAG."""
     assignments = [*COMMON, *(QUICK if quick else FULL)]
-    spec, plan = _spec(home, assignments), _plan(assignments)
+    spec, plan = _spec(home, assignments), planned(assignments)
     for side in SIDES:
         catalog.install(plan.engine, plan.sides[side].version, home)
     dag = time_dag(home, work, assignments, len(plan.trials))
@@ -134,14 +134,22 @@ def _spec(home: Home, assignments: list[str]) -> ReportSpec:
     return catalog.override(spec, catalog.parse_assignments(assignments))
 
 
-def _plan(assignments: list[str]) -> Plan:
+def planned(assignments: list[str]) -> Plan:
+    """The plan that `benchlab plan` prints for the options.
+
+    Raises:
+        BenchlabError: it refuses them.
+    """
     command = [sys.executable, "-m", "benchlab.cli", "plan", REPORT, "--json"]
     for assignment in assignments:
         command += ["--set", assignment]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise BenchlabError(f"benchlab plan {REPORT}: {done.stderr}")
-    return Plan.from_json(json.loads(done.stdout))
+    document = json.loads(done.stdout)
+    # Beside the plan it says what a campaign by it would find.
+    del document["sensitivity"]
+    return Plan.from_json(document)
 
 
 def _option_lines(plan: Plan) -> str:
