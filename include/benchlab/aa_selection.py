@@ -14,7 +14,6 @@ from benchlab.rounds import Rounds
 from benchlab.store import Store
 
 HOW_TO_MAKE = "benchlab run {report} --set sides=same"
-# Of the campaigns that cannot be taken for one reason.
 
 
 @dataclass(frozen=True)
