@@ -19,13 +19,13 @@ setup-dev: setup
 	@bin/setup test-packages test-requirements
 
 demo: setup ## Compare two database releases on this machine (REPORT=sysbench_local ARGS=...)
-	@.venv/bin/python -m benchlab_airflow.demo $(REPORT) $(ARGS)
+	@.venv/bin/python -m benchlab_airflow.local.demo $(REPORT) $(ARGS)
 
 up: setup ## Start the Airflow UI and scheduler on this machine, in the background
-	@.venv/bin/python -m benchlab_airflow.services up
+	@.venv/bin/python -m benchlab_airflow.local.services up
 
 down: ## End what `make up` started
-	@.venv/bin/python -m benchlab_airflow.services down
+	@.venv/bin/python -m benchlab_airflow.local.services down
 
 test: setup-dev ## Run the checks and all tests (PYTEST_ARGS=... is passed to pytest)
 	@bin/check

@@ -17,7 +17,8 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, task
 
-from benchlab_airflow import notify, reaping
+from benchlab_airflow.messages import notify
+from benchlab_airflow.operators import reaping
 
 with DAG(
     dag_id="reap_expired_fleets",

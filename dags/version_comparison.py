@@ -20,11 +20,11 @@ there are published plans, choose one to measure a document again as it was.
    the run red, and the report says so.
 7. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
    with the verdicts, the log of **publish** the paths of the files.
-8. **release** gives everything back whatever happened: it ends every process of the campaign, and
-   terminates what was rented. To end a campaign, mark its run as failed; **release** still runs.
+8. **give_back** gives everything back whatever happened: it ends every process of the campaign, and
+   terminates what was rented. To end a campaign, mark its run as failed; **give_back** still runs.
 
-A red run could not measure something, or could not give something back: **verdict** and **release**
-say what. A regression is a finding, not a failure: its run is green.
+A red run could not measure something, or could not give something back: **verdict** and
+**give_back** say what. A regression is a finding, not a failure: its run is green.
 
 ### By the calendar
 
@@ -57,7 +57,7 @@ A report type that does not validate appears as a DAG `invalid_spec_<name>` that
 
 from airflow.sdk import DAG  # noqa: F401 - Airflow reads only files that name it and a dag
 
-from benchlab_airflow import report_dags
+from benchlab_airflow.dags import report_dags
 
 ON_EC2 = """
 ### Five steps to your AWS account
@@ -74,7 +74,7 @@ ON_EC2 = """
    **register** checks before anything is rented.
 4. Unpause `reap_expired_fleets`, then unpause and trigger `sysbench_ec2`. Unpaused, it also runs by
    its schedule; leave `schedule` out of the report type where it should not.
-5. Approve it. When the run has ended, the log of **release** says what was given back, and
+5. Approve it. When the run has ended, the log of **give_back** says what was given back, and
    `benchlab reap --dry-run` finds nothing that is past its time.
 
 **What it costs**: hours times list prices (`configs/prices.csv`, each with its day), without
@@ -84,9 +84,9 @@ traffic and S3.
 start. By then each host has shut itself down, which terminates it, even if Airflow is gone; and
 `reap_expired_fleets` has ended whatever carries the tags of an expired campaign.
 
-**What is deleted, and when**: in **release** the instances with their disks, and so the loaded data
-and the snapshots on them, the key pair and the security group. Results, raw outputs and reports are
-not on the fleet and stay; so do dataset snapshots on S3.
+**What is deleted, and when**: in **give_back** the instances with their disks, and so the loaded
+data and the snapshots on them, the key pair and the security group. Results, raw outputs and
+reports are not on the fleet and stay; so do dataset snapshots on S3.
 """
 
 for _dag in report_dags.build_all(__doc__, {"ec2": ON_EC2}):

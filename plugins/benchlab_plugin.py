@@ -5,8 +5,8 @@ Airflow stores the name of a DAG's timetable, and loads only those that a plugin
 
 from airflow.plugins_manager import AirflowPlugin
 
-from benchlab_airflow import one_write
-from benchlab_airflow.timetables import ReleaseTimetable, WeeklyTimetable
+from benchlab_airflow.calendar.timetables import ReleaseTimetable, WeeklyTimetable
+from benchlab_airflow.local import one_write
 
 
 class BenchlabPlugin(AirflowPlugin):

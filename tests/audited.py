@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-from benchlab.published import recompute
-from benchlab.published.model import (
-    Change,
+from benchlab.published.audit import recompute
+from benchlab.published.reading.model import (
     Claim,
     Command,
     Metric,
@@ -16,8 +15,9 @@ from benchlab.published.model import (
     Printed,
     PublishedReport,
     Row,
-    Setting,
-    Step,
+    StatedChange,
+    StatedSetting,
+    StatedStep,
     ThreadList,
     Workload,
 )
@@ -31,13 +31,13 @@ def change(
     direction: Literal[-1, 0, 1] = 1,
     workload: str | None = None,
     threads: int | None = None,
-) -> Change:
+) -> StatedChange:
     """A claimed change."""
-    return Change(workload, threads, Printed(pct) if pct else None, direction)
+    return StatedChange(workload, threads, Printed(pct) if pct else None, direction)
 
 
 def claim(
-    *changes: Change,
+    *changes: StatedChange,
     text: str = "The new one moved.",
     place: Place = "section",
     versions: Sequence[str] = (OLD, NEW),
@@ -114,7 +114,7 @@ def command(text: str, line: int = 60) -> Command:
     return Command(tool, text, line, in_code_block=True)
 
 
-def setting(**values: Any) -> Setting:
+def setting(**values: Any) -> StatedSetting:
     """Nothing is said of how it was measured, apart from ``values``."""
     empty: dict[str, Any] = {
         "hardware": {}, "software": {}, "git_hashes": {}, "parameters": (), "steps": (), "acts": (),
@@ -122,12 +122,12 @@ def setting(**values: Any) -> Setting:
         "tables": None, "table_size": None, "warehouses": None, "seconds": None,
         "stated_seconds": None, "warmup_seconds": None, "measured": None, "place": None,
     }  # fmt: skip
-    return Setting(**(empty | values))
+    return StatedSetting(**(empty | values))
 
 
-def step(text: str, line: int = 50) -> Step:
+def step(text: str, line: int = 50) -> StatedStep:
     """Of the plan."""
-    return Step(text, line)
+    return StatedStep(text, line)
 
 
 def thread_list(*threads: int, workloads: Sequence[str] = ()) -> ThreadList:

@@ -21,14 +21,15 @@ from typing import Any
 
 import pytest
 
-from benchlab import catalog, evidence, home
-from benchlab.evidence import Verification
-from benchlab.executor import TAG, end_tagged, tagged
+from benchlab import engines, home
+from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.home import Home
-from benchlab.lock import MachineLock
-from benchlab.progress import ProgressLog, Step
-from benchlab.results import Campaign, TrialResult
-from benchlab.store import Store
+from benchlab.hosts.executor import TAG, end_tagged, tagged
+from benchlab.hosts.lock import MachineLock
+from benchlab.report import evidence
+from benchlab.report.evidence import Verification
+from benchlab.results.records import Campaign, TrialResult
+from benchlab.results.store import Store
 
 PROJECT = Path(__file__).parents[1]
 VERSIONS = ("10.2.11", "10.11.5")
@@ -51,7 +52,7 @@ def servers() -> Path:
     """Both MariaDB releases, fetched once; `make setup` has done it already."""
     here = home.find()
     for version in VERSIONS:
-        catalog.install("mariadb", version, here)
+        engines.install("mariadb", version, here)
     return here.servers
 
 
@@ -105,10 +106,12 @@ class Machine:
 
     def comparison(self, campaign: str) -> dict[str, Any]:
         """`benchlab compare --json`."""
-        found: dict[str, Any] = json.loads(self.run("benchlab.cli", "compare", campaign, "--json"))
+        found: dict[str, Any] = json.loads(
+            self.run("benchlab.cli.main", "compare", campaign, "--json")
+        )
         return found
 
-    def wait_for(self, campaign: str, phase: str, *, after: int = 0) -> Step:
+    def wait_for(self, campaign: str, phase: str, *, after: int = 0) -> ProgressNote:
         """The first step of this phase once ``after`` trials are behind; fails if none comes."""
         log = ProgressLog(self.here.campaign(campaign) / "progress.jsonl")
         deadline = time.monotonic() + LIMIT_S

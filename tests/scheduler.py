@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchlab_airflow.airflow_home import USER
+from benchlab_airflow.local.airflow_home import USER
 
 RUN_LIMIT_S = 480.0
 

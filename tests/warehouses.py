@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchlab.database import Database
-from benchlab.engine import Instance
+from benchlab.engines.database import Database
 from benchlab.engines.mariadb import Engine
-from benchlab.executor import LocalExecutor
+from benchlab.engines.server import Instance
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.workloads import tpcc_consistency
 from tests.machine import free_ports
 
@@ -119,7 +119,7 @@ def running(version: str, servers: Path, folder: Path) -> Iterator[Engine]:
         server.deploy()
         yield server
     finally:
-        server.executor.release()
+        server.executor.end_processes()
 
 
 def through_client(server: Database) -> tpcc_consistency.Query:

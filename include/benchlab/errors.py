@@ -9,20 +9,20 @@ A message names the field, host or command, says what was found and what to do.
     ├── TargetError          the machine is not fit: port, disk, leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
-    │   ├── AwsError         AWS refused a call (benchlab.ec2.calls)
-    │   └── ReaperError      not every expired fleet could be ended (benchlab.ec2.reaper)
+    │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
+    │   └── ReaperError      not every expired fleet could be ended (benchlab.targets.ec2.reaper)
     ├── CommandError         a command failed on a host
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
-    ├── DataDocsError        the gates could not be evaluated once more (benchlab.data_docs)
-    ├── LanguageError        a report's language is not there (benchlab.language)
-    ├── PublishedPageError   a published page cannot be read (benchlab.published)
-    ├── PublishError         a report could not be brought to where it is published
-    ├── NotificationError    an event could not be told (benchlab.notifications)
-    ├── EvidenceError        an evidence bundle cannot be read or does not hold
-    ├── TryFailedError       one try of a trial failed; the next one may succeed
-    └── NotMeasuredError     a campaign ended with something not measured
+    ├── DataDocsError        the gates could not be evaluated once more
+    (benchlab.analysis.gates.data_docs) ├── LanguageError        a report's language is not there
+    (benchlab.language) ├── PublishedPageError   a published page cannot be read
+    (benchlab.published) ├── PublishError         a report could not be brought to where it is
+    published ├── NotificationError    an event could not be told
+    (benchlab.report.notifications.notices) ├── EvidenceError        an evidence bundle cannot be
+    read or does not hold ├── TryFailedError       one try of a trial failed; the next one may
+    succeed └── NotMeasuredError     a campaign ended with something not measured
 """
 
 from __future__ import annotations

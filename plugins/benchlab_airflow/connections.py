@@ -19,11 +19,11 @@ from airflow.sdk import BaseHook, Connection, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowNotFoundException
 from sqlalchemy.engine import URL
 
-from benchlab.access import Access
 from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
-from benchlab.store import Store
-from benchlab_airflow.airflow_home import RESULTS_CONNECTION_ID
+from benchlab.hosts.access import Access
+from benchlab.results.store import Store
+from benchlab_airflow.local.airflow_home import RESULTS_CONNECTION_ID
 
 AWS_CONNECTION_ID = "benchlab_aws"
 

@@ -9,7 +9,7 @@ from typing import Any
 from airflow.sdk import Connection
 from airflow.sdk.log import mask_secret
 
-from benchlab.database import USER, Database
+from benchlab.engines.database import USER, Database
 from benchlab.errors import EngineError
 
 

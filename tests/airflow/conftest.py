@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from benchlab_airflow.airflow_home import AirflowHome
+from benchlab_airflow.local.airflow_home import AirflowHome
 
 PROJECT = Path(__file__).parents[2]
+# This checkout, also where another one is installed.
+PATH = (PROJECT / "dags", PROJECT, PROJECT / "include", PROJECT / "plugins")
 # A test module that imports Airflow itself would make an Airflow home in the user's own.
 os.environ.setdefault("AIRFLOW_HOME", str(PROJECT / ".benchlab" / "airflow-tests"))
 
@@ -28,7 +30,7 @@ def run_python(code: str, env: dict[str, str], **more: str) -> str:
     """What a Python process prints that sees this Airflow; fails with its errors."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        env={**env, **more, "PYTHONPATH": os.pathsep.join((str(PROJECT / "dags"), str(PROJECT)))},
+        env={**env, **more, "PYTHONPATH": os.pathsep.join(map(str, PATH))},
         capture_output=True,
         text=True,
         timeout=180,

@@ -19,12 +19,12 @@ from airflow.providers.standard.operators import hitl
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException, TaskAwaitingInput
 from benchlab import home
-from benchlab_airflow import stages
+from benchlab_airflow.dags import stages
 from benchlab_airflow.connections import open_store
 
 with warnings.catch_warnings():
     warnings.simplefilter("error")
-    from benchlab_airflow.approval import CampaignApproval
+    from benchlab_airflow.operators.approval import CampaignApproval
     with DAG("sysbench_ec2", default_args={"execution_timeout": timedelta(hours=1)}) as dag:
         approve = CampaignApproval(task_id="approve")
 
@@ -166,7 +166,9 @@ say(state())
 REJECTED_DAG = """
 # A dag for airflow in which a person rejects at once.
 from datetime import UTC, datetime
-from benchlab_airflow import approval, connections, report_dags
+from benchlab_airflow.operators import approval
+from benchlab_airflow import connections
+from benchlab_airflow.dags import report_dags
 
 def execute(self, context):
     return self.execute_complete(context, {
@@ -192,7 +194,7 @@ with create_session() as session:
 
 
 def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> None:
-    """Of the whole run only the plan was made; there is nothing to release."""
+    """Of the whole run only the plan was made; there is nothing to give back."""
     folder = tmp_path / "dags"
     folder.mkdir()
     (folder / "rejected.py").write_text(REJECTED_DAG)
@@ -204,4 +206,4 @@ def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> 
     assert found.pop("verdict") == "failed", "so that the run is red, whoever ended it"
     assert set(found.values()) == {"upstream_failed"}
     assert "register" in found
-    assert "release" in found
+    assert "give_back" in found

@@ -14,11 +14,13 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
-from benchlab import catalog, home
-from benchlab_airflow import calendar_runs, stages
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.calendar import calendar_runs
+from benchlab_airflow.dags import stages
 from benchlab_airflow.connections import open_store
-from benchlab_airflow.plan_operator import PlanOperator, RunEndedTrigger
-from benchlab.progress import ProgressLog
+from benchlab_airflow.operators.plan_operator import PlanOperator, RunEndedTrigger
+from benchlab.campaign.progress import ProgressLog
 
 here = home.find()
 REPORTS = here.configs / "reports"
@@ -66,9 +68,9 @@ def planned(env: dict[str, str], tmp_path: Path, code: str) -> list[str]:
 def test_versions_are_those_of_the_runs_day(airflow_env: dict[str, str], tmp_path: Path) -> None:
     """Of a logical date in UTC, of today where a run has none; and every run says which."""
     code = """
-from benchlab_airflow.calendar_runs import as_of, resolve
+from benchlab_airflow.calendar.calendar_runs import as_of, resolve
 from zoneinfo import ZoneInfo
-weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 # Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
 night = datetime(2022, 9, 30, 5, tzinfo=ZoneInfo("Asia/Shanghai"))
 say(as_of(run(night)), *versions(resolve(here, weekly, run(night, "manual"))))
@@ -135,13 +137,14 @@ def test_a_run_that_is_repeated_compares_what_it_began_with(
 ) -> None:
     """A release that somebody enters in between is for the runs that come."""
     code = """
-spec = catalog.load(REPORTS / "sysbench_local_releases.yaml")
+spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
 plan(run(LATEST), campaign="mine")
 (begun,) = campaigns()
 earlier = run(datetime(2024, 1, 1, tzinfo=UTC))
 say(*versions(calendar_runs.resolve(here, spec, earlier)))
 say(*versions(calendar_runs.resolve(here, spec, earlier, begun)))
-aa = dataclasses.replace(begun, spec={**begun.spec, "sides": "same"})
+same = begun.report_type.model_copy(update={"sides": "same"})
+aa = dataclasses.replace(begun, report_type=same)
 say(calendar_runs.resolve(here, spec, earlier, aa).spec.sides)
 """
     anew, repeated, sides = planned(airflow_env, tmp_path, code)
@@ -154,7 +157,7 @@ def test_a_schedule_that_names_no_candidate_fails(
 ) -> None:
     """Week after week it would be skipped, and nobody would know."""
     code = """
-weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
 for kind in ("backfill", "scheduled"):
     try:
@@ -204,7 +207,7 @@ say(len(campaigns()))
 def test_every_fourth_week_is_an_aa_campaign(airflow_env: dict[str, str], tmp_path: Path) -> None:
     """By the calendar only; the candidate against itself, whatever has been measured."""
     code = """
-weekly = catalog.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
 found = [calendar_runs.resolve(here, weekly, run(monday + timedelta(weeks=week), "scheduled"))
          for week in range(8)]
@@ -242,7 +245,7 @@ say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="e", overrides=[
 WAIT = """
 import asyncio
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
-from benchlab_airflow import plan_operator
+from benchlab_airflow.operators import plan_operator
 
 asked = []
 def previous(state):
@@ -289,9 +292,10 @@ say(*execute("backfill"))
     first, second, third, asked, by_hand, *at_work = planned(airflow_env, tmp_path, WAIT + code)
     assert (
         at_work
-        == ["execute benchlab_airflow.plan_operator.RunEndedTrigger d today"] + ["r.yaml"] * 2
+        == ["execute benchlab_airflow.operators.plan_operator.RunEndedTrigger d today"]
+        + ["r.yaml"] * 2
     )
-    trigger = "benchlab_airflow.plan_operator.RunEndedTrigger"
+    trigger = "benchlab_airflow.operators.plan_operator.RunEndedTrigger"
     assert [first, second] == [f"execute {trigger} d one", f"execute {trigger} d two"]
     assert third == by_hand == "r.yaml"
     assert asked == "running running running"

@@ -8,8 +8,8 @@ TRIGGER = """
 import asyncio, json
 from types import SimpleNamespace
 from benchlab.errors import CommandTimeout, TargetError, UnreachableError
-from benchlab_airflow import client_trigger
-from benchlab_airflow.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
+from benchlab_airflow.operators import client_trigger
+from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
 
 class Clock:
     '''The time; every look at the client takes ten seconds.'''

@@ -18,7 +18,7 @@ TIME_LIMIT_S = 180
 def dag_docs(project: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run the command on a project."""
     return subprocess.run(
-        [sys.executable, "-m", "benchlab_airflow.dag_docs", *arguments],
+        [sys.executable, "-m", "benchlab_airflow.dags.dag_docs", *arguments],
         env={**os.environ, "BENCHLAB_PROJECT": str(project), **more},
         capture_output=True,
         text=True,
@@ -52,7 +52,7 @@ def test_a_stale_page_is_named_with_the_command_that_writes_it(project: Path) ->
     stale = dag_docs(project, "--check")
     assert stale.returncode == 1
     assert "docs/DAGS.md" in stale.stderr
-    assert "python -m benchlab_airflow.dag_docs" in stale.stderr
+    assert "python -m benchlab_airflow.dags.dag_docs" in stale.stderr
     assert (project / "docs" / "DAGS.md").read_text() == before, "a check writes nothing"
 
     assert dag_docs(project).returncode == 0

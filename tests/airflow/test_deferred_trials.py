@@ -11,10 +11,10 @@ OPERATOR = """
 import json, time
 from types import SimpleNamespace
 from airflow.sdk.exceptions import TaskDeferred
-from benchlab.trial import Begun
-from benchlab_airflow import stages
-from benchlab_airflow.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
-from benchlab_airflow.trial_operator import TrialOperator
+from benchlab.campaign.trial import Begun
+from benchlab_airflow.dags import stages
+from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
+from benchlab_airflow.operators.trial_operator import TrialOperator
 
 def begun(trial="t1", until=None, **more):
     until = time.time() + 100 if until is None else until
@@ -182,8 +182,10 @@ import time
 from datetime import timedelta
 from types import SimpleNamespace
 from airflow.sdk import DAG, task
-from benchlab.trial import Begun
-from benchlab_airflow import client_trigger, flow, stages
+from benchlab.campaign.trial import Begun
+from benchlab_airflow.operators import client_trigger
+from benchlab_airflow.dags import flow
+from benchlab_airflow.dags import stages
 
 begun = iter(("t1", "t2"))
 now = time.time()

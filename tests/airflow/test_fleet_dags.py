@@ -13,13 +13,17 @@ from typing import Any
 
 import pytest
 
-from benchlab import catalog, home
+from benchlab import home, workloads
+from benchlab import targets as targets_module
+from benchlab.campaign import report_types
 from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe, downstream
 
 REPORTS = sorted(path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml"))
 TARGETS = {
-    name: catalog.targets()[catalog.load(PROJECT / "configs" / "reports" / f"{name}.yaml").target]
+    name: targets_module.by_name()[
+        report_types.load(PROJECT / "configs" / "reports" / f"{name}.yaml").target
+    ]
     for name in REPORTS
 }
 RENTING = [name for name in REPORTS if TARGETS[name].rents]
@@ -42,18 +46,18 @@ def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_the_hosts_are_given_back_whatever_fails(dags: dict[str, Any], report: str) -> None:
-    """`release` is the teardown of `register`, and comes after every task that could need one."""
+    """`give_back` is the teardown of `register`, and comes after every task that could need one."""
     tasks = dags[report]["tasks"]
     assert {name for name, task in tasks.items() if task["setup"]} == {"plan", "register"}
-    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "release"}
-    assert "release" in tasks["register"]["downstream"]
-    between = set(tasks) - {"plan", "approve", "register", "release", "verdict"}
+    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "give_back"}
+    assert "give_back" in tasks["register"]["downstream"]
+    between = set(tasks) - {"plan", "approve", "register", "give_back", "verdict"}
     assert between <= downstream(dags[report], "register")
-    assert all("release" in downstream(dags[report], name) for name in between)
-    assert tasks["release"]["retries"] >= 1
+    assert all("give_back" in downstream(dags[report], name) for name in between)
+    assert tasks["give_back"]["retries"] >= 1
     leaves = {name for name, task in tasks.items() if not task["downstream"]}
-    assert leaves == {"verdict", "release"}
-    assert tasks["release"]["fails_run"] is True
+    assert leaves == {"verdict", "give_back"}
+    assert tasks["give_back"]["fails_run"] is True
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -98,7 +102,7 @@ def test_nothing_is_rented_without_approval(dags: dict[str, Any], report: str) -
 @pytest.mark.parametrize("report", REPORTS)
 def test_only_on_a_fleet_a_trial_waits_without_a_worker(dags: dict[str, Any], report: str) -> None:
     """On this machine the worker is there anyway."""
-    target = catalog.load(PROJECT / "configs" / "reports" / f"{report}.yaml").target
+    target = report_types.load(PROJECT / "configs" / "reports" / f"{report}.yaml").target
     trials = [t for name, t in dags[report]["tasks"].items() if name.endswith("trials")]
     assert [t["deferrable"] for t in trials] == [target != "local"] * 3
 
@@ -132,9 +136,11 @@ def test_a_broken_published_plan_takes_no_dag_away(
 
 FORM = """
 import json
-from benchlab import catalog, home
-from benchlab_airflow import params, trigger_form
-report = catalog.load(home.find().configs / "reports" / "REPORT.yaml")
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.dags import params
+from benchlab_airflow.dags import trigger_form
+report = report_types.load(home.find().configs / "reports" / "REPORT.yaml")
 form = trigger_form.form(report)
 say(json.dumps({name: param.schema for name, param in form.items()}))
 filled = {**{name: param.value for name, param in form.items()}, **FILLED}
@@ -158,7 +164,7 @@ def test_the_form_offers_the_published_plans_of_its_report_type(
 ) -> None:
     """Exactly these; and a form that is left as it is changes nothing."""
     here = home.find()
-    published = [path.stem for path in catalog.published_plans(here, report)]
+    published = [path.stem for path in report_types.published_plans(here, report)]
     fields, chosen, own = form(airflow_env, report)
     if published:
         assert fields["published"]["enum"] == ["none", *published]
@@ -175,7 +181,7 @@ def test_the_form_offers_topologies_of_the_right_kind_only(
     """Hosts that are rented are no choice where one's own are meant."""
     fields, _, own = form(airflow_env, report)
     offered = fields["topology"]["enum"]
-    assert offered == catalog.topology_names(home.find(), TARGETS[report].topology)
+    assert offered == report_types.topology_names(home.find(), TARGETS[report].topology)
     assert own["topology"] in offered
 
 
@@ -184,7 +190,7 @@ def test_only_workloads_of_the_report_type_s_client_can_be_chosen(
 ) -> None:
     """TPC-C has a client and a dataset of its own, and so report types of its own."""
     fields, _, _ = form(airflow_env, "sysbench_ec2")
-    assert "tpcc" in catalog.workloads()
+    assert "tpcc" in workloads.by_name()
     assert "oltp_insert" in fields["workloads"]["items"]["enum"]
     assert "tpcc" not in fields["workloads"]["items"]["enum"]
 
@@ -214,7 +220,9 @@ def test_a_published_plan_is_taken_as_it_was(
     airflow_env: dict[str, str], report: str, published: str
 ) -> None:
     """Every field is the document's; one that is changed beside it is changed, and only that."""
-    pinned = json.loads(catalog.load(catalog.find_report(home.find(), published)).model_dump_json())
+    pinned = json.loads(
+        report_types.load(report_types.find_report(home.find(), published)).model_dump_json()
+    )
     _, chosen, _ = form(airflow_env, report, published=published)
     assert chosen == pinned
     _, changed, _ = form(airflow_env, report, published=published, threads=["7"], rounds=4)
@@ -232,7 +240,7 @@ def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> No
 PLAN = """
 from types import SimpleNamespace
 from benchlab import home
-from benchlab_airflow import stages
+from benchlab_airflow.dags import stages
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r",
            "dag": SimpleNamespace(dag_id="REPORT"), "ti": SimpleNamespace(task_id="plan"),
            "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
@@ -253,7 +261,7 @@ def planned(env: dict[str, str], tmp_path: Path, report: str, *overrides: str) -
 def test_a_form_cannot_change_where_a_report_type_runs(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
-    """`approve` and `release` are the target's: a DAG without them must not rent a fleet."""
+    """`approve` and `give_back` are the target's: a DAG without them must not rent a fleet."""
     changes = ["target=ec2", "topology=ec2_published", "budget={approve_above: 900, limit: 900}"]
     (said,) = planned(airflow_env, tmp_path, "sysbench_hosts", *changes)
     assert said.startswith("AirflowFailException target: the DAG of sysbench_hosts releases")
@@ -271,7 +279,7 @@ STAGE = """
 from contextlib import contextmanager
 from types import SimpleNamespace
 from benchlab.errors import TargetError, UnreachableError
-from benchlab_airflow import stages
+from benchlab_airflow.dags import stages
 
 def deploy(side):
     raise ERROR
@@ -314,9 +322,10 @@ def test_a_campaign_of_one_version_has_nothing_to_do_for_the_other(
 REAP = """
 import datetime, json, runpy
 from airflow.sdk import DAG
-from benchlab import home, topology
-from benchlab.access import Access
-from benchlab.ec2 import reaper
+from benchlab import home
+from benchlab.plan import topology
+from benchlab.hosts.access import Access
+from benchlab.targets.ec2 import reaper
 from benchlab.errors import TargetError
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
@@ -364,17 +373,18 @@ def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[s
 REAP_NOWHERE = """
 import dataclasses
 from botocore.retries.standard import ExponentialBackoff
-from benchlab import home, testing
-from benchlab.store import Store
-from benchlab_airflow import reaping
+from benchlab import home
+from tests.builders import campaigns
+from benchlab.results.store import Store
+from benchlab_airflow.operators import reaping
 
 ExponentialBackoff.delay_amount = lambda *_: 0
 if TARGETS:
     with Store(home.find().store_url, home.find().objects) as store:
         for target in TARGETS:
-            campaign = testing.campaign(id=target)
-            spec = {**campaign.spec, "target": target}
-            store.add_campaign(dataclasses.replace(campaign, spec=spec))
+            campaign = campaigns.campaign(id=target)
+            report_type = campaign.report_type.model_copy(update={"target": target})
+            store.add_campaign(dataclasses.replace(campaign, report_type=report_type))
 try:
     say(reaping.reap())
 except Exception as error:
@@ -423,7 +433,7 @@ def test_the_demo_is_for_this_machine(tmp_path: Path) -> None:
     """
     elsewhere = {key: value for key, value in os.environ.items() if key != "AIRFLOW_HOME"}
     done = subprocess.run(
-        [sys.executable, "-m", "benchlab_airflow.demo", "sysbench_ec2"],
+        [sys.executable, "-m", "benchlab_airflow.local.demo", "sysbench_ec2"],
         env={**elsewhere, "BENCHLAB_HOME": str(tmp_path), "HOME": str(tmp_path)},
         capture_output=True,
         text=True,

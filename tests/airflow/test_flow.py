@@ -72,22 +72,22 @@ def downstream(dag: dict[str, Any], task: str) -> set[str]:
 
 
 def test_the_machine_is_given_back_whatever_fails(dag: dict[str, Any]) -> None:
-    """`release` is the teardown of `register` and comes after every task in between."""
+    """`give_back` is the teardown of `register` and comes after every task in between."""
     tasks = dag["tasks"]
     assert {name for name, task in tasks.items() if task["setup"]} == {"plan", "register"}
-    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "release"}
-    assert "release" in tasks["register"]["downstream"], "a teardown hangs on its setup directly"
-    between = set(tasks) - {"plan", "register", "release", "verdict"}
+    assert {name for name, task in tasks.items() if task["teardown"]} == {"verdict", "give_back"}
+    assert "give_back" in tasks["register"]["downstream"], "a teardown hangs on its setup directly"
+    between = set(tasks) - {"plan", "register", "give_back", "verdict"}
     assert between <= downstream(dag, "register")
-    assert all("release" in downstream(dag, name) for name in between)
+    assert all("give_back" in downstream(dag, name) for name in between)
 
 
 def test_a_run_is_red_when_something_was_not_measured(dag: dict[str, Any]) -> None:
     """`verdict` is a leaf, and runs whatever came before, also where a run is marked failed."""
     tasks = dag["tasks"]
-    assert tasks["release"]["fails_run"] is True, "a leaked process makes the run red too"
+    assert tasks["give_back"]["fails_run"] is True, "a leaked process makes the run red too"
     leaves = {name for name, task in tasks.items() if not task["downstream"]}
-    assert leaves == {"verdict", "release"}
+    assert leaves == {"verdict", "give_back"}
     assert tasks["verdict"]["fails_run"] is True
     assert tasks["verdict"]["rule"] == "all_done_setup_success", "a run that is marked failed too"
     assert {"publish", "plan"} == set(tasks["verdict"]["upstream"])
@@ -174,14 +174,16 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
 
 OVERRIDES = """
 import json
-from benchlab import catalog, home
-from benchlab_airflow import params, trigger_form
-spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.dags import params
+from benchlab_airflow.dags import trigger_form
+spec = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
 defaults = {key: param.value for key, param in trigger_form.form(spec).items()}
 filled = {**defaults, **FILLED}
 changed = params.overrides(spec, filled)
 print(json.dumps(changed))
-print(catalog.override(spec, changed).model_dump_json())
+print(overrides.override(spec, changed).model_dump_json())
 """
 
 
@@ -232,10 +234,11 @@ def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
 
 
 FIELDS = """
-from benchlab import catalog, home
-from benchlab_airflow import trigger_form
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.dags import trigger_form
 for name in ("sysbench_local", "sysbench_ec2", "sysbench_hosts"):
-    spec = catalog.load(home.find().configs / "reports" / f"{name}.yaml")
+    spec = report_types.load(home.find().configs / "reports" / f"{name}.yaml")
     fields = trigger_form.form(spec)
     print(name, fields["aa"].schema["type"], "slowdown_pct" in fields)
 """
@@ -251,9 +254,10 @@ def test_a_slowdown_is_offered_where_the_target_can(airflow_env: dict[str, str])
 
 
 BY_API = """
-from benchlab import catalog, home
-from benchlab_airflow import params
-spec = catalog.load(home.find().configs / "reports" / "sysbench_local.yaml")
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.dags import params
+spec = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
 for sent in ({"overrides": {"sides": "same"}}, {"sides": "same"}, {"aa": True}):
     print(params.chosen(spec, sent).sides)
 try:
@@ -296,7 +300,7 @@ def test_an_airflow_connection_names_the_results_store(airflow_env: dict[str, st
 LONG_PLAN = """
 from types import SimpleNamespace
 from benchlab import home
-from benchlab_airflow import stages
+from benchlab_airflow.dags import stages
 context = {"params": {}, "run_id": "manual__1", "dag": SimpleNamespace(dag_id="sysbench_local"),
            "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context

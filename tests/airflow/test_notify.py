@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.airflow.conftest import PROJECT
+from tests.airflow.conftest import PATH, PROJECT
 
 TOKEN = "xoxb-not-a-secret"
 PASSWORD = "not-a-secret-either"
@@ -181,8 +181,9 @@ FORKING = """
 import json, os, sys, traceback
 import pandas, scipy.stats
 import airflow.providers.slack.notifications.slack_webhook, airflow.providers.smtp.hooks.smtp
-import benchlab.long_view_events, benchlab.report.event_text, benchlab.stored_campaign
-import benchlab.testing, benchlab_airflow.connections, benchlab_airflow.notify
+import benchlab.studies.long_view.events, benchlab.report.notifications.text
+import benchlab.campaign.stored, tests.builders.campaigns
+import benchlab_airflow.connections, benchlab_airflow.messages.notify
 for line in sys.stdin:
     code, env, output = json.loads(line)
     child = os.fork()
@@ -227,7 +228,7 @@ class Python:
 @pytest.fixture(scope="module")
 def python(airflow_env: dict[str, str]) -> Iterator[Python]:
     """With the DAG files of the project on its path."""
-    path = os.pathsep.join((str(PROJECT / "dags"), str(PROJECT)))
+    path = os.pathsep.join(map(str, PATH))
     with subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", FORKING],
         env={**airflow_env, "PYTHONPATH": path},
@@ -271,11 +272,14 @@ TO_MAIL: dict[str, object] = {
 CAMPAIGN = """
 import sys
 from types import SimpleNamespace
-from benchlab import home, publishing, testing
-from benchlab_airflow import connections, notify
+from benchlab import home
+from benchlab.report.publish.destinations import PublicationRecord
+from tests.builders import campaigns, plans
+from benchlab_airflow import connections
+from benchlab_airflow.messages import notify
 
 places = [{"to": "s3", "bucket": "reports", "prefix": "weekly", "region": "eu-west-1"}]
-record = testing.campaign(testing.spec(
+record = campaigns.campaign(plans.spec(
     workloads=["oltp_point_select", "oltp_update_index", "oltp_insert"], rounds=4, publish=places,
     title="{{ 7 * 7 }} <!channel>",
 ))
@@ -283,10 +287,10 @@ changes = {"oltp_point_select": -0.1, "oltp_update_index": -0.2, "oltp_insert": 
 here = home.find()
 with connections.open_store(here) as store:
     if store.add_campaign(record):
-        for result in testing.results_of(record.plan, testing.known_change(changes, 0.002)):
+        for result in campaigns.results_of(record.plan, campaigns.known_change(changes, 0.002)):
             store.add_trial("c1", result)
 here.campaign("c1").mkdir(parents=True, exist_ok=True)
-published = publishing.Record(here.campaign("c1") / "published")
+published = PublicationRecord(here.campaign("c1") / "published")
 published.begin("edition", ["files", "s3://reports/weekly"])
 published.add("files", "/reports/c1/report.html")
 published.add("s3://reports/weekly", "s3://reports/weekly/c1/report.html")
@@ -301,14 +305,15 @@ def call(callbacks, when, *arguments, **more):
     callbacks[f"on_{when}_callback"].notify(context(*arguments, **more))
 
 def progress():
-    from benchlab.progress import ProgressLog
+    from benchlab.campaign.progress import ProgressLog
     steps, _ = ProgressLog(here.campaign("c1") / "progress.jsonl").read()
     return [f"{step.phase}: {step.note}" for step in steps if step.stage == "notify"]
 """
 
 DAG = """
 from airflow.sdk import DAG, task
-from benchlab_airflow import notify, stages
+from benchlab_airflow.messages import notify
+from benchlab_airflow.dags import stages
 with DAG("judging", params={"campaign": "c1"}) as dag:
     task(stages.verdict, **notify.of_verdict())()
 """
@@ -324,7 +329,7 @@ say(judging.dag.test().state)
 ATTACHED = """
 import reap_expired_fleets, version_comparison
 from airflow.sdk import DAG
-from benchlab_airflow.notify import CampaignNotifier, ReaperNotifier
+from benchlab_airflow.messages.notify import CampaignNotifier, ReaperNotifier
 
 def of(task, kind):
     found = []
@@ -345,7 +350,7 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(
 ) -> None:
     """Of its verdicts, and of a failure wherever no later task could tell it."""
     *campaigns, reaper = told(ATTACHED, airflow_env)
-    expected = {"plan": "failure", "verdict": "success failure", "release": "failure"}
+    expected = {"plan": "failure", "verdict": "success failure", "give_back": "failure"}
     assert {each.partition(" ")[0] for each in campaigns} >= {"sysbench_ec2", "tpcc_local"}
     for each in campaigns:
         assert ast.literal_eval(each.partition(" ")[2]) == expected, each
@@ -400,8 +405,9 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
 
 
 AGAIN = """
-from benchlab import events, long_view_events
-from benchlab.change_points import ChangePoint
+from benchlab.report.notifications import events
+from benchlab.studies.long_view import events as long_view_events
+from benchlab.analysis.trend.change_points import ChangePoint
 def find(report, campaign, views):
     place = ChangePoint(10, -0.05, (-0.06, -0.04), 0.001, "c8", "c7", "v7.1.0", "v6.5.0")
     change = events.Change(place, addresses={"c7": ("https://bench/c7",)})
@@ -442,14 +448,14 @@ def test_a_task_that_is_cleared_tells_only_what_had_failed(
 
 FAILED = """
 from airflow.sdk.exceptions import AirflowFailException
-from benchlab.progress import ProgressLog, Step
+from benchlab.campaign.progress import ProgressLog, ProgressNote
 ProgressLog(here.campaign("c1") / "progress.jsonl").write(
-    Step(1.0, "failed", "provision", note="no <capacity> in us-west-2a"))
+    ProgressNote(1.0, "failed", "provision", note="no <capacity> in us-west-2a"))
 wrong = AirflowFailException("12 of 48 trials have no valid result: {{ 7 * 7 }} <!channel>")
 call(notify.of_verdict(), "failure", "verdict", wrong)
 call(notify.of_failure(), "failure", "plan", AirflowFailException("threads: [0]"), campaign="none")
-call(notify.of_failure(), "failure", "release", ValueError("mysql://user:hunter22@db/x"))
-call(notify.of_failure(), "failure", "release")
+call(notify.of_failure(), "failure", "give_back", ValueError("mysql://user:hunter22@db/x"))
+call(notify.of_failure(), "failure", "give_back")
 say((here.root / "campaigns" / "none").exists())
 
 from benchlab.errors import StoreError
@@ -475,8 +481,8 @@ def test_a_failure_is_told_with_its_reasons_and_nothing_in_them_is_interpreted(
         "*Failed: verdict of c1*",
         "*Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index*",
         "*Failed: plan of none*",
-        "*Failed: release of c1*",
-        "*Failed: release of c1*",
+        "*Failed: give_back of c1*",
+        "*Failed: give_back of c1*",
         "*Failed: plan of c1*",
     ]
     assert "12 of 48 trials have no valid result: {{ 7 * 7 }} &lt;!channel&gt;" in texts[0]
@@ -496,7 +502,7 @@ def test_a_failure_is_told_with_its_reasons_and_nothing_in_them_is_interpreted(
 LACKING = """
 (here.campaign("c1") / "published").write_text("no JSON")
 (here.campaign("c1") / "progress.jsonl").mkdir()
-call(notify.of_failure(), "failure", "release", AirflowFailException("i-1 is still there"))
+call(notify.of_failure(), "failure", "give_back", AirflowFailException("i-1 is still there"))
 """
 
 
@@ -507,11 +513,11 @@ def test_a_failure_is_told_though_nothing_can_be_added_to_it(
     tell_by(tmp_path, TO_SLACK)
     told(f"{CAMPAIGN}from airflow.sdk.exceptions import AirflowFailException{LACKING}", env)
     (message,) = [message["text"] for _, message in slack.messages]
-    assert message.splitlines()[:2] == ["*Failed: release of c1*", "• i-1 is still there"]
+    assert message.splitlines()[:2] == ["*Failed: give_back of c1*", "• i-1 is still there"]
 
 
 REAPED = """
-from benchlab.ec2.reaper import Reaped, ReaperError
+from benchlab.targets.ec2.reaper import Reaped, ReaperError
 one, two = (Reaped("us-west-2", "instance", f"i-{n}", "c9", "expired", done=True) for n in (1, 2))
 call(notify.of_reaper(), "success", "reap", returned=[])
 call(notify.of_reaper(), "success", "reap", returned=[str(one)])

@@ -9,7 +9,7 @@ from tests.airflow.conftest import told
 # An application that says when a request comes and goes, and takes a while for it.
 ASK = """
 import asyncio
-from benchlab_airflow.one_write import OneWriteAtATime
+from benchlab_airflow.local.one_write import OneWriteAtATime
 
 async def slow(scope, receive, send):
     say("in", scope["path"])
@@ -66,7 +66,7 @@ def test_what_is_no_request_goes_on(airflow_env: dict[str, str]) -> None:
 def test_only_with_sqlite(url: str, expected: str, airflow_env: dict[str, str]) -> None:
     """Other databases have many writers."""
     code = """
-from benchlab_airflow import one_write
+from benchlab_airflow.local import one_write
 say([each["middleware"].__name__ for each in one_write.middlewares()])
 """
     env = airflow_env | {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": url}

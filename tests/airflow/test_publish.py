@@ -20,18 +20,20 @@ REGION = "eu-west-1"
 # A campaign that has been measured, in a home of its own; then the tasks, as Airflow calls them.
 TASKS = """
 from airflow.sdk.exceptions import AirflowFailException
-from benchlab import home, testing
+from benchlab import home
+from tests.builders import campaigns, plans
 from benchlab.errors import PublishError
 from benchlab.report import bundle
-from benchlab_airflow import connections, stages
+from benchlab_airflow import connections
+from benchlab_airflow.dags import stages
 
 where = {"to": "s3", "bucket": "reports", "prefix": "weekly", "region": "eu-west-1"}
-record = testing.campaign(testing.spec(rounds=2, publish=[where]))
+record = campaigns.campaign(plans.spec(rounds=2, publish=[where]))
 here = home.find()
 with connections.open_store(here) as store:
     if "c1" not in store.campaign_ids():
         store.add_campaign(record)
-        for result in testing.results_of(record.plan, lambda _: 100.0):
+        for result in campaigns.results_of(record.plan, lambda _: 100.0):
             store.add_trial("c1", result)
 
 bundle.make = lambda *_, **__: {"report.md": b"text", "report.html": b"page"}

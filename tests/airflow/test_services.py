@@ -15,9 +15,9 @@ import psutil
 import pytest
 from airflow._shared.module_loading.file_discovery import find_path_from_directory
 
-from benchlab_airflow import services
-from benchlab_airflow.airflow_home import AirflowHome
-from benchlab_airflow.services import TAG, Services, ServicesError
+from benchlab_airflow.local import services
+from benchlab_airflow.local.airflow_home import AirflowHome
+from benchlab_airflow.local.services import TAG, Services, ServicesError
 
 PROJECT = Path(__file__).parents[2]
 

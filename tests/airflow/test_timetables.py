@@ -23,10 +23,10 @@ from datetime import UTC, date, datetime, timedelta
 import pendulum
 from airflow.timetables.base import DataInterval, TimeRestriction
 from hypothesis import given, settings, strategies as st
-from benchlab import schedule
-from benchlab.schedule import Weekly
-from benchlab_airflow import timetables
-from benchlab_airflow.timetables import UNSEEN, ReleaseTimetable, WeeklyTimetable
+from benchlab.plan import schedule
+from benchlab.plan.schedule import Weekly
+from benchlab_airflow.calendar import timetables
+from benchlab_airflow.calendar.timetables import UNSEEN, ReleaseTimetable, WeeklyTimetable
 
 def at(year, month, day, hour=0, minute=0, second=0):
     return pendulum.datetime(year, month, day, hour, minute, second)
@@ -311,12 +311,14 @@ def test_a_broken_calendar_takes_only_scheduled_dags_with_it(
 
 
 EMPTY = """
-from benchlab import catalog, home
-from benchlab_airflow import timetables
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab_airflow.calendar import timetables
 here = home.find()
 for name in ("sysbench_local_releases", "sysbench_ec2_weekly", "sysbench_local"):
     try:
-        say(timetables.of(here, catalog.load(here.configs / "reports" / f"{name}.yaml")))
+        spec = report_types.load(here.configs / "reports" / f"{name}.yaml")
+        say(timetables.timetable_of(here, spec))
     except Exception as error:
         say(type(error).__name__, str(error).partition("releases.csv ")[2])
 """

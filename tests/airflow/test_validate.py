@@ -9,8 +9,8 @@ from tests.airflow.conftest import told
 STAGE = """
 import contextlib, json
 from types import SimpleNamespace
-from benchlab.data_docs import DataDocsError, GateOutcome, Validation
-from benchlab_airflow import stages
+from benchlab.analysis.gates.data_docs import DataDocsError, GateOutcome, Validation
+from benchlab_airflow.dags import stages
 
 class Work:
     def compare(self):

@@ -15,15 +15,16 @@ from pathlib import Path
 
 from upath import UPath
 
-from benchlab import catalog
-from benchlab.database import written
-from benchlab.dataset import Dataset
+from benchlab import engines
+from benchlab.campaign import overrides, report_types
+from benchlab.engines.database import written
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.plan import Plan
-from benchlab.spec import SIDES, ReportSpec
-from benchlab.store import Store
-from benchlab_airflow.airflow_home import AirflowHome
+from benchlab.plan.dataset import Dataset
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.results.store import Store
+from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.bench.machine import alone, timed
 from tests.bench.row import Row, ratio
 
@@ -55,7 +56,7 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     assignments = [*COMMON, *(QUICK if quick else FULL)]
     spec, plan = _spec(home, assignments), planned(assignments)
     for side in SIDES:
-        catalog.install(plan.engine, plan.sides[side].version, home)
+        engines.install(plan.engine, plan.sides[side].version, home)
     dag = time_dag(home, work, assignments, len(plan.trials))
     script = time_script(home, work, spec, plan)
     name = f"{len(plan.trials)} trials of {spec.seconds} s"
@@ -84,7 +85,7 @@ def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> Dag
     }
     airflow = AirflowHome(own.root, "airflow-demo")
     airflow.ensure()
-    command = [sys.executable, "-m", "benchlab_airflow.demo", REPORT]
+    command = [sys.executable, "-m", "benchlab_airflow.local.demo", REPORT]
     for assignment in assignments:
         command += ["--set", assignment]
     with alone(home):
@@ -130,8 +131,8 @@ def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
 
 
 def _spec(home: Home, assignments: list[str]) -> ReportSpec:
-    spec = catalog.load(catalog.find_report(home, REPORT))
-    return catalog.override(spec, catalog.parse_assignments(assignments))
+    spec = report_types.load(report_types.find_report(home, REPORT))
+    return overrides.override(spec, overrides.parse_assignments(assignments))
 
 
 def planned(assignments: list[str]) -> Plan:
@@ -140,7 +141,7 @@ def planned(assignments: list[str]) -> Plan:
     Raises:
         BenchlabError: it refuses them.
     """
-    command = [sys.executable, "-m", "benchlab.cli", "plan", REPORT, "--json"]
+    command = [sys.executable, "-m", "benchlab.cli.main", "plan", REPORT, "--json"]
     for assignment in assignments:
         command += ["--set", assignment]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

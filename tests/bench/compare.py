@@ -15,10 +15,10 @@ from pathlib import Path
 
 from upath import UPath
 
-from benchlab import testing
 from benchlab.home import Home
-from benchlab.store import Store
+from benchlab.results.store import Store
 from tests.bench.row import Row
+from tests.builders import campaigns as testing
 
 WORKLOADS = (
     *("oltp_point_select", "oltp_read_write", "oltp_update_index"),
@@ -55,7 +55,7 @@ def _timed(
     name: str, arguments: list[str], environment: dict[str, str], target_s: float
 ) -> list[Row]:
     """A whole process, with its imports; the memory is the largest of this and earlier ones."""
-    command = [sys.executable, "-m", "benchlab.cli", "compare", *arguments, "--json"]
+    command = [sys.executable, "-m", "benchlab.cli.main", "compare", *arguments, "--json"]
     began = time.monotonic()
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     seconds = time.monotonic() - began

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab_airflow.airflow_home import AirflowHome
+from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.bench.row import Row, ratio
 
 TARGET = 1.5

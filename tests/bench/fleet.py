@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from benchlab import catalog
+from benchlab import engines
 from benchlab.engines.tidb import Cluster, ClusterInstance, Ports
-from benchlab.fleet import Fleet, FleetHost, Role, on_all
 from benchlab.home import Home
-from benchlab.ssh import SSHExecutor
+from benchlab.hosts.fleet import Fleet, FleetHost, Role, on_all
+from benchlab.hosts.ssh.executor import SSHExecutor
 from tests.bench.row import Row, ratio
 from tests.hosts import standin
 from tests.hosts.conftest import missing
@@ -68,8 +68,8 @@ class Bench:
             cluster_name="bench-baseline",
             directory=Path(f"/home/{USER}/benchlab/baseline"),
             subdirectory=PurePosixPath("bench") / "baseline",
-            ports=Ports.of("baseline"),
-            host=self.fleet.of("tidb")[0].address,
+            ports=Ports.for_side("baseline"),
+            host=self.fleet.with_role("tidb")[0].address,
             max_connections=100,
             database="sbtest",
             password="not-a-secret",
@@ -96,13 +96,13 @@ class Bench:
         """Whether the data are the snapshot's on every storage host."""
         root = DATA / "bench/baseline"
         command = f"diff -rq {root}/snapshot {root}/data"
-        done = [self.inside[h.name].run(command, check=False) for h in self.fleet.of("tikv")]
+        done = [self.inside[h.name].run(command, check=False) for h in self.fleet.with_role("tikv")]
         return all(one.returncode == 0 for one in done)
 
     def _on_storage(self, script: str) -> None:
         place = DATA / "bench/baseline/data/tikv-20160"
         on_all(
-            self.fleet.of("tikv"),
+            self.fleet.with_role("tikv"),
             lambda host: self.inside[host.name].run(f"cd {place} && {script}").stdout,
         )
 
@@ -111,7 +111,7 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     """Deploy and restore, on one host and on :data:`HOSTS`, in turns."""
     if reason := missing():
         return [Row.not_measured(name, reason) for name in NAMES]
-    catalog.install("mariadb", standin.RELEASES[VERSION], home)
+    engines.install("mariadb", standin.RELEASES[VERSION], home)
     deploying, restoring = (QUICK_DEPLOYS, QUICK_RESTORES) if quick else (DEPLOYS, RESTORES)
     with _benches(work / "fleet") as (one, many):
         benches = {"1 host": one, f"{HOSTS} hosts": many}

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchlab.errors import BenchlabError, LockHeldError
-from benchlab.executor import TAG, end_tagged
 from benchlab.home import Home
-from benchlab.lock import MachineLock
+from benchlab.hosts.executor import TAG, end_tagged
+from benchlab.hosts.lock import MachineLock
 from benchlab.targets.local import remove_data
 
 NAME = "make-bench"

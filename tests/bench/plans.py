@@ -1,14 +1,15 @@
 """What plans are estimated at: the weekly comparison, and a published one beside its page's way.
 
-Nothing is measured here. The estimates rest on the assumptions of ``benchlab.steps``; the bounds
-are those that the report type is made for.
+Nothing is measured here. The estimates rest on the assumptions of ``benchlab.plan.steps``; the
+bounds are those that the report type is made for.
 """
 
 from __future__ import annotations
 
-from benchlab import catalog
+from benchlab.campaign import overrides as overrides_module
+from benchlab.campaign import planning, report_types
 from benchlab.home import Home
-from benchlab.plan import Plan
+from benchlab.plan.plan import Plan
 from tests.bench.row import Row
 
 WEEKLY = "sysbench_ec2"
@@ -51,7 +52,7 @@ def _beside_the_page(name: str, plan: Plan) -> Row:
 
 
 def _plan(home: Home, report: str, **overrides: object) -> Plan:
-    spec = catalog.load(catalog.find_report(home, report))
+    spec = report_types.load(report_types.find_report(home, report))
     if overrides:
-        spec = catalog.override(spec, overrides)
-    return catalog.plan(home, spec, spec.engine, "bench")
+        spec = overrides_module.override(spec, overrides)
+    return planning.plan(home, spec, spec.engine, "bench")

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchlab import snapshot
-from benchlab.executor import LocalExecutor
+from benchlab.hosts import snapshot
+from benchlab.hosts.executor import LocalExecutor
 from tests.bench.machine import NAME
 from tests.bench.row import Row, ratio
 

@@ -15,12 +15,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlab import catalog
-from benchlab.dataset import Warehouses
+from benchlab import engines
 from benchlab.engines.mariadb import Engine
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.spec import Client
+from benchlab.plan.dataset import Warehouses
+from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
 from tests import warehouses
 from tests.bench.machine import timed
@@ -61,7 +61,7 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     if missing:
         return [Row.not_measured(NAME, f"{' and '.join(missing)} not on PATH")]
     size = QUICK if quick else FULL
-    catalog.install("mariadb", VERSION, home)
+    engines.install("mariadb", VERSION, home)
     folder = work / NAME
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

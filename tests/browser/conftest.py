@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from benchlab_airflow.airflow_home import USER
-from benchlab_airflow.services import Services
+from benchlab_airflow.local.airflow_home import USER
+from benchlab_airflow.local.services import Services
 from tests.machine import Machine, free_ports, machine_in, servers
 
 __all__ = ["servers"]

@@ -6,28 +6,30 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
-from benchlab import data_docs, quality, testing
-from benchlab.publishers import files
-from benchlab.quality import Gate
+from benchlab.analysis.gates import data_docs
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.gates import Gate
+from benchlab.report.publish import files
+from tests.builders import campaigns, plans
 
 
 def test_a_reader_finds_the_trial_that_failed(browser: Browser, tmp_path: Path) -> None:
     """From the list of all gates by a click, with nothing asked for but the pages themselves."""
-    plan = testing.plan(rounds=1)
+    plan = plans.plan(rounds=1)
     gates = [
         Gate(id=name, sentence=f"{name} is fine", column=name, kind="validity", max=1)
         for name in ("good", "bad")
     ]
     trials = [
-        testing.trial_result(
+        campaigns.trial_result(
             trial, gates=quality.evaluate(gates, {"good": 0.0, "bad": float(trial.index == 3) * 9})
         )
         for trial in plan.trials
     ]
     used = {(result.trial.id, 1) for result in trials}
     planned = [trial.id for trial in plan.trials]
-    docs = data_docs.build(gates, (), trials, used, planned, [], "c1")
-    index, *_ = files.publish(docs.files, tmp_path / "quality")
+    docs = data_docs.build(gates, trials, used, planned, [], "c1")
+    index, *_ = files.write(docs.files, tmp_path / "quality")
 
     with browser.new_context(offline=True) as context:
         page = context.new_page()

@@ -48,9 +48,9 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 
     campaign, trials = airflow.machine.outcome(CAMPAIGN)
     assert campaign.state == "complete"
-    assert (campaign.spec["sides"], campaign.plan.slowdown_pct) == ("same", 50)
+    assert (campaign.report_type.sides, campaign.plan.slowdown_pct) == ("same", 50)
     used = {"workloads", "threads", "rounds", "seconds", "warmup_seconds", "dataset", "ports"}
-    assert {key: campaign.spec[key] for key in used} == {
+    assert campaign.report_type.model_dump(mode="json", include=used) == {
         "workloads": ["oltp_update_index"],
         "threads": [1, 3],
         "rounds": 1,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchlab import testing
-from benchlab.store import Store
-from tests.core.installation import Here
+from benchlab.results.store import Store
+from tests.builders import campaigns
+from tests.builders.installation import Here
 
 
 @pytest.fixture
@@ -20,10 +20,10 @@ def here(tmp_path: Path) -> Here:
 @pytest.fixture
 def stored(here: Here) -> Here:
     """An installation with a whole campaign in its store."""
-    campaign = testing.campaign(rounds=4)
+    campaign = campaigns.campaign(rounds=4)
     with Store(here.home.store_url, here.home.objects) as store:
         store.add_campaign(campaign)
-        change = testing.known_change({"oltp_update_index": -0.2}, 0.002)
-        for result in testing.results_of(campaign.plan, change):
+        change = campaigns.known_change({"oltp_update_index": -0.2}, 0.002)
+        for result in campaigns.results_of(campaign.plan, change):
             store.add_trial(campaign.id, result)
     return here

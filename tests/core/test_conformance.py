@@ -15,19 +15,22 @@ from typing import Any
 import pydantic
 import pytest
 
-from benchlab import catalog, testing
-from benchlab.dataset import AnyDataset, Dataset, Warehouses
-from benchlab.engine import BaseEngine
+from benchlab import engines, targets, workloads
+from benchlab.campaign import report_types
+from benchlab.engines.server import BaseEngine
 from benchlab.errors import UnavailableError
-from benchlab.publishers import BasePublisher, Options
-from benchlab.results import UNITS
-from benchlab.spec import Client
+from benchlab.plan.dataset import AnyDataset, Dataset, Warehouses
+from benchlab.plan.report_type import Client
+from benchlab.report import publish
+from benchlab.report.publish.publisher import BasePublisher, Options
+from benchlab.results.records import UNITS
 from benchlab.workloads.client import Program, program_of
+from tests.builders import fakes, plans
 
-ENGINES = catalog.engines()
-TARGETS = catalog.targets()
-PUBLISHERS = catalog.publishers()
-WORKLOADS = catalog.workloads()
+ENGINES = engines.by_name()
+TARGETS = targets.by_name()
+PUBLISHERS = publish.by_name()
+WORKLOADS = workloads.by_name()
 MODULES = {module.__name__.rpartition(".")[2]: module for module in WORKLOADS.values()}
 PASSWORD = "hunter2 it's"
 SAMPLE_VERSIONS = (
@@ -38,7 +41,7 @@ NO_VERSIONS = ("", "latest", "6.5", "v6.5", "nightly", "../10.2.11", "10.2.11\n"
 
 
 def test_something_of_each_kind_is_found() -> None:
-    """A catalog that finds nothing would make every test below pass."""
+    """A family without members would make every test below pass."""
     assert {"mariadb", "tidb"} <= set(ENGINES)
     assert "local" in TARGETS
     assert {"files", "s3"} <= set(PUBLISHERS)
@@ -56,7 +59,7 @@ def test_an_engine_is_what_it_is_called(name: str) -> None:
     assert issubclass(engine, BaseEngine)
     assert not inspect.isabstract(engine)
     side = {"version": "1.0.0"}, {"version": "1.0.1"}
-    assert testing.spec(
+    assert plans.spec(
         engine=name, engines={name: dict(zip(("baseline", "candidate"), side, strict=True))}
     )
 
@@ -98,7 +101,7 @@ def test_availability_starts_nothing_and_says_how(
     assert not found.available
     assert version in found.how
     assert list(tmp_path.iterdir()) == []
-    executor = testing.FakeExecutor()
+    executor = fakes.FakeExecutor()
     with pytest.raises(UnavailableError, match=version):
         ENGINES[name].install(executor, version, tmp_path / "servers")
     assert executor.log == []
@@ -128,7 +131,7 @@ def test_a_workload_module_is_whole(name: str) -> None:
     for function in (*functions, "warnings"):
         assert callable(getattr(module, function))
     assert module.METRIC in UNITS
-    assert catalog.parsers()[module.TOOL] is module.parse
+    assert workloads.parsers()[module.TOOL] is module.parse
     assert module.NAMES
     assert set(module.READ_ONLY) <= set(module.NAMES)
     assert module.DATASET in DATASETS
@@ -175,7 +178,7 @@ def test_a_workload_belongs_to_one_module() -> None:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_report_type_can_name_it(name: str) -> None:
     """Its name passes the rules for names."""
-    assert testing.spec(workloads=[name]).workloads == (name,)
+    assert plans.spec(workloads=[name]).workloads == (name,)
 
 
 PROGRAMS = [
@@ -277,8 +280,8 @@ def test_a_publisher_is_what_it_is_called(name: str) -> None:
     assert publisher.name == name
     assert issubclass(publisher, BasePublisher)
     assert not inspect.isabstract(publisher)
-    report_type = testing.spec(publish=[{"to": name, **options(name)}])
-    assert catalog.check(report_type, "here") is report_type
+    report_type = plans.spec(publish=[{"to": name, **options(name)}])
+    assert report_types.check(report_type, "here") is report_type
     assert report_type.with_overrides({"rounds": 3}) == report_type, "it survives being stored"
 
 

@@ -214,7 +214,7 @@ def test_the_core_imports_no_airflow() -> None:
 def test_importing_the_core_is_quick() -> None:
     """Heavy packages are imported where they are used: a DAG file imports the core."""
     program = (
-        "import sys, benchlab.spec, benchlab.plan\n"
+        "import sys, benchlab.plan.report_type, benchlab.plan.plan\n"
         "print(sorted({'pandas', 'numpy', 'scipy', 'matplotlib', 'great_expectations', 'boto3'}"
         " & set(sys.modules)))\n"
     )
@@ -342,7 +342,7 @@ def test_the_entry_point_hands_secrets_over(tmp_path: Path) -> None:
 
 def test_compose_configures_airflow_as_make_up_does(compose: dict[str, Any]) -> None:
     """The same options with the same values, but for what containers need otherwise."""
-    from benchlab_airflow.airflow_home import SETTINGS
+    from benchlab_airflow.local.airflow_home import SETTINGS
 
     ours = {
         f"AIRFLOW__{section.upper()}__{option.upper()}": value

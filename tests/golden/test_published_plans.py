@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 import yaml
 
-from benchlab import catalog, plan_commands
-from benchlab import plan as planning
-from benchlab import spec as spec_module
+from benchlab import targets
+from benchlab.campaign import planning, report_types
+from benchlab.cli import dry_run
 from benchlab.home import find
-from benchlab.spec import ReportSpec
-from benchlab.topology import CloudTopology, Ec2Topology, HostsTopology
+from benchlab.plan import report_type
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology
 
 FACTS = Path(__file__).parent / "published_plans"
 NAMES = sorted(path.stem for path in FACTS.glob("*.yaml"))
@@ -43,19 +45,19 @@ def facts(name: str) -> dict[str, Any]:
 @cache
 def spec(name: str) -> ReportSpec:
     """The published plan."""
-    return catalog.load(HOME.configs / "published" / f"{name}.yaml")
+    return report_types.load(HOME.configs / "published" / f"{name}.yaml")
 
 
 @cache
-def plan(name: str) -> planning.Plan:
+def plan(name: str) -> Plan:
     """Its plan."""
-    return catalog.plan(HOME, spec(name), "tidb", name)
+    return planning.plan(HOME, spec(name), "tidb", name)
 
 
 @cache
 def commands(name: str) -> tuple[Any, ...]:
     """What `benchlab plan --commands` shows."""
-    return plan_commands.of(HOME, spec(name), plan(name))
+    return dry_run.commands_of(HOME, spec(name), plan(name))
 
 
 def said(name: str, phrase: str) -> bool:
@@ -94,14 +96,14 @@ def differing(printed: dict[str, str], rendered: dict[str, str]) -> dict[str, li
 
 def test_there_is_a_plan_for_every_document() -> None:
     """Five documents, five plans, each under the document's own title."""
-    files = catalog.published_files(HOME)
+    files = report_types.published_files(HOME)
     assert [path.stem for path in files] == NAMES
     assert len(NAMES) == 5
     titles = {spec(name).published.document for name in NAMES}  # type: ignore[union-attr]
     assert len(titles) == 5
     for path in files:
-        assert catalog.find_report(HOME, path.stem) == path
-        assert spec_module.load(path) == spec(path.stem)
+        assert report_types.find_report(HOME, path.stem) == path
+        assert report_type.load(path) == spec(path.stem)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,7 +143,7 @@ def test_parameters_are_those_of_the_document(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_topology_is_that_of_the_document(name: str) -> None:
     """Hosts by role and instance type, machines by address, or nodes of TiDB Cloud."""
-    said_so, topology = facts(name), catalog.load_topology(HOME, spec(name))
+    said_so, topology = facts(name), targets.load_topology(HOME, spec(name))
     match topology:
         case Ec2Topology():
             found = Counter((host.role, host.instance_type) for host in plan(name).hosts)
@@ -166,7 +168,7 @@ def test_the_topology_is_that_of_the_document(name: str) -> None:
 def test_what_tiup_is_told_is_what_the_document_deployed(name: str) -> None:
     """The rendered topology files: servers by component, their configuration; both versions."""
     said_so = facts(name)
-    files = [c for c in commands(name) if c.purpose.startswith("topology.yaml")]
+    files = [c for c in commands(name) if c.purpose.endswith("/topology.yaml")]
     assert len(files) == 2
     for file in files:
         rendered = yaml.safe_load(file.text)
@@ -214,7 +216,7 @@ def test_every_cell_has_its_command_once(name: str) -> None:
 def test_haproxy_differs_from_the_printed_configuration_only_as_declared() -> None:
     """Directive by directive, for the one document that prints its haproxy.cfg."""
     name = "tpcc_v540_vs_v530"
-    rendered = next(c.text for c in commands(name) if c.purpose.startswith("haproxy.cfg"))
+    rendered = next(c.text for c in commands(name) if c.purpose.endswith("/haproxy.cfg"))
     found: dict[str, str] = {}
     for line in rendered.split("listen statistics")[0].splitlines():
         words = line.split("#")[0].split()
@@ -247,6 +249,6 @@ def test_a_published_plan_is_estimated_beside_the_way_of_its_page(name: str) -> 
     assert made.page_minutes is not None
     measured = len(made.trials) * spec(name).seconds / 60
     assert min(made.minutes, made.page_minutes) > measured
-    shown = plan_commands.render(commands(name))
+    shown = dry_run.render(commands(name))
     assert "mysql-password" not in shown
     assert "IDENTIFIED BY '<password>'" in shown or name == "sysbench_v713_cloud"

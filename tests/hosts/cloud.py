@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchlab.access import Access
+from benchlab.hosts.access import Access
 from tests.hosts import first_boot, namespaces
 from tests.hosts.namespaces import NamespaceHost, Namespaces
 

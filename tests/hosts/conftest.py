@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.fleet import FleetHost
+from benchlab.hosts.fleet import FleetHost
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
 
 # What a host is made of: namespaces, an overlay over the root, a link to another namespace.

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from benchlab import fleet_state
-from benchlab.fleet import Fleet
-from benchlab.progress import ProgressLog, Step
+from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.hosts.fleet import Fleet
+from benchlab.targets import fleet_files
 from tests.hosts.cloud import NOTHING, REGION
 from tests.hosts.object_storage import KEYS, bucket_on
 from tests.hosts.rented import TOPOLOGY, Rented, rented_in
@@ -23,7 +23,7 @@ from tests.machine import LIMIT_S, Machine, servers
 
 __all__ = ["servers"]  # a fixture
 
-CLI = "benchlab.cli"
+CLI = "benchlab.cli.main"
 # Longer than a connection without an answer is held on to.
 OUTAGE_S = 30.0
 
@@ -219,7 +219,7 @@ def in_trial(
 
 def fleet_of(machine: Machine, campaign: str) -> Fleet:
     """The fleet of a campaign at work."""
-    return fleet_state.read_fleet(machine.here.campaign(campaign))
+    return fleet_files.read_fleet(machine.here.campaign(campaign))
 
 
 def instances(fleet: Fleet) -> set[str | None]:
@@ -230,7 +230,7 @@ def instances(fleet: Fleet) -> set[str | None]:
 def steps(machine: Machine, campaign: str, trial: str) -> list[str]:
     """The phases of one trial, those of all its tries."""
     log = ProgressLog(machine.here.campaign(campaign) / "progress.jsonl")
-    found: list[Step] = log.read()[0]
+    found: list[ProgressNote] = log.read()[0]
     return [step.phase for step in found if step.trial == trial]
 
 
@@ -256,5 +256,5 @@ def assert_nothing_left(rented: Rented, *campaigns: str) -> None:
         directory = machine.here.campaign(campaign)
         for secret in ("ssh_key", "password", "fleet.json"):
             assert not (directory / secret).exists()
-        lock = directory / fleet_state.DRIVER_LOCK
+        lock = directory / fleet_files.DRIVER_LOCK
         assert not lock.exists() or lock.read_text() == ""

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from benchlab.ec2.boot import provision
-from benchlab.ec2.inventory import Limits
-from benchlab.ec2.release import release
-from benchlab.ec2.rental import Rental
-from benchlab.topology import Ec2Topology
+from benchlab.plan.topology import Ec2Topology
+from benchlab.targets.ec2.boot import provision
+from benchlab.targets.ec2.calls import Limits
+from benchlab.targets.ec2.inventory import give_back
+from benchlab.targets.ec2.tags import Rental
 from tests.hosts import first_boot, namespaces
 from tests.hosts.cloud import NOTHING, REGION, Cloud
 
@@ -188,6 +188,6 @@ def test_instances_are_hosts_that_answer_by_the_key_they_showed(tmp_path: Path) 
             probe.settimeout(5)
             with pytest.raises(OSError, match=r"timed out|No route|refused"):
                 probe.connect((dead.address, 22))
-        release(cloud.client("ec2"), "c1", limits=SOON)
+        give_back(cloud.client("ec2"), "c1", limits=SOON)
         assert cloud.holdings() == NOTHING
         assert network.addresses == ()

@@ -14,9 +14,9 @@ import pytest
 
 from benchlab.engines.tidb import Cluster, ClusterInstance, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
-from benchlab.fleet import Fleet, FleetHost, Role
-from benchlab.spec import Side
-from benchlab.ssh import SSHExecutor
+from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.report_type import Side
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces
 from tests.hosts.object_storage import KEYS, bucket_on
@@ -56,8 +56,8 @@ class TestFleet:
             "cluster_name": f"c1-{side}",
             "directory": Path(f"/home/{USER}/benchlab/{side}"),
             "subdirectory": PurePosixPath("c1") / side,
-            "ports": Ports.of(side),
-            "host": self.fleet.of("tidb")[0].address,
+            "ports": Ports.for_side(side),
+            "host": self.fleet.with_role("tidb")[0].address,
             "max_connections": 100,
             "database": "sbtest",
             "password": "hunter2",

@@ -12,18 +12,17 @@ from typing import Any
 
 import pytest
 
-from benchlab.access import Access
-from benchlab.ec2 import inventory, preflight, tags
-from benchlab.ec2.boot import provision, wait_until_running
-from benchlab.ec2.calls import CALLS, AwsError
-from benchlab.ec2.instances import launch
-from benchlab.ec2.inventory import Limits
-from benchlab.ec2.reaper import reap
-from benchlab.ec2.release import release
-from benchlab.ec2.rental import Rental
 from benchlab.errors import TargetError
-from benchlab.fleet import Fleet, FleetHost
-from benchlab.topology import Ec2Topology
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan.topology import Ec2Topology
+from benchlab.targets.ec2 import inventory, preflight, tags
+from benchlab.targets.ec2.boot import provision, wait_until_running
+from benchlab.targets.ec2.calls import CALLS, AwsError, Limits
+from benchlab.targets.ec2.instances import launch
+from benchlab.targets.ec2.inventory import give_back
+from benchlab.targets.ec2.reaper import reap
+from benchlab.targets.ec2.tags import Rental
 from tests.hosts.cloud import NOTHING, PARAMETER, REGION, Cloud
 
 ROOT = Path(__file__).parents[2]
@@ -109,9 +108,9 @@ def test_a_fleet_is_rented_and_given_back(cloud: Cloud, tmp_path: Path) -> None:
         assert key.read_text().startswith(host.host_key)
         assert (host.user, host.data) == ("admin", Path("/data"))
     assert Fleet.from_json(json.loads(json.dumps(fleet.to_json()))) == fleet
-    released = release(cloud.client("ec2"), "c1", limits=SOON)
-    assert sorted(released.instances) == sorted(str(host.instance) for host in fleet.hosts)
-    assert (len(released.keys), len(released.groups)) == (1, 1)
+    given_back = give_back(cloud.client("ec2"), "c1", limits=SOON)
+    assert sorted(given_back.instances) == sorted(str(host.instance) for host in fleet.hosts)
+    assert (len(given_back.keys), len(given_back.groups)) == (1, 1)
     assert cloud.holdings() == NOTHING
 
 
@@ -328,7 +327,7 @@ def test_a_quota_is_explained_and_no_other_zone_tried(cloud: Cloud, tmp_path: Pa
     with pytest.raises(TargetError, match="ask for a higher quota of vCPUs"):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
     assert zones(cloud) == {ZONES[0]}
-    release(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -355,12 +354,12 @@ def test_the_first_looks_follow_soon_and_later_ones_are_rare() -> None:
 
 
 def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: Path) -> None:
-    """RunInstances succeeds and the wait fails: release gives everything back."""
+    """RunInstances succeeds and the wait fails: giving back ends everything back."""
     cloud.boots("tikv-2", never=True)
     with pytest.raises(TargetError, match=r"(?s)not ready after 0 s.*tikv-2 .*pending"):
         provision(cloud.access(), rental(tmp_path), limits=dataclasses.replace(SOON, ready_s=0))
     assert len(cloud.holdings()["instances"]) == len(NAMES)
-    release(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -385,7 +384,7 @@ def test_a_host_whose_console_says_no_more_is_asked_itself(
     cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Xen types post their console once: with its key known, its status file is read over SSH."""
-    from benchlab.ec2 import boot
+    from benchlab.targets.ec2 import boot
 
     def posted_early(client: Any, instance: str) -> str:
         text = real(client, instance)
@@ -404,18 +403,18 @@ def test_a_host_whose_console_says_no_more_is_asked_itself(
     assert set(asked) == {host.name for host in fleet.hosts}
 
 
-# ---------------------------------------------------------------- release
+# ---------------------------------------------------------------- giving back
 
 
-def test_release_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> None:
+def test_give_back_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> None:
     """Before anything is there, with half of it, and again."""
     client = cloud.client("ec2")
-    assert release(client, "c1", limits=SOON).instances == ()
+    assert give_back(client, "c1", limits=SOON).instances == ()
     cloud.fault("RunInstances", "UnauthorizedOperation", match="tikv-2", times=1)
     with pytest.raises(AwsError):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
-    assert len(release(client, "c1", limits=SOON).instances) == 2
-    again = release(client, "c1", limits=SOON)
+    assert len(give_back(client, "c1", limits=SOON).instances) == 2
+    again = give_back(client, "c1", limits=SOON)
     assert (again.instances, again.keys, again.groups) == ((), (), ())
     assert cloud.holdings() == NOTHING
 
@@ -425,7 +424,7 @@ def test_campaigns_do_not_touch_each_other(cloud: Cloud, tmp_path: Path) -> None
     one = provision(cloud.access(), rental(tmp_path, "c1"), limits=SOON)
     two = provision(cloud.access(), rental(tmp_path, "c2"), limits=SOON)
     assert not {host.instance for host in one.hosts} & {host.instance for host in two.hosts}
-    release(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
     assert cloud.holdings()["instances"] == sorted(str(host.instance) for host in two.hosts)
     assert cloud.holdings()["keys"] == ["benchlab-c2"]
     assert provision(cloud.access(), rental(tmp_path, "c2"), limits=SOON) == two
@@ -438,10 +437,10 @@ def test_what_cannot_be_given_back_keeps_nothing_else(cloud: Cloud, tmp_path: Pa
     cloud.fault("TerminateInstances", "UnauthorizedOperation", match=spared)
     cloud.fault("DeleteKeyPair", "UnauthorizedOperation")
     with pytest.raises(TargetError, match=r"(?s)terminate_instances.*delete_key_pair"):
-        release(cloud.client("ec2"), "c1", limits=dataclasses.replace(SOON, gone_s=0))
+        give_back(cloud.client("ec2"), "c1", limits=dataclasses.replace(SOON, gone_s=0))
     assert list(living(cloud).values()) == [spared]
     cloud.heal()
-    release(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -619,7 +618,7 @@ def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Pa
     cloud.fault("RunInstances", "InsufficientInstanceCapacity", zone=ZONES[0], match="tidb-1")
     launch(access, wanted, limits=SOON)
     provision(access, wanted, limits=SOON)
-    release(access.aws("ec2", REGION), "c1", limits=SOON)
+    give_back(access.aws("ec2", REGION), "c1", limits=SOON)
     reap(access, [REGION], now=LATER, limits=SOON)
     granted = {action for statement in policy() for action in actions(statement)}
     assert cloud.recorded == granted

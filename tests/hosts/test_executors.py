@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import CommandError, CommandTimeout, TargetError
-from benchlab.executor import TAG, Executor, JobStatus, LocalExecutor
-from benchlab.fleet import FleetHost
-from benchlab.ssh import SSHExecutor
+from benchlab.hosts.executor import TAG, Executor, JobStatus, LocalExecutor
+from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.ssh.executor import SSHExecutor
 from tests.hosts.namespaces import NamespaceHost, Namespaces
 
 NUMBERS = itertools.count()
@@ -192,7 +192,7 @@ def test_a_daemon_does_not_keep_a_time_limit_from_working(place: Place) -> None:
     with pytest.raises(CommandTimeout):
         executor.run(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout_s=0.5)
     assert len(place.tagged("daemon")) == 1
-    assert executor.release() == 1
+    assert executor.end_processes() == 1
 
 
 def test_an_output_that_stays_open_ends_with_the_time_limit(place: Place) -> None:
@@ -200,7 +200,7 @@ def test_an_output_that_stays_open_ends_with_the_time_limit(place: Place) -> Non
     executor = place.executor("open")
     with pytest.raises(CommandTimeout, match="begun"):
         executor.run(["sh", "-c", "echo begun; setsid sleep 600 &"], timeout_s=0.5)
-    assert executor.release() == 1
+    assert executor.end_processes() == 1
 
 
 def test_a_command_killed_by_somebody_else_took_no_time_limit(executor: Executor) -> None:
@@ -365,19 +365,19 @@ def test_a_running_job_is_not_forgotten(executor: Executor) -> None:
     assert executor.job_status("a").state == "running"
 
 
-# ---------------------------------------------------------------- release
+# ---------------------------------------------------------------- ending processes
 
 
-def test_release_finds_everything_of_its_campaign(place: Place) -> None:
+def test_end_processes_finds_everything_of_its_campaign(place: Place) -> None:
     """Jobs, children, orphans in other sessions; campaign `x-1` is not part of `x-10`."""
     mine, theirs = place.executor("x-1"), place.executor("x-10")
     mine.start_job("a", ["sh", "-c", "sleep 600 & setsid sleep 600 & sleep 600"])
     mine.start_job("b", ["sh", "-c", "(setsid sh -c 'trap \"\" HUP; sleep 600' &); sleep 600"])
     theirs.start_job("c", SLEEP)
     until(lambda: len(place.tagged("x-1")) >= 9)
-    assert mine.release() >= 9
+    assert mine.end_processes() >= 9
     assert place.tagged("x-1") == []
-    assert mine.release() == 0
+    assert mine.end_processes() == 0
     assert theirs.job_status("c").state == "running"
 
 

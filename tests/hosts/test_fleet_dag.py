@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from benchlab.progress import ProgressLog
-from benchlab_airflow.services import Services
+from benchlab.campaign.progress import ProgressLog
+from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import TOPOLOGY, Rented, rented_in
 from tests.machine import free_ports, servers
@@ -166,7 +166,7 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
     airflow.api.call("PATCH", run, {"state": "failed"})
     wait("the fleet's end", lambda: airflow.rented.cloud.holdings() == NOTHING)
     assert airflow.rented.namespaces.addresses == ()
-    wait("the teardown", lambda: airflow.tasks(run)["release"][0]["state"] == "success")
+    wait("the teardown", lambda: airflow.tasks(run)["give_back"][0]["state"] == "success")
     assert airflow.ended(run) == "failed", "it does not turn green by its teardown"
     campaign, _ = machine.outcome("marked")
     assert campaign.state == "failed"
@@ -194,10 +194,10 @@ def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     cloud.fault("TerminateInstances", "UnauthorizedOperation", times=-1)
     run = airflow.trigger("leaked")
     assert airflow.ended(run) == "failed", "a leaked machine never looks green"
-    assert airflow.tasks(run)["release"][0]["state"] == "failed"
+    assert airflow.tasks(run)["give_back"][0]["state"] == "failed"
     assert cloud.holdings()["instances"]
     cloud.heal()
-    said = machine.run("benchlab.cli", "reap")
+    said = machine.run("benchlab.cli.main", "reap")
     assert "nothing to end" in said, "it has not expired"
     expire(cloud)
     reaped = str(airflow.api.call("POST", REAPER, {"logical_date": None})["dag_run_id"])

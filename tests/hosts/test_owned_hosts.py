@@ -14,14 +14,15 @@ from typing import cast
 
 import pytest
 
-from benchlab import catalog
-from benchlab.access import Access
-from benchlab.campaign import CampaignRun
+from benchlab import targets
+from benchlab.campaign import overrides, report_types
+from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import LockHeldError, TargetError
-from benchlab.fleet import FleetHost, Role
-from benchlab.lock import Holder
-from benchlab.owned_hosts import lock_of
-from benchlab.targets.hosts import Target
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import FleetHost, Role
+from benchlab.hosts.lock import Holder
+from benchlab.targets.owned import Target
+from benchlab.targets.owned_hosts import lock_of
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
 from tests.hosts.rented import project_in, settings, write_topology
@@ -29,7 +30,7 @@ from tests.machine import LIMIT_S, Machine, machine_in, servers
 
 __all__ = ["servers"]  # a fixture
 
-CLI = "benchlab.cli"
+CLI = "benchlab.cli.main"
 DATA = "/data/benches"
 LOCK = f"{DATA}/benchlab/campaign.lock"
 ROLES: dict[str, tuple[Role, ...]] = {
@@ -64,14 +65,16 @@ class Owned:
     def target(self, campaign: str) -> Target:
         """A campaign that is planned and has taken nothing yet."""
         here = self.machine.here
-        changes = catalog.parse_assignments(settings()[1::2])
-        spec = catalog.override(catalog.load(catalog.find_report(here, "sysbench_hosts")), changes)
+        changes = overrides.parse_assignments(settings()[1::2])
+        spec = overrides.override(
+            report_types.load(report_types.find_report(here, "sysbench_hosts")), changes
+        )
         with self.machine.store() as store:
             return cast(Target, CampaignRun.create(here, store, spec, campaign, "test").target)
 
     def end(self, campaign: str) -> str:
-        """What `benchlab release` does."""
-        return catalog.end(self.machine.here, campaign, Access())
+        """What `benchlab give-back` does."""
+        return targets.give_back(self.machine.here, campaign, Access())
 
     def works(self) -> dict[str, str]:
         """Files and processes of campaigns, and the lock's holder, by host."""
@@ -154,7 +157,7 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
     said = machine.run(*owned.start("fir"), code=1)
     assert "host-1" in said
     assert "is held by campaign first" in said
-    assert "benchlab release first" in said
+    assert "benchlab give-back first" in said
     output, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 0, output
     campaign, trials = machine.outcome("first")
@@ -171,8 +174,8 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_campaign_is_released_and_leaves_nothing(owned: Owned) -> None:
-    """Its process was SIGKILLed in a trial: until it is released its hosts stay held."""
+def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> None:
+    """Its process was SIGKILLed in a trial: until it is given back its hosts stay held."""
     machine = owned.machine
     run = machine.start(*owned.start("killed", seconds=120))
     machine.wait_for("killed", "run")
@@ -181,18 +184,18 @@ def test_a_killed_campaign_is_released_and_leaves_nothing(owned: Owned) -> None:
     assert {*owned.left()} == {*ROLES}
     said = machine.run(*owned.start("next"), code=1)
     assert "is held by campaign killed" in said
-    assert "4 hosts cleaned" in machine.run(CLI, "release", "killed")
+    assert "4 hosts cleaned" in machine.run(CLI, "give-back", "killed")
     assert owned.left() == {}
     campaign, trials = machine.outcome("killed")
     assert campaign.state == "failed"
     assert trials == []
     assert not (machine.here.campaign("killed") / "ssh_key").exists()
-    machine.run(CLI, "release", "killed")  # and again, when there is nothing any more
+    machine.run(CLI, "give-back", "killed")  # and again, when there is nothing any more
 
 
 @pytest.mark.parametrize("down", ["host-1", "host-3"])
 def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, down: str) -> None:
-    """The client's or a server's: it is named, and a repeated release does the rest."""
+    """The client's or a server's: it is named, and giving back again does the rest."""
     target = owned.target("halfdown")
     target.acquire("test")
     target.provision(lambda text: None)
@@ -204,7 +207,7 @@ def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, dow
         owned.end("halfdown")
     assert f"{down}: end processes: {down} ({owned.hosts[down].address})" in str(caught.value)
     assert f"{down}: remove files: " in str(caught.value)
-    assert "benchlab release halfdown" in str(caught.value)
+    assert "benchlab give-back halfdown" in str(caught.value)
     others = {*ROLES} - {down}
     assert not [fault for fault in str(caught.value).splitlines() if fault[:6] in others]
     lock = {"host-1"}  # nobody gets in as long as something is left
@@ -228,9 +231,9 @@ def test_a_campaign_that_waits_changes_no_host(owned: Owned) -> None:
             second.acquire("test")
         assert {name: host.run(look).stdout for name, host in owned.hosts.items()} == before
     assert not (owned.machine.here.campaign("second") / "ssh_key").exists()
-    first.release()
+    first.give_back()
     second.acquire("test")
-    second.release()
+    second.give_back()
     assert owned.left() == {}
 
 
@@ -277,6 +280,6 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     holder = lock_of(next_one.executor, next_one.fleet).holder()
     assert isinstance(holder, Holder)
     assert holder.campaign == "next"
-    next_one.release()
+    next_one.give_back()
     owned.end("expired")  # its keys are its own
     assert owned.left() == {}

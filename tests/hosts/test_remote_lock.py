@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import CommandError, LockHeldError, TargetError
-from benchlab.executor import LocalExecutor
-from benchlab.fleet import FleetHost
-from benchlab.lock import MachineLock
-from benchlab.remote_lock import RemoteLock
-from benchlab.ssh import SSHExecutor
+from benchlab.hosts.executor import LocalExecutor
+from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.lock import MachineLock
+from benchlab.hosts.remote_lock import RemoteLock
+from benchlab.hosts.ssh.executor import SSHExecutor
 from tests.hosts.namespaces import NamespaceHost, Namespaces
 
 PATH = Path("/run/lock/benchlab.lock")
@@ -77,7 +77,13 @@ def test_a_second_campaign_is_refused_by_name(
     mine.acquire("c1", "Airflow run manual__x", home="/srv/state")
     with pytest.raises(LockHeldError) as caught:
         theirs.acquire("c2", "benchlab run")
-    for part in (host.address, "c1", "Airflow run manual__x", "/srv/state", "benchlab release c1"):
+    for part in (
+        host.address,
+        "c1",
+        "Airflow run manual__x",
+        "/srv/state",
+        "benchlab give-back c1",
+    ):
         assert part in str(caught.value)
     held = mine.holder()
     assert held is not None

@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
-from benchlab.executor import JOB_TAG, TAG, JobStatus
-from benchlab.fleet import FleetHost, on_all
-from benchlab.ssh import SSHExecutor
-from benchlab.ssh_link import Limits
+from benchlab.hosts.executor import JOB_TAG, TAG, JobStatus
+from benchlab.hosts.fleet import FleetHost, on_all
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.hosts.ssh.link import Limits
 from tests.hosts.namespaces import NamespaceHost, Namespaces, new_key
 from tests.machine import PROJECT
 
@@ -291,7 +291,7 @@ def test_a_text_cut_off_on_its_way_replaces_no_file(
     make: Callable[..., SSHExecutor], host: NamespaceHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half a configuration is worse than the old one."""
-    from benchlab.ssh_link import Link
+    from benchlab.hosts.ssh.link import Link
 
     executor, path = make(), Path("/home/admin/file")
     executor.put(path, "old")
@@ -306,7 +306,7 @@ def test_a_program_cut_off_on_its_way_is_not_run(
     make: Callable[..., SSHExecutor], host: NamespaceHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it is cut, no line of it is executed: no half command, no command without a tag."""
-    from benchlab.ssh_link import Link
+    from benchlab.hosts.ssh.link import Link
 
     programs: list[str] = []
 
@@ -456,8 +456,8 @@ def test_a_job_outlives_the_process_that_started_it(
 ) -> None:
     """A task killed with its whole process group leaves its client running, to be adopted."""
     code = (
-        "import sys\nfrom pathlib import Path\nfrom benchlab.fleet import FleetHost\n"
-        "from benchlab.ssh import SSHExecutor\naddress, key = sys.argv[1:]\n"
+        "import sys\nfrom pathlib import Path\nfrom benchlab.hosts.fleet import FleetHost\n"
+        "from benchlab.hosts.ssh.executor import SSHExecutor\naddress, key = sys.argv[1:]\n"
         "host = FleetHost('tikv-1', (), address, address, 'admin', key, Path('/'))\n"
         "executor = SSHExecutor(host, sys.stdin.read(), 'c1', Path('/home/admin/x'))\n"
         "executor.start_job('a', ['sleep', '600'])\n"
@@ -510,10 +510,10 @@ def test_a_fork_opens_a_connection_of_its_own(executor: SSHExecutor, host: Names
     until(lambda: connections(host) == 1)
 
 
-# ---------------------------------------------------------------- release
+# ---------------------------------------------------------------- ending processes
 
 
-def test_release_ends_what_belongs_to_other_users_and_nothing_else(
+def test_end_processes_ends_what_belongs_to_other_users_and_nothing_else(
     make: Callable[..., SSHExecutor], host: NamespaceHost
 ) -> None:
     """Every process with the tag: root's, another user's, a deaf one; of no other campaign."""
@@ -523,24 +523,24 @@ def test_release_ends_what_belongs_to_other_users_and_nothing_else(
     mine.start_job("c", ["sudo", "-n", "-u", "daemon", *SLEEP])
     theirs.start_job("a", SLEEP) or theirs.start_job("d", SLEEP)
     until(lambda: programs(host, "sleep") == 4)
-    assert mine.release() >= 8
+    assert mine.end_processes() >= 8
     assert programs(host, "sleep") == 1
     assert theirs.job_status("d").state == "running"
-    assert mine.release() == 0
-    assert theirs.release() == 2
+    assert mine.end_processes() == 0
+    assert theirs.end_processes() == 2
 
 
-def test_release_kills_what_does_not_heed_sigterm(
+def test_end_processes_kills_what_does_not_heed_sigterm(
     make: Callable[..., SSHExecutor], host: NamespaceHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a grace period; also where the release was asked for by two at once."""
-    monkeypatch.setattr("benchlab.ssh.GRACE_S", 0.2)
+    """After a grace period; also where it was asked for by two at once."""
+    monkeypatch.setattr("benchlab.hosts.ssh.executor.GRACE_S", 0.2)
     executor = make()
     deaf = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
     executor.start_job("a", ["sh", "-c", deaf])
     until(lambda: executor.job_output("a") == "ready\n")
     with ThreadPoolExecutor(2) as pool:
-        counts = list(pool.map(lambda _: executor.release(), range(2)))
+        counts = list(pool.map(lambda _: executor.end_processes(), range(2)))
     assert max(counts) >= 2
     assert host.run(f"grep -lszxF -e {TAG}=c1 /proc/[0-9]*/environ", check=False).stdout == ""
 
@@ -631,4 +631,4 @@ def test_what_the_host_needs_is_there(executor: SSHExecutor) -> None:
     executor.start_job("a", SLEEP)
     executor.stop_job("a")
     executor.forget_job("a")
-    assert executor.release() == 0
+    assert executor.end_processes() == 0

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from benchlab import catalog, home
-from benchlab.results import Campaign
-from benchlab_airflow.services import Services
+from benchlab import engines, home
+from benchlab.results.records import Campaign
+from benchlab_airflow.local.services import Services
 from tests.machine import PROJECT, Machine, free_ports, machine_in
 from tests.scheduler import Api, dag_ids, wait
 
@@ -107,7 +107,7 @@ class Calendar:
 @pytest.fixture(scope="module")
 def calendar(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Calendar]:
     """One scheduler for all runs of this file, with report types that are measured in seconds."""
-    catalog.install("mariadb", NEWEST, home.find())
+    engines.install("mariadb", NEWEST, home.find())
     folder = tmp_path_factory.mktemp("calendar")
     ports = free_ports()
     project = _project(folder / "project", ports)
@@ -197,10 +197,10 @@ def test_a_backfill_measures_each_release_once_in_order(calendar: Calendar) -> N
 
 def _the_change_is_found_again(machine: Machine) -> None:
     (workload,) = SMALL["workloads"]
-    history = machine.run("benchlab.cli", "history", workload, "--report", RELEASES)
+    history = machine.run("benchlab.cli.main", "history", workload, "--report", RELEASES)
     assert all(version in history for version in (OLDEST, CHANGED, NEWEST))
     where = ("--report", RELEASES, "--workload", workload)
-    found = json.loads(machine.run("benchlab.cli", "bisect", OLDEST, NEWEST, *where, "--json"))
+    found = json.loads(machine.run("benchlab.cli.main", "bisect", OLDEST, NEWEST, *where, "--json"))
     assert found["outcome"] == "named", found["sentence"]
     assert CHANGED in found["sentence"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from benchlab import catalog, home
+from benchlab import engines, home
 from tests.machine import Machine
 
 OLD, MIDDLE, NEW = "10.2.11", "10.11.5", "11.4.5"
@@ -31,7 +31,7 @@ def bisect(machine: Machine) -> dict[str, Any]:
     at = next(at for at, part in enumerate(settings) if part.startswith("workloads="))
     del settings[at - 1 : at + 1]  # --workload says it
     output = machine.run(
-        *("benchlab.cli", "bisect", OLD, NEW, "--report", "sysbench_local_releases"),
+        *("benchlab.cli.main", "bisect", OLD, NEW, "--report", "sysbench_local_releases"),
         *("--workload", "oltp_update_index", "--json"),
         *settings,
     )
@@ -42,7 +42,7 @@ def bisect(machine: Machine) -> dict[str, Any]:
 
 def test_two_campaigns_name_the_release_and_are_not_run_again(machine: Machine) -> None:
     """The ends and the middle; what is found then is found in the store."""
-    catalog.install("mariadb", NEW, home.find())
+    engines.install("mariadb", NEW, home.find())
     found = bisect(machine)
     assert (found["outcome"], found["release"], found["predecessor"]) == ("named", MIDDLE, OLD)
     assert found["change"]["ci95_pct"][0] > 0

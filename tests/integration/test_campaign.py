@@ -21,7 +21,7 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     """One command: every planned trial once, the report on disk, the machine as it was."""
     settings = machine.settings(rounds=2, workloads="oltp_point_select,oltp_update_index")
     output = machine.run(
-        "benchlab.cli", "run", "sysbench_local", "--campaign", "two-releases", *settings
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "two-releases", *settings
     )
     campaign, trials = machine.outcome("two-releases")
     assert campaign.state == "complete"
@@ -50,7 +50,7 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
 def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
     """What the report prints of a trial is what sysbench printed, and the text is kept."""
     machine.run(
-        "benchlab.cli", "run", "sysbench_local", "--campaign", "figures", *machine.settings()
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "figures", *machine.settings()
     )
     _, trials = machine.outcome("figures")
     rows = list(csv.DictReader(io.StringIO(rendered(machine, "figures", "csv"))))
@@ -70,14 +70,14 @@ def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
 
 def rendered(machine: Machine, campaign: str, form: str) -> str:
     """`benchlab render`."""
-    return machine.run("benchlab.cli", "render", campaign, "--format", form)
+    return machine.run("benchlab.cli.main", "render", campaign, "--format", form)
 
 
 @pytest.mark.parametrize("policy", ["after_writes", "never"])
 def test_without_a_restore_the_server_runs_on(machine: Machine, policy: str) -> None:
     """Other restore policies measure too, and restore just where the plan says."""
     settings = machine.settings(restore=policy, threads="1,2")
-    machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", policy, *settings)
+    machine.run("benchlab.cli.main", "run", "sysbench_local", "--campaign", policy, *settings)
     campaign, trials = machine.outcome(policy)
     assert campaign.state == "complete"
     for result in trials:
@@ -88,7 +88,7 @@ def test_without_a_restore_the_server_runs_on(machine: Machine, policy: str) -> 
 def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
     """The trial is invalid, its pair of blocks is measured again, its figures are excluded."""
     run = machine.start(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "killed-server"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "killed-server"),
         *machine.settings(seconds=3),
     )
     step = machine.wait_for("killed-server", "run", after=1)
@@ -115,8 +115,8 @@ def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
 DRIVE = """
 import sys
 from benchlab import home
-from benchlab.campaign import CampaignRun
-from benchlab.store import Store
+from benchlab.campaign.stages import CampaignRun
+from benchlab.results.store import Store
 here = home.find()
 with Store(here.store_url, here.objects) as store:
     work = CampaignRun.open(here, store, sys.argv[1])
@@ -126,13 +126,14 @@ with Store(here.store_url, here.objects) as store:
 
 PREPARE = """
 import sys
-from benchlab import catalog, home
-from benchlab.campaign import CampaignRun
-from benchlab.spec import SIDES
-from benchlab.store import Store
+from benchlab import home
+from benchlab.campaign import overrides, report_types
+from benchlab.campaign.stages import CampaignRun
+from benchlab.plan.report_type import SIDES
+from benchlab.results.store import Store
 here = home.find()
-spec = catalog.load(catalog.find_report(here, "sysbench_local"))
-spec = catalog.override(spec, catalog.parse_assignments(sys.argv[2:]))
+spec = report_types.load(report_types.find_report(here, "sysbench_local"))
+spec = overrides.override(spec, overrides.parse_assignments(sys.argv[2:]))
 with Store(here.store_url, here.objects) as store:
     work = CampaignRun.create(here, store, spec, sys.argv[1], "test")
     work.register()
@@ -199,7 +200,7 @@ def test_a_process_that_outlived_its_worker_is_waited_for(machine: Machine) -> N
 def test_an_interrupted_campaign_leaves_nothing_running(machine: Machine) -> None:
     """Ctrl-C in a trial: no process stays, the machine is free, the campaign is `failed`."""
     run = machine.start(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "ctrl-c"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "ctrl-c"),
         *machine.settings(seconds=30),
     )
     machine.wait_for("ctrl-c", "run")
@@ -214,19 +215,19 @@ def test_an_interrupted_campaign_leaves_nothing_running(machine: Machine) -> Non
 def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Machine) -> None:
     """Two at once would measure each other; what the second one says helps."""
     first = machine.start(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "first"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "first"),
         *machine.settings(seconds=20),
     )
     machine.wait_for("first", "deploy baseline")
     refused = machine.run(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "second"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "second"),
         *machine.settings(),
         code=1,
     )
     assert "held by campaign first (benchlab run, since " in refused
-    assert "benchlab release first" in refused
+    assert "benchlab give-back first" in refused
     assert first.poll() is None, "the first goes on"
-    machine.run("benchlab.cli", "release", "first")
+    machine.run("benchlab.cli.main", "give-back", "first")
     assert machine.holder() is None
     first.communicate(timeout=60)
     assert first.returncode != 0
@@ -236,7 +237,7 @@ def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Ma
 def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Machine) -> None:
     """SIGKILL of `benchlab run` frees nothing; the next campaign ends what it left."""
     first = machine.start(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "dead"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "dead"),
         *machine.settings(seconds=30),
     )
     machine.wait_for("dead", "run")
@@ -244,7 +245,7 @@ def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Mac
     first.communicate(timeout=30)
     assert machine.left_running("dead"), "servers and client run on"
     output = machine.run(
-        "benchlab.cli", "run", "sysbench_local", "--campaign", "next", *machine.settings()
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "next", *machine.settings()
     )
     assert "cleaned up after campaign dead" in output
     assert machine.left_running("dead") == []
@@ -257,7 +258,7 @@ def test_a_killed_campaign_is_gone_on_with_and_no_pair_mixes_two_deployments(
 ) -> None:
     """With its id it goes on: the pair of blocks that was cut is measured again as a whole."""
     settings = machine.settings(threads="1,2", workloads="oltp_update_index,oltp_point_select")
-    command = ("benchlab.cli", "run", "sysbench_local", "--campaign", "cut", *settings)
+    command = ("benchlab.cli.main", "run", "sysbench_local", "--campaign", "cut", *settings)
     first = machine.start(*command)
     machine.wait_for("cut", "run", after=6)
     os.killpg(first.pid, signal.SIGKILL)
@@ -283,7 +284,7 @@ def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None
         squatter.listen()
         port = squatter.getsockname()[1]
         output = machine.run(
-            *("benchlab.cli", "run", "sysbench_local", "--campaign", "busy"),
+            *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "busy"),
             *machine.settings(ports__baseline=port),
             code=1,
         )
@@ -296,7 +297,7 @@ def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None
 def test_too_little_disk_is_refused_before_anything_starts(machine: Machine) -> None:
     """Data and snapshots of both sides must fit; the message says how much is missing."""
     output = machine.run(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "disk"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "disk"),
         *machine.settings(dataset__tables=1024, dataset__table_size=1_000_000_000),
         code=1,
     )
@@ -307,7 +308,7 @@ def test_too_little_disk_is_refused_before_anything_starts(machine: Machine) -> 
 def test_a_version_that_does_not_exist_is_an_error_that_says_so(machine: Machine) -> None:
     """Nothing is deployed for a release that Maven Central does not have."""
     output = machine.run(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "no-version"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "no-version"),
         *machine.settings(candidate="10.99.1"),
         code=1,
     )
@@ -320,7 +321,7 @@ def test_a_server_that_cannot_start_ends_the_campaign_with_its_own_words(machine
     """A parameter the server refuses: its log is quoted, nothing stays."""
     settings = machine.settings(engines__mariadb__parameters=json.dumps({"no_such_option": 1}))
     output = machine.run(
-        "benchlab.cli", "run", "sysbench_local", "--campaign", "refused", *settings, code=1
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "refused", *settings, code=1
     )
     assert "no_such_option" in output
     assert "the server ended while starting" in output

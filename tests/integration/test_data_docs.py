@@ -13,17 +13,19 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab import data_docs, quality, testing
-from benchlab.campaign import CampaignRun
-from benchlab.data_docs import DataDocsError, Validation
-from benchlab.data_docs.tables import CellRow
+from benchlab.analysis.gates import data_docs
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.data_docs import DataDocsError, Validation
+from benchlab.analysis.gates.data_docs.tables import CellRow
+from benchlab.analysis.gates.gates import Gate
+from benchlab.campaign.stages import CampaignRun
 from benchlab.home import Home
-from benchlab.quality import CustomGate, Gate
-from benchlab.results import GateResult, TrialResult
-from benchlab.store import Store
+from benchlab.results.records import GateResult, TrialResult
+from benchlab.results.store import Store
+from tests.builders import campaigns, plans
 
 PROJECT = Path(__file__).parents[2]
-PLAN = testing.plan(rounds=2)
+PLAN = plans.plan(rounds=2)
 
 
 def gate(name: str, **fields: Any) -> Gate:
@@ -55,19 +57,13 @@ FINE = {"low": 0.3, "between": 0.0, "high": 1.0}
 def trials() -> list[TrialResult]:
     """All planned trials but the last."""
     return [
-        testing.trial_result(
+        campaigns.trial_result(
             trial, gates=quality.evaluate(OF_TRIALS, {**FINE, **ODD.get(number, {})})
         )
         for number, trial in enumerate(PLAN.trials[:-1])
     ]
 
 
-def odd_rounds(rows: Any) -> list[bool | None]:
-    """A gate of its own: nothing is told of round 2, nor where there is no round."""
-    return [None if row["round"] != 1 else row["threads"] == 4 for row in rows]
-
-
-OWN = CustomGate("own", "it has four threads", "symptom", "trials", 1, odd_rounds)
 CELLS: list[CellRow] = [
     ("oltp_point_select", threads, "baseline", (GATES[-1].evaluate({"dip": value}),))
     for threads, value in ((4, None), (8, 7.5), (16, 0.0))
@@ -78,7 +74,7 @@ def build(found: list[TrialResult], gates: tuple[Gate, ...] = GATES) -> Validati
     """The data docs of these trials, of which all are used."""
     used = {(result.trial.id, result.attempt) for result in found}
     planned = [trial.id for trial in PLAN.trials]
-    return data_docs.build(gates, (OWN,), found, used, planned, CELLS, "c1 <of> 5 & 6")
+    return data_docs.build(gates, found, used, planned, CELLS, "c1 <of> 5 & 6")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +110,7 @@ def test_it_finds_what_the_predicates_found(built: Validation) -> None:
     assert outcomes["low"][1] == 3
     assert outcomes["nowhere"] == (0, 0, len(PLAN.trials))
     assert outcomes["dip"] == (1, 1, 1)
-    assert outcomes["own"] == (4, 4, 8)
+    assert outcomes["planned_once"] == (len(PLAN.trials) - 1, 1, 0)
     assert built.disagreements == ()
 
 
@@ -132,7 +128,7 @@ def test_the_pages_say_which_trial_failed(built: Validation) -> None:
 def test_every_failed_row_is_there_however_many_there_are(built: Validation) -> None:
     """Great Expectations itself would show the first ten of those with one value."""
     all_bad = quality.evaluate(OF_TRIALS, {**FINE, "low": 9.0})
-    found = build([testing.trial_result(trial, gates=all_bad) for trial in PLAN.trials])
+    found = build([campaigns.trial_result(trial, gates=all_bad) for trial in PLAN.trials])
     page = text(found, "trials-validity.html")
     assert len(PLAN.trials) > 10
     assert all(trial.id in page for trial in PLAN.trials)
@@ -172,7 +168,7 @@ def test_what_disagrees_is_told(built: Validation) -> None:
     """Bounds that have changed since, a value that was lost, a gate that is gone."""
     found = trials()
     lost = GateResult("between", "pass", None, "s")
-    found[0] = testing.trial_result(PLAN.trials[0], gates=[lost, testing.gate("gone")])
+    found[0] = campaigns.trial_result(PLAN.trials[0], gates=[lost, campaigns.gate("gone")])
     gates = (gate("low", max=0.2), *GATES[1:])
     told = build(found, gates)
     low, between, gone = (
@@ -218,10 +214,10 @@ def test_a_stored_campaign_is_validated_with_its_own_gates(
         if result.kind == "validity"  # as of a release that knew no symptoms
     ]
     with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as store:
-        record = testing.campaign(plan_=PLAN, rounds=2)
+        record = campaigns.campaign(plan_=PLAN, rounds=2)
         store.add_campaign(record)
         for trial in PLAN.trials:
-            store.add_trial(record.id, testing.trial_result(trial, gates=results))
+            store.add_trial(record.id, campaigns.trial_result(trial, gates=results))
         work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
         with caplog.at_level(logging.WARNING):
             found = work.validate()

@@ -6,10 +6,10 @@ import os
 import re
 import signal
 
-from benchlab import testing
+from tests.builders import fakes
 from tests.machine import LIMIT_S, Machine
 
-DEMO = ("benchlab_airflow.demo", "sysbench_local")
+DEMO = ("benchlab_airflow.local.demo", "sysbench_local")
 
 
 def campaign_of(machine: Machine) -> str:
@@ -53,7 +53,7 @@ def test_ctrl_c_leaves_nothing_and_the_next_run_is_clean(machine: Machine) -> No
     assert "everything has ended; the next run starts clean" in output
     campaign = campaign_of(machine)
     assert machine.left_running(campaign) == []
-    assert not testing.processes_with(f"BENCHLAB_HOME={machine.here.root}")
+    assert not fakes.processes_with(f"BENCHLAB_HOME={machine.here.root}")
     assert machine.holder() is None
     assert machine.outcome(campaign)[0].state == "failed"
 

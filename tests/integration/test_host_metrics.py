@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.executor import LocalExecutor
-from benchlab.host_metrics import Watched, sampler_job, start, stop_and_collect
-from benchlab.host_samples import parse
-from benchlab.loadbalancer import haproxy
-from benchlab.loadbalancer.haproxy import HAProxy
+from benchlab.hosts.executor import LocalExecutor
+from benchlab.hosts.metrics import Watched, sampler_job, start, stop_and_collect
+from benchlab.hosts.samples import parse
+from benchlab.targets import haproxy
+from benchlab.targets.haproxy import HAProxy
 
 LIMIT_S = 60.0
 JOB = sampler_job("client-x")
@@ -29,7 +29,7 @@ def executor(tmp_path: Path) -> Iterator[LocalExecutor]:
     """This machine; nothing is left running."""
     made = LocalExecutor(tmp_path, f"test-hosts-{os.getpid()}-{tmp_path.name}")
     yield made
-    made.release()
+    made.end_processes()
 
 
 def wait_for_samples(executor: LocalExecutor, count: int, job: str = JOB) -> None:

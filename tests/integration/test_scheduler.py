@@ -10,7 +10,7 @@ import signal
 
 import pytest
 
-from benchlab_airflow.services import Services
+from benchlab_airflow.local.services import Services
 from tests.machine import SMALL, Machine, free_ports
 from tests.scheduler import Api, dag_ids, parent_of, process_in_trial, wait
 

@@ -21,8 +21,8 @@ from typing import Any
 import psutil
 import pytest
 
-from benchlab_airflow.airflow_home import AirflowHome
-from benchlab_airflow.services import TAG
+from benchlab_airflow.local.airflow_home import AirflowHome
+from benchlab_airflow.local.services import TAG
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -74,7 +74,7 @@ class Group:
 
     def command(self, *arguments: str) -> list[str]:
         """The command line that `make` runs."""
-        return [sys.executable, "-m", "benchlab_airflow.services", *arguments]
+        return [sys.executable, "-m", "benchlab_airflow.local.services", *arguments]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -28,7 +28,9 @@ def test_a_slowdown_is_called_a_regression(machine: Machine) -> None:
     that the rule takes for noise.
     """
     settings = machine.settings(**EQUAL, slowdown_pct=30, rounds=12, seconds=3)
-    output = machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", "slowed", *settings)
+    output = machine.run(
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "slowed", *settings
+    )
     campaign, _ = machine.outcome("slowed")
     assert campaign.state == "complete"
     assert not campaign.is_aa
@@ -47,7 +49,7 @@ def test_without_a_slowdown_equal_sides_are_no_change(machine: Machine) -> None:
     there is one in 1,000 if the rounds' ratios have a standard deviation of 25 %.
     """
     settings = machine.settings(**EQUAL, threshold_pct=40, rounds=6)
-    machine.run("benchlab.cli", "run", "sysbench_local", "--campaign", "equal", *settings)
+    machine.run("benchlab.cli.main", "run", "sysbench_local", "--campaign", "equal", *settings)
     campaign, _ = machine.outcome("equal")
     assert campaign.state == "complete"
     assert campaign.is_aa
@@ -58,7 +60,7 @@ def test_without_a_slowdown_equal_sides_are_no_change(machine: Machine) -> None:
 def test_a_slowdown_that_was_killed_makes_its_trial_invalid(machine: Machine) -> None:
     """The server goes on; a candidate that was not slowed down all the time is measured again."""
     run = machine.start(
-        *("benchlab.cli", "run", "sysbench_local", "--campaign", "killed-slowdown"),
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "killed-slowdown"),
         *machine.settings(**EQUAL, slowdown_pct=50, seconds=3),
     )
     if "candidate" not in str(machine.wait_for("killed-slowdown", "run").trial):

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from upath import UPath
 
-from benchlab import testing
-from benchlab.engine import Instance
 from benchlab.engines.mariadb import Engine
+from benchlab.engines.server import Instance
 from benchlab.errors import StoreError
-from benchlab.executor import LocalExecutor
-from benchlab.host_samples import HostFigures
-from benchlab.store import Store
+from benchlab.hosts.executor import LocalExecutor
+from benchlab.hosts.samples import HostFigures
+from benchlab.results.store import Store
+from tests.builders import campaigns
 from tests.machine import free_ports
 
 PASSWORD = "s3cret/with@signs"
@@ -40,7 +40,7 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield f"mysql+mysqldb://bench:s3cret%2Fwith%40signs@127.0.0.1:{port}/store"
     finally:
         engine.stop()
-        executor.release()
+        executor.end_processes()
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +96,8 @@ def url(request: pytest.FixtureRequest) -> str:
 
 def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> None:
     """Plan, facts, samples and gates survive the database, to the last digit."""
-    campaign = testing.campaign()
-    results = testing.results_of(campaign.plan, tps=lambda trial: 1234.5678901234567)
+    campaign = campaigns.campaign()
+    results = campaigns.results_of(campaign.plan, tps=lambda trial: 1234.5678901234567)
     with Store(url, UPath(tmp_path)) as store:
         store.add_campaign(campaign)
         for result in results:
@@ -112,9 +112,9 @@ def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> No
 
 def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: Path) -> None:
     """On a database server as in a file: what is there stays, new trials have all."""
-    made = testing.campaign(id=f"old-{tmp_path.name}", rounds=1, threads=[4])
+    made = campaigns.campaign(id=f"old-{tmp_path.name}", rounds=1, threads=[4])
     old, new = (
-        dataclasses.replace(testing.trial_result(trial), host_figures=())
+        dataclasses.replace(campaigns.trial_result(trial), host_figures=())
         for trial in made.plan.trials[:2]
     )
     new = dataclasses.replace(
@@ -134,10 +134,10 @@ def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: P
 
 def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:
     """Several hundred variables are more than MySQL's TEXT holds."""
-    facts = testing.side_facts(
+    facts = campaigns.side_facts(
         "10.2.11", variables={f"variable_{n}": "x" * 500 for n in range(400)}
     )
-    campaign = testing.campaign(id="long")
+    campaign = campaigns.campaign(id="long")
     with Store(url, UPath(tmp_path)) as store:
         store.add_campaign(campaign)
         store.set_facts("long", "baseline", facts)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.database import OPEN_USER
+from benchlab.engines.database import OPEN_USER
 from benchlab.workloads import tpcc
 from tests.machine import LIMIT_S, Machine
 
@@ -36,7 +36,7 @@ def settings(machine: Machine, **changed: object) -> list[str]:
 
 def run(campaign: str, *arguments: str) -> tuple[str, ...]:
     """`benchlab run` of the local report type."""
-    return ("benchlab.cli", "run", "tpcc_local", "--campaign", campaign, *arguments)
+    return ("benchlab.cli.main", "run", "tpcc_local", "--campaign", campaign, *arguments)
 
 
 def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None:

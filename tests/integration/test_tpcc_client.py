@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.dataset import Warehouses
-from benchlab.engine import USER
 from benchlab.engines.mariadb import Engine
-from benchlab.spec import Client
+from benchlab.engines.server import USER
+from benchlab.plan.dataset import Warehouses
+from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
 from tests import warehouses
 from tests.machine import VERSIONS

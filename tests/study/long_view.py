@@ -11,9 +11,9 @@ from itertools import pairwise, starmap
 
 import numpy as np
 
-from benchlab import change_points, drift
-from benchlab.chain import Chain, chain
-from benchlab.e_divisive import propose
+from benchlab.analysis.trend import change_points, drift
+from benchlab.analysis.trend.chain import Chain, chain
+from benchlab.analysis.trend.e_divisive import propose
 from tests.study.figures import PROCESSES, Share
 from tests.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
 
@@ -118,7 +118,7 @@ def study() -> LongViewFigures:
 
 
 def ours(made: Chain, noise_sd: float | None) -> Places:
-    """What :func:`benchlab.change_points.find` finds."""
+    """What :func:`benchlab.analysis.trend.change_points.find` finds."""
     found = change_points.find(made, THRESHOLD_PCT, noise_sd)
     return {place.index: place.change for place in found}
 

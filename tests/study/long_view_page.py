@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchlab.chain import chain
-from benchlab.report.plotting import ENGLISH_STYLE, quiet_matplotlib
+from benchlab.analysis.trend.chain import chain
+from benchlab.report.charts.plotting import ENGLISH_STYLE, quiet_matplotlib
 from tests.study import long_view
 from tests.study.figures import Share
 from tests.study.long_view import (

@@ -6,7 +6,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from benchlab.report.plotting import quiet_matplotlib
+from benchlab.report.charts.plotting import quiet_matplotlib
 from tests.study.figures import CHANGES, OURS, POWER_WORLDS, RULES, Key, Share
 from tests.study.rules import ALPHA
 from tests.study.worlds import WORLDS

@@ -1,7 +1,7 @@
 """The rules that are compared: what each finds in campaigns.
 
-Ours is :func:`benchlab.compare.judge` itself. The others are what people do, and no rule of them
-adjusts for the number of workloads.
+Ours is :func:`benchlab.analysis.verdict.compare.judge` itself. The others are what people do, and
+no rule of them adjusts for the number of workloads.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchlab.calibration import Calibration, calibrate
-from benchlab.compare import judge
+from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict.compare import judge
 from tests.study.worlds import Array, World, as_aa_campaigns, as_rounds, draw
 
 THRESHOLD_PCT = 2.0
@@ -54,7 +54,7 @@ class Ours(Found):
 
 
 def ours(throughputs: Array, calibrations: Sequence[Calibration | None]) -> Ours:
-    """What :func:`benchlab.compare.judge` finds, campaign by campaign.
+    """What :func:`benchlab.analysis.verdict.compare.judge` finds, campaign by campaign.
 
     Args:
         throughputs: as :func:`tests.study.worlds.draw` gives them.

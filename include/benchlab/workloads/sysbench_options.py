@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchlab.spec import Client
+from benchlab.plan.report_type import Client
 from benchlab.workloads.client import Endpoint, at_least
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.

@@ -24,17 +24,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from benchlab.dataset import AnyDataset, Warehouses
-from benchlab.spec import Client
+from benchlab.plan.dataset import AnyDataset, Warehouses
+from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc_consistency
-from benchlab.workloads.client import (
-    Endpoint,
-    Program,
-    at_least,
-    fitting,
-    is_workload,
-    program_of,
-)
+from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload, program_of
 from benchlab.workloads.sysbench_options import config_file_text, connection, measured
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 from benchlab.workloads.tpcc_output import parse

@@ -15,17 +15,15 @@ the other table lacks. Amounts are DECIMAL all the way, and so are compared to t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchlab.dataset import AnyDataset, Warehouses
 from benchlab.errors import BenchlabError
-from benchlab.results import Condition
-from benchlab.steps import CUSTOMERS_CHECKED_UP_TO
+from benchlab.plan.dataset import AnyDataset, Warehouses
+from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
+from benchlab.results.records import Condition
 from benchlab.workloads.client import fitting
-
-Query = Callable[[str], Sequence[Sequence[object]]]
-"""Runs one statement in the schema of the tables; rows of columns, none where it has no result."""
+from benchlab.workloads.workload import Query
 
 # A customer's history has no index of its own in go-tpc's schema; without it condition 10 reads
 # all payments of a warehouse once for each of its 30,000 customers.

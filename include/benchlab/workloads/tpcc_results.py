@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from benchlab.dataset import Warehouses
+from benchlab.plan.dataset import Warehouses
 from benchlab.workloads.client import Latency, Status
 
 OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchlab.database import USER, sql_value
+from benchlab.engines.database import USER, sql_value
 from benchlab.engines.tidb.topology import is_config
-from benchlab.spec import Parameters
+from benchlab.plan.report_type import Parameters
 
 
 def first_statements(parameters: Parameters, password: str) -> str:

@@ -12,7 +12,7 @@ from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Http, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
 from benchlab.errors import EngineError
-from benchlab.fleet import Fleet, FleetHost
+from benchlab.hosts.fleet import Fleet, FleetHost
 
 UP_LIMIT_S = 300.0
 BALANCE_LIMIT_S = 300.0
@@ -44,7 +44,7 @@ class Census:
     def servers(self) -> Iterator[tuple[Component, FleetHost]]:
         """Every server that ought to run, and its host."""
         for component in COMPONENTS:
-            for host in self.fleet.of(component):
+            for host in self.fleet.with_role(component):
                 yield component, host
 
     def silent(self) -> list[str]:
@@ -67,7 +67,7 @@ class Census:
         states = {store.address: store.state for store in stores}
         found = {
             host.name: states.get(f"{host.address}:{self.ports.tikv}", "unknown to PD")
-            for host in self.fleet.of("tikv")
+            for host in self.fleet.with_role("tikv")
         }
         return [f"tikv on {name}: {state}" for name, state in found.items() if state != "Up"] + [
             f"pd {name}: not healthy" for name in unhealthy
@@ -202,7 +202,7 @@ class Census:
         return self._url("pd", host, f"{API}/status")
 
     def _pd_urls(self, path: str) -> list[str]:
-        return [self._url("pd", host, f"{API}{path}") for host in self.fleet.of("pd")]
+        return [self._url("pd", host, f"{API}{path}") for host in self.fleet.with_role("pd")]
 
     def _tidb_urls(self, address: str) -> list[str]:
         at = f"http://{address}:{self.ports.tidb_status}"

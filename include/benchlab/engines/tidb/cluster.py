@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab import quantities, results
-from benchlab.database import USER, BackgroundJobs, Database
+from benchlab.engines import quantities
+from benchlab.engines.cluster import Act, BaseCluster
+from benchlab.engines.database import USER, BackgroundJobs
 from benchlab.engines.tidb import accounts, jobs, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
@@ -29,12 +30,13 @@ from benchlab.errors import (
     TargetError,
     UnavailableError,
 )
-from benchlab.executor import Executor
-from benchlab.fleet import Fleet, FleetHost
-from benchlab.spec import Parameters, Side, SideSpec
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan.report_type import Parameters, Side, SideSpec
+from benchlab.results import records
 
 
-class Cluster(Database):
+class Cluster(BaseCluster):
     """One side's cluster.
 
     Args:
@@ -90,8 +92,8 @@ class Cluster(Database):
                 cluster_name=f"{campaign}-{side}",
                 directory=directory / side,
                 subdirectory=PurePosixPath("benchlab") / campaign / side,
-                ports=topology.Ports.of(side),
-                host=fleet.of("tidb")[0].address,
+                ports=topology.Ports.for_side(side),
+                host=fleet.with_role("tidb")[0].address,
                 max_connections=max_connections,
                 database=database,
                 password=password,
@@ -148,19 +150,7 @@ class Cluster(Database):
         """
         self._check()
         self.destroy()
-        directory = self.instance.directory
-        self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
-        self.executor.put(self.client_config, self._client_options(), private=True)
-        self.executor.put(self._topology, self._render())
-        self._hosts.prepare()
-        name = self.instance.cluster_name
-        try:
-            self._tiup.deploy(name, self.instance.version, self._topology)
-            # Both sides lie on the same hosts: none may come up with them.
-            self._tiup.disable(name)
-        except BenchlabError as error:
-            left = self._clean_up()
-            raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+        self._install()
         self._launch()
         self._secure()
         self.wait_until_ready()
@@ -261,6 +251,23 @@ class Cluster(Database):
         self.sql(f"DROP DATABASE IF EXISTS {self.instance.database}")
         self._copy_dataset("restore", url, region)
 
+    def rehearse(self, act: Act) -> None:
+        """See :class:`BaseCluster`."""
+        name = self.instance.cluster_name
+        match act:
+            case "deploy":
+                self._install()
+                self._tiup.start(name)
+                self._make_accounts()
+            case "backup":
+                self._tiup.stop(name)
+                self._hosts.back_up("<backup>")
+            case "restore":
+                self._tiup.stop(name)
+                self._hosts.lay_back()
+            case "start_for_trial":
+                self._tiup.start(name)
+
     # What it is
 
     def git_hash(self) -> str | None:
@@ -279,7 +286,7 @@ class Cluster(Database):
         """
         return self._census.instances()
 
-    def facts(self) -> results.SideFacts:
+    def facts(self) -> records.SideFacts:
         """See :class:`Database`.
 
         Raises:
@@ -289,12 +296,12 @@ class Cluster(Database):
         instances = self.instances()
         if faults := misfits(instances, self.instance.version):
             raise TargetError("\n".join(f"{self._name()}: {fault}" for fault in faults))
-        return results.SideFacts(
+        return records.SideFacts(
             self.version(),
             self.git_hash(),
             self._settings(instances),
             instances=tuple(
-                results.InstanceFacts(
+                records.InstanceFacts(
                     one.host, one.component, one.version, one.git_hash, one.digest
                 )
                 for one in instances
@@ -397,6 +404,21 @@ class Cluster(Database):
             configs=self._configs,
         )
 
+    def _install(self) -> None:
+        """Put the servers on their hosts; none is started."""
+        directory, name = self.instance.directory, self.instance.cluster_name
+        self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
+        self.executor.put(self.client_config, self._client_options(), private=True)
+        self.executor.put(self._topology, self._render())
+        self._hosts.prepare()
+        try:
+            self._tiup.deploy(name, self.instance.version, self._topology)
+            # Both sides lie on the same hosts: none may come up with them.
+            self._tiup.disable(name)
+        except BenchlabError as error:
+            left = self._clean_up()
+            raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+
     def _launch(self) -> None:
         try:
             self._tiup.start(self.instance.cluster_name)
@@ -418,6 +440,9 @@ class Cluster(Database):
     def _secure(self) -> None:
         """One account for the client, a password for root, then the requested variables."""
         self.wait_until_ready(user="root")
+        self._make_accounts()
+
+    def _make_accounts(self) -> None:
         statements = accounts.first_statements(self.instance.parameters, self.instance.password)
         self.sql(statements, user="root")
 
@@ -439,7 +464,7 @@ class Cluster(Database):
     def _copy_dataset(self, action: str, url: str, region: str) -> None:
         if fault := self.no_dataset_snapshots(self.instance.version):
             raise TargetError(f"{self._name()}: {fault}")
-        pd = f"{self.fleet.of('pd')[0].address}:{self.instance.ports.pd}"
+        pd = f"{self.fleet.with_role('pd')[0].address}:{self.instance.ports.pd}"
         try:
             self._tiup.br(
                 self.instance.version,

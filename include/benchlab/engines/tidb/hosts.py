@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from benchlab import snapshot
 from benchlab.engines.tidb.topology import COMPONENTS, STORAGE, Places, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
-from benchlab.executor import Executor
-from benchlab.fleet import Fleet, FleetHost, on_all
+from benchlab.hosts import snapshot
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
@@ -105,12 +105,12 @@ class SideOnHosts:
     @property
     def all(self) -> tuple[FleetHost, ...]:
         """The hosts with a server on them."""
-        return self.fleet.of(*COMPONENTS)
+        return self.fleet.with_role(*COMPONENTS)
 
     @property
     def storage(self) -> tuple[FleetHost, ...]:
         """The hosts with data on them: those of PD and TiKV."""
-        return self.fleet.of(*STORAGE)
+        return self.fleet.with_role(*STORAGE)
 
     def places(self, host: FleetHost) -> Places:
         """Where the side lies on a host."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from benchlab.engines.tidb.topology import Ports
-from benchlab.spec import Parameters, Side
+from benchlab.plan.report_type import Parameters, Side
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchlab import versions
-from benchlab.database import BackgroundJobs
+from benchlab.engines.database import BackgroundJobs
+from benchlab.plan import versions
 
 # From then on the ANALYZE jobs of all servers are in a table; before, each server remembers some.
 ANALYZE_JOBS_SINCE = (6, 1, 0)

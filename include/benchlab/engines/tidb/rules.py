@@ -15,11 +15,12 @@ import pydantic
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchlab import home, versions
-from benchlab.database import written
+from benchlab import home
+from benchlab.engines.database import written
 from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
-from benchlab.spec import Parameters
+from benchlab.plan import versions
+from benchlab.plan.report_type import Parameters
 
 # The oldest on TiUP's public mirror; what came before was deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"

@@ -15,15 +15,15 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab import versions
-from benchlab.engine import Availability, BackgroundJobs, BaseEngine
+from benchlab.engines.server import Availability, BackgroundJobs, BaseEngine
 from benchlab.engines.tidb import jobs, rules
 from benchlab.engines.tidb.accounts import first_statements
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, UnavailableError
-from benchlab.executor import Executor
-from benchlab.spec import Parameters
+from benchlab.hosts.executor import Executor
+from benchlab.plan import versions
+from benchlab.plan.report_type import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
 # Where index creation spills to; older versions refuse the item.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchlab.errors import CommandError, EngineError
-from benchlab.executor import Executor
+from benchlab.hosts.executor import Executor
 
 CONNECT_LIMIT_S = 3
 ASK_LIMIT_S = 10

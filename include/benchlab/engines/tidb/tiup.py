@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
-from benchlab.executor import Completed, Executor
+from benchlab.hosts.executor import Completed, Executor
 
 # Operations of one server's: systemd's stop of a TiKV may take its 90 s.
 WAIT_S = 120

@@ -16,8 +16,8 @@ from typing import Any, Literal, Self
 import yaml
 
 from benchlab.errors import TargetError
-from benchlab.fleet import Fleet, FleetHost
-from benchlab.spec import Parameters, Side
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan.report_type import Parameters, Side
 
 Component = Literal["pd", "tikv", "tidb"]
 COMPONENTS: tuple[Component, ...] = ("pd", "tikv", "tidb")
@@ -38,7 +38,7 @@ class Ports:
     tidb_status: int = 10080
 
     @classmethod
-    def of(cls, side: Side) -> Self:
+    def for_side(cls, side: Side) -> Self:
         """TiDB's own ports for the baseline, each 100 higher for the candidate."""
         step = SIDE_STEP if side == "candidate" else 0
         return cls(**{field.name: getattr(cls, field.name) + step for field in fields(cls)})
@@ -126,10 +126,10 @@ def render(
         TargetError: a role has no host.
     """
     for role in COMPONENTS:
-        if not fleet.of(role):
+        if not fleet.with_role(role):
             raise TargetError(f"the fleet has no host of the role {role}, a cluster needs one")
     # One for all hosts, as in the topology of the fleet.
-    places = Places.on(fleet.of("tikv")[0], subdirectory, ports)
+    places = Places.on(fleet.with_role("tikv")[0], subdirectory, ports)
     document: dict[str, Any] = {
         "global": {
             "user": user,
@@ -139,15 +139,15 @@ def render(
         "server_configs": {name: dict(items) for name, items in configs.items() if items},
         "pd_servers": [
             _server(host) | {"client_port": ports.pd, "peer_port": ports.pd_peer}
-            for host in fleet.of("pd")
+            for host in fleet.with_role("pd")
         ],
         "tikv_servers": [
             _server(host) | {"port": ports.tikv, "status_port": ports.tikv_status}
-            for host in fleet.of("tikv")
+            for host in fleet.with_role("tikv")
         ],
         "tidb_servers": [
             _server(host) | {"port": ports.tidb, "status_port": ports.tidb_status}
-            for host in fleet.of("tidb")
+            for host in fleet.with_role("tidb")
         ],
     }
     if not document["server_configs"]:

@@ -1,0 +1,103 @@
+"""Trials that were measured elsewhere, compared by the same rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchlab.analysis.elsewhere import file as trials_file
+from benchlab.analysis.elsewhere.file import MeasuredElsewhere
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.calibration import (
+    MIN_CAMPAIGNS,
+    NO_CALIBRATION,
+    Calibration,
+    calibrate,
+)
+from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
+from benchlab.analysis.verdict.compare import WorkloadComparison, judge
+from benchlab.errors import SpecError
+from benchlab.home import Home
+
+THRESHOLD_PCT = 2.0
+
+
+@dataclass(frozen=True)
+class ComparedFileCampaign:
+    """One campaign of a file with its outcome."""
+
+    measured: MeasuredElsewhere
+    workloads: tuple[WorkloadComparison, ...]
+    cells: tuple[CellGates, ...]
+
+
+@dataclass(frozen=True)
+class ComparedFile:
+    """All campaigns of a file; ``several``: it has a column for them."""
+
+    campaigns: tuple[ComparedFileCampaign, ...]
+    several: bool
+    calibration: Calibration
+    threshold_pct: float
+
+
+def compare(
+    home: Home, trials: Path, calibration: Path | None, threshold_pct: float | None = None
+) -> ComparedFile:
+    """Compare the campaigns of a file.
+
+    Args:
+        home: the installation, for its gates.
+        trials: see :mod:`benchlab.analysis.elsewhere.file`.
+        calibration: a file with A/A campaigns, each deployed and loaded on its own.
+        threshold_pct: the smallest change that is called one, in percent; None: 2.
+
+    Raises:
+        SpecError: a file cannot be read, or the threshold is out of range.
+    """
+    threshold_pct = THRESHOLD_PCT if threshold_pct is None else threshold_pct
+    if not (math.isfinite(threshold_pct) and 0 < threshold_pct <= 50):
+        raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
+    known = None
+    if calibration is not None:
+        found = trials_file.read(calibration)
+        known = calibrate({each.campaign: each.workloads for each in found.campaigns})
+    gates = quality.load_all(home.configs / "quality")
+    file = trials_file.read(trials)
+    compared = (_compared(each, gates, known, threshold_pct) for each in file.campaigns)
+    return ComparedFile(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
+
+
+def _compared(
+    measured: MeasuredElsewhere,
+    gates: Sequence[Gate],
+    known: Calibration | None,
+    threshold_pct: float,
+) -> ComparedFileCampaign:
+    cells = [each for rounds in measured.workloads for each in cell_gates(rounds, gates)]
+    doubts = {
+        rounds.workload: (
+            *one_sided_symptoms(rounds, gates, (), cells),
+            *measured.doubts[rounds.workload],
+        )
+        for rounds in measured.workloads
+    }
+    workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
+    if known is not None:
+        notes = (*measured.notes, *_uncalibrated(workloads))
+        measured = dataclasses.replace(measured, notes=notes)
+    return ComparedFileCampaign(measured, workloads, tuple(cells))
+
+
+def _uncalibrated(workloads: Sequence[WorkloadComparison]) -> Iterator[str]:
+    """What the file of A/A campaigns does not tell."""
+    for each in workloads:
+        if each.scope != "versions":
+            yield (
+                f"{each.name}: not calibrated: {each.aa_campaigns} A/A campaigns with its metrics, "
+                f"its thread counts and two complete rounds, {MIN_CAMPAIGNS} are needed"
+            )

@@ -1,0 +1,277 @@
+"""A file of trials, cleaned: known columns, rows that can be placed, figures that are numbers.
+
+:mod:`benchlab.analysis.elsewhere.file` says what such a file is, and makes campaigns of it.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchlab.errors import SpecError
+from benchlab.plan.report_type import SIDES
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+KEYS = ("workload", "threads", "round", "side")
+THROUGHPUT = ("tps", "tpmc", "qps")
+LATENCY = "p95_ms"
+ERRORS = "errors"
+# As a report's own trials.csv has it: the trials that were invalid, or measured again, have false.
+USED = "used"
+FIGURES = ("tps", "qps", "tpmc", LATENCY, ERRORS)
+CAMPAIGN = "campaign"
+LINE = "line"
+# What lies outside is no throughput, latency or count of anything.
+LEAST, MOST = 1e-6, 1e12
+# Of the same fault, as many are named one by one.
+NAMED = 1000
+
+_Excluded = dict[str, list["Excluded"]]
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A row, or rows, whose figures are not used."""
+
+    trial: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A campaign's rows, or those of one of its workloads, as arrays of equal length.
+
+    Attributes:
+        sides: 0 for the baseline, 1 for the candidate.
+        figures: by column; NaN where missing.
+    """
+
+    campaign: str
+    workloads: NDArray[np.object_]
+    rounds: NDArray[np.int64]
+    threads: NDArray[np.int64]
+    sides: NDArray[np.int64]
+    figures: Mapping[str, NDArray[np.float64]]
+
+    def rows_of(self, workload: str) -> Rows:
+        """Those of one workload."""
+        own = self.workloads == workload
+        return Rows(
+            campaign=self.campaign,
+            workloads=self.workloads[own],
+            rounds=self.rounds[own],
+            threads=self.threads[own],
+            sides=self.sides[own],
+            figures={column: values[own] for column, values in self.figures.items()},
+        )
+
+
+@dataclass(frozen=True)
+class TrialsTable:
+    """A cleaned file.
+
+    Attributes:
+        campaigns: their rows, in the order in which the file begins them.
+        several: it has a column for them.
+        unused: columns that mean nothing here.
+        excluded: by campaign, the rows whose figures are not used.
+    """
+
+    campaigns: tuple[Rows, ...]
+    several: bool
+    unused: tuple[str, ...]
+    excluded: Mapping[str, list[Excluded]]
+
+
+def read(path: Path) -> TrialsTable:
+    """Read and clean a file.
+
+    Raises:
+        SpecError: it cannot be read, lacks a column, or has a row that cannot be placed; names
+            the line.
+    """
+    table = _table(path)
+    known = (*KEYS, *FIGURES, USED, CAMPAIGN, LINE)
+    unused = tuple(name for name in table.columns if name not in known)
+    several = CAMPAIGN in table.columns
+    if not several:
+        table = table.assign(**{CAMPAIGN: path.stem})
+    excluded: _Excluded = {}
+    table = _each_once(_used(table, excluded), excluded)
+    for column in FIGURES:
+        if column in table:
+            table[column] = _numbers(table, column, excluded)
+    return TrialsTable(tuple(_by_campaign(table)), several, unused, excluded)
+
+
+def _table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    headings = _headings(path)
+    try:
+        with warnings.catch_warnings():
+            # A line with more fields than the heading has: pandas would cut it.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                path,
+                dtype=str,
+                keep_default_na=False,
+                skipinitialspace=True,
+                index_col=False,
+                header=None,
+                skiprows=1,
+                names=headings,
+                skip_blank_lines=False,
+                encoding="utf-8-sig",
+            )
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        raise SpecError(
+            f"{path}: cannot be read as CSV with {len(headings)} columns: {error}"
+        ) from error
+    except pd.errors.EmptyDataError as error:
+        raise SpecError(f"{path}: has no row below its heading") from error
+    table[LINE] = range(2, len(table) + 2)
+    table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
+    if lacking := [name for name in KEYS if name not in table.columns]:
+        raise SpecError(f"{path}: lacks the column {', '.join(lacking)}; found {_list(table)}")
+    if not any(name in table.columns for name in FIGURES):
+        raise SpecError(
+            f"{path}: has none of the columns {', '.join(FIGURES)}; found {_list(table)}"
+        )
+    if table.empty:
+        raise SpecError(f"{path}: has no row below its heading")
+    return _placed(path, table)
+
+
+def _headings(path: Path) -> list[str]:
+    """The columns as they are written: pandas gives those that are there twice other names."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            headings = [name.strip().lower() for name in next(csv.reader(file), [])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError(f"{path}: cannot be read as CSV: {error}") from error
+    if not headings:
+        raise SpecError(f"{path}: its first line is empty; it needs the columns {', '.join(KEYS)}")
+    if twice := [name for number, name in enumerate(headings) if name in headings[:number]]:
+        raise SpecError(f"{path}: has a column twice: {', '.join(twice)}")
+    return headings
+
+
+def _list(table: pd.DataFrame) -> str:
+    return ", ".join(map(str, table.columns))
+
+
+def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its keys as what they are."""
+    import pandas as pd
+
+    for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
+        table[name] = table[name].str.strip()
+    table["side"] = table["side"].str.lower()
+    numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in ("threads", "round")}
+    wrong = {
+        "workload": (table["workload"] == "", "a name"),
+        "side": (~table["side"].isin(SIDES), "baseline or candidate"),
+        "threads": (~(numbers["threads"].mod(1).eq(0) & numbers["threads"].between(1, 1e9)),
+                    "a whole number from 1"),
+        "round": (~(numbers["round"].mod(1).eq(0) & numbers["round"].between(0, 1e15)),
+                  "a whole number from 0"),
+    }  # fmt: skip
+    for name, (mask, wanted) in wrong.items():
+        if mask.any():
+            first = table[mask].iloc[0]
+            raise SpecError(
+                f"{path}: line {first['line']}: {name}: must be {wanted}, found {first[name]!r} "
+                f"({int(mask.sum())} such row{'s' * (int(mask.sum()) != 1)})"
+            )
+    return table.assign(**{name: values.astype("int64") for name, values in numbers.items()})
+
+
+def _by_campaign(table: pd.DataFrame) -> Iterator[Rows]:
+    """The rows of each campaign, in the order in which the file begins them."""
+    import numpy as np
+    import pandas as pd
+
+    codes, names = pd.factorize(table[CAMPAIGN])
+    workloads = table["workload"].to_numpy()
+    rounds, threads = table["round"].to_numpy(), table["threads"].to_numpy()
+    sides = (table["side"] == SIDES[1]).to_numpy().astype(int)
+    figures = {column: table[column].to_numpy() for column in FIGURES if column in table}
+    order = np.argsort(codes, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+        yield Rows(
+            campaign=str(names[codes[own[0]]]),
+            workloads=workloads[own],
+            rounds=rounds[own],
+            threads=threads[own],
+            sides=sides[own],
+            figures={column: values[own] for column, values in figures.items()},
+        )
+
+
+def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
+    """The rows without the figures that their own report did not use; the cells stay planned."""
+    if USED not in table:
+        return table
+    import pandas as pd
+
+    left_out = table[USED].str.strip().str.lower().isin(("false", "0", "no"))
+    for row in table[left_out].head(NAMED).itertuples():
+        _exclude(excluded, row, f"line {row.line}: its report did not use it")
+    keys = [CAMPAIGN, *KEYS]
+    trials = pd.MultiIndex.from_frame(table[keys])
+    measured = trials.isin(trials[~left_out.to_numpy()])
+    kept: pd.DataFrame = table[~left_out | ~(measured | table.duplicated(keys))].copy()
+    kept.loc[left_out, [name for name in FIGURES if name in kept]] = ""
+    return kept
+
+
+def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
+    """The rows without trials that are there twice: of equal ones the first, of others none."""
+    keys = [CAMPAIGN, *KEYS]
+    if not table.duplicated(keys).any():
+        return table
+    again = table.duplicated([*keys, *(name for name in FIGURES if name in table)])
+    for row in table[again].head(NAMED).itertuples():
+        _exclude(excluded, row, f"line {row.line} repeats an earlier one")
+    table = table[~again]
+    unlike = table.duplicated(keys, keep=False)
+    for _, twice in table[unlike].groupby(keys, sort=False):
+        lines = ", ".join(map(str, twice[LINE].tolist()))
+        reason = f"is there {len(twice)} times with different figures (lines {lines})"
+        _exclude(excluded, next(twice.itertuples()), reason)
+    # The cell stays planned: its rows remain, without figures.
+    kept = table.copy()
+    kept.loc[unlike, [name for name in FIGURES if name in kept]] = ""
+    return kept.drop_duplicates(keys)
+
+
+def _numbers(table: pd.DataFrame, column: str, excluded: _Excluded) -> pd.Series[float]:
+    """A column's figures; what is no positive number (of errors: none from zero) is NaN."""
+    import pandas as pd
+
+    text = table[column].str.strip()
+    values = pd.to_numeric(text, errors="coerce").astype(float)
+    least = 0.0 if column == ERRORS else LEAST
+    good = values.between(least, MOST)
+    bad = table[~good & (text != "")]
+    wanted = f"a number {'from 0' if column == ERRORS else 'above 0'}"
+    for row, found in zip(bad.head(NAMED).itertuples(), text[bad.index], strict=False):
+        _exclude(excluded, row, f"line {row.line}: {column} must be {wanted}, found {found!r}")
+    for campaign, more in bad.iloc[NAMED:].groupby(CAMPAIGN, sort=False):
+        reason = f"{column} must be {wanted}"
+        excluded.setdefault(str(campaign), []).append(Excluded(f"{len(more)} more", (reason,)))
+    return values.where(good)
+
+
+def _exclude(excluded: _Excluded, row: Any, reason: str) -> None:
+    trial = f"{row.workload}, {row.threads} threads, round {row.round}, {row.side}"
+    excluded.setdefault(str(row.campaign), []).append(Excluded(trial, (reason,)))

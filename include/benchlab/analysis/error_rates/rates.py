@@ -1,0 +1,174 @@
+"""How often the decision rule errs, and how small a change it finds, by the noise of A/A campaigns.
+
+The rule of :mod:`benchlab.analysis.verdict.decision` judges the campaigns of
+:mod:`benchlab.analysis.error_rates.resampling`. In an A/A campaign nothing differs, so whatever is
+called a change is a false alarm; and with the candidate slowed down by a known amount, what is not
+called a regression is missed. All trials are taken to be
+there and without symptoms: what makes a verdict `unstable` is no matter of noise.
+
+Campaigns are judged thousands at a time, as arrays: :func:`changed` is the rule once more, and a
+test holds both to the same verdicts. For each campaign the smallest slowdown that the rule would
+have found follows without a search (:func:`found_from`), so that power is a share of campaigns: it
+never falls as the slowdown grows, and rests on the same random numbers for all slowdowns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, resample
+from benchlab.analysis.verdict.decision import ALPHA
+
+if TYPE_CHECKING:
+    from benchlab.analysis.verdict.rounds import Array
+
+POWER = 0.8
+MOST_CHANGE_PCT = 50.0
+"""A rule that does not even find this slowdown is said to find none."""
+
+
+@dataclass(frozen=True)
+class SimulatedRates:
+    """What the rule made of resampled campaigns.
+
+    Attributes:
+        campaigns: how many there were.
+        false_alarms: in how many of them a workload was called a change, by workload.
+        any_false_alarm: in how many of them any was.
+        found: what :func:`found_from` gives.
+        smallest: the smallest slowdown that is found in 80 % of them, in percent, by workload;
+            None where not even :data:`MOST_CHANGE_PCT` is found so often.
+    """
+
+    campaigns: int
+    false_alarms: dict[str, int]
+    any_false_alarm: int
+    found: dict[str, Array]
+    smallest: dict[str, float | None]
+
+
+def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRates | None:
+    """Judge many campaigns of ``rounds`` rounds.
+
+    Returns:
+        None with one round, or no noise known: nothing is ever called a change.
+    """
+    if rounds < 2 or not noise.workloads:
+        return None
+    made = resample(noise, rounds)
+    alarms = changed(made, noise, threshold_pct)
+    found = found_from(made, noise, threshold_pct)
+    return SimulatedRates(
+        campaigns=len(alarms),
+        false_alarms=dict(zip(noise.workloads, alarms.sum(axis=0).tolist(), strict=True)),
+        any_false_alarm=int(alarms.any(axis=1).sum()),
+        found=dict(zip(noise.workloads, found.T, strict=True)),
+        smallest=dict(zip(noise.workloads, smallest(found), strict=True)),
+    )
+
+
+def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
+    """Which are called a regression or an improvement, of shape (campaigns, workloads)."""
+    import numpy as np
+
+    means = made.means + made.deployments
+    p = _p_values(means, *_variances(made, noise))
+    order = np.argsort(p, axis=1)
+    steps = np.arange(p.shape[1], 0, -1)
+    adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * steps, axis=1)
+    significant = np.empty(p.shape, dtype=bool)
+    np.put_along_axis(significant, order, adjusted < ALPHA, axis=1)
+    return np.asarray(significant & (abs(100 * np.expm1(means)) >= threshold_pct))
+
+
+def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
+    """The slowdown from which on each workload of each campaign is called a regression, in percent.
+
+    A workload is slowed down as if it alone had changed: less throughput, or a longer p95 latency.
+    Of Holm's steps it has the one that the p values of the others leave to it: where the n smallest
+    of theirs are significant by themselves, it has to be below alpha / (workloads - n).
+
+    Returns:
+        Of shape (campaigns, workloads).
+    """
+    import numpy as np
+    from scipy.special import stdtrit
+
+    direction = 1.0 if noise.kind == "p95" else -1.0
+    means = made.means + made.deployments
+    variances, df = _variances(made, noise)
+    p = _p_values(means, variances, df)
+    width = p.shape[1]
+    # By Holm over the others: how many of them come before any workload that is left.
+    steps = np.arange(width, 1, -1)
+    level = np.empty(p.shape)
+    for column in range(width):
+        others = np.sort(np.delete(p, column, axis=1), axis=1)
+        before = np.logical_and.accumulate(others * steps < ALPHA, axis=1).sum(axis=1)
+        level[:, column] = ALPHA / (width - before)
+    significant = stdtrit(df, 1 - level / 2) * np.sqrt(variances)
+    needed = np.maximum(significant, abs(np.log1p(direction * threshold_pct / 100)))
+    return np.asarray(100 * abs(np.expm1(direction * np.maximum(needed - direction * means, 0))))
+
+
+def smallest(found: Array) -> list[float | None]:
+    """The smallest slowdown that is found in 80 % of campaigns, in percent, by workload.
+
+    Args:
+        found: what :func:`found_from` gives.
+
+    Returns:
+        None where not even :data:`MOST_CHANGE_PCT` is found so often.
+    """
+    import numpy as np
+
+    # Of the sorted slowdowns the one with which the share is reached.
+    values = np.quantile(found, POWER, axis=0, method="inverted_cdf").tolist()
+    return [value if value <= MOST_CHANGE_PCT else None for value in values]
+
+
+def power(found: Array, slowdowns_pct: Sequence[float]) -> list[float]:
+    """The share of campaigns that find each slowdown.
+
+    Args:
+        found: what :func:`found_from` gives for a workload, of shape (campaigns,).
+    """
+    import numpy as np
+
+    counts = np.searchsorted(np.sort(found), slowdowns_pct, side="right")
+    return [float(share) for share in counts / len(found)]
+
+
+def share_ci95(count: int, of: int) -> tuple[float, float]:
+    """The exact 95 % interval of a share (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    low = float(betaincinv(count, of - count + 1, 0.025)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 0.975)) if count < of else 1.0
+    return low, high
+
+
+def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
+    """Variances of the means with their degrees of freedom, as :class:`Variance` adds them."""
+    import numpy as np
+
+    own, own_df = made.variances, made.rounds - 1
+    beside = np.array([each.value if each else 0.0 for each in noise.variances])
+    beside_df = np.array([each.df if each else 1.0 for each in noise.variances])
+    total = own + beside
+    spread = own**2 / own_df + beside**2 / beside_df
+    nothing = np.maximum(own_df, [each.df if each else 0.0 for each in noise.variances])
+    df = np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1), nothing)
+    return total, df
+
+
+def _p_values(means: Array, variances: Array, df: Array) -> Array:
+    import numpy as np
+    from scipy.special import stdtr
+
+    error = np.sqrt(variances)
+    t = np.divide(abs(means), error, out=np.full_like(means, np.inf), where=error > 0)
+    t[(error == 0) & (means == 0)] = 0
+    return np.asarray(2 * stdtr(df, -t))

@@ -1,0 +1,226 @@
+"""Gates: pure predicates over the columns of a trial, or of a cell.
+
+A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
+it passes, a column and its bounds, and the metric of the workloads that it is for, where it is not
+for all. Columns are plain numbers, computed from what the client printed and from what the target
+could tell about the trial. A column that is not there leaves its gate ``not evaluated``; it never
+passes for want of data.
+
+What is no column between bounds is one module in ``benchlab.analysis.gates.custom``, evaluated once
+over all
+trials: see :func:`custom_gates`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab.analysis.gates.columns import Columns
+from benchlab.errors import SpecError
+from benchlab.results.records import GateKind, GateResult
+
+Table = Literal["trials", "cells"]
+
+
+class Gate(BaseModel):
+    """One gate: passes while ``min <= column <= max``; a bound that is None does not bind.
+
+    Attributes:
+        kind: ``class`` in the file. A failed gate of validity makes its trial invalid; a symptom
+            may be the candidate's own doing, and is kept and shown.
+        table: what a row of its column is: one trial, or one cell on one side over all rounds.
+        metric: that of the workloads it is for (``tps``, ``tpmc``); None: of all. The same id may
+            be there once for each metric, with bounds that fit what its clients print.
+        unstable_from: of a symptom: how many failures in a workload, all on one side, make its
+            verdict ``unstable``. More than one where a good trial fails it by chance, too; None:
+            it is only shown.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    id: str
+    sentence: str
+    column: str
+    kind: GateKind = Field(alias="class")
+    table: Table = "trials"
+    metric: str | None = None
+    unstable_from: Annotated[int, Field(ge=1)] | None = None
+    min: pydantic.FiniteFloat | None = None
+    max: pydantic.FiniteFloat | None = None
+
+    def evaluate(self, columns: Columns) -> GateResult:
+        """Judge one row. NaN fails: it is not between any bounds."""
+        observed = columns.get(self.column)
+        if observed is None:
+            return GateResult(self.id, "not evaluated", None, self.sentence, self.kind)
+        above = self.min is None or observed >= self.min
+        below = self.max is None or observed <= self.max
+        passed = above and below and not math.isnan(observed)
+        return GateResult(
+            self.id,
+            "pass" if passed else "fail",
+            observed if math.isfinite(observed) else None,
+            self.sentence,
+            self.kind,
+        )
+
+    def bounds(self) -> str:
+        """The bounds, for people."""
+        if self.min is None:
+            return f"at most {self.max:g}"
+        if self.max is None:
+            return f"at least {self.min:g}"
+        return f"{self.min:g} to {self.max:g}"
+
+    def fault(self) -> str | None:
+        """What is wrong with its definition as a whole; None where nothing is."""
+        if self.min is None and self.max is None:
+            return "has neither min nor max and cannot fail"
+        if self.min is not None and self.max is not None and self.min > self.max:
+            return "min is above max, so that it cannot pass"
+        if self.kind == "validity" and self.unstable_from is not None:
+            return "unstable_from is for symptoms: a failed gate of validity makes a trial invalid"
+        if self.kind == "validity" and self.table == "cells":
+            return "table cells is for symptoms: only a trial can be invalid"
+        return None
+
+
+PLANNED_ONCE = Gate.model_validate(
+    {
+        "id": "planned_once",
+        "sentence": "every planned trial is present exactly once "
+        "among those whose figures are used",
+        "column": "planned_once",
+        "class": "validity",
+        "min": 1,
+    }
+)
+"""The one gate that judges all trials of a campaign together: see :func:`planned_once`."""
+
+
+def load(path: Path) -> tuple[Gate, ...]:
+    """Read one file of gates.
+
+    Raises:
+        SpecError: it cannot be read or a gate in it is wrong; names the file and the gate.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise SpecError(f"{path}: not a list of gates: {error}") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, where: str) -> tuple[Gate, ...]:
+    """Read the text of one file of gates.
+
+    Args:
+        where: the file, for errors.
+
+    Raises:
+        SpecError: as of :func:`load`.
+    """
+    try:
+        entries = yaml.safe_load(text)
+        gates = tuple(Gate.model_validate(entry) for entry in entries)
+    except (TypeError, ValueError, yaml.YAMLError) as error:
+        raise SpecError(f"{where}: not a list of gates: {error}") from error
+    for gate in gates:
+        if (fault := gate.fault()) is not None:
+            raise SpecError(f"{where}: gate {gate.id}: {fault}")
+    for number, gate in enumerate(gates):
+        if any(_clash(gate, other) for other in gates[:number]):
+            raise SpecError(f"{where}: two gates have the same id: {gate.id}")
+    return gates
+
+
+def load_all(directory: Path) -> tuple[Gate, ...]:
+    """Read all gates: every ``*.yaml`` of a directory, in the order of their names.
+
+    Raises:
+        SpecError: as of :func:`load`; or there is no file, or two files have a gate of one id.
+    """
+    files = {str(path): load(path) for path in sorted(directory.glob("*.yaml"))}
+    if not files:
+        raise SpecError(f"{directory}: no *.yaml with gates in it, and no trial is valid unjudged")
+    return joined(files)
+
+
+def joined(files: Mapping[str, tuple[Gate, ...]]) -> tuple[Gate, ...]:
+    """The gates of several files, by name, as one.
+
+    Raises:
+        SpecError: two files have a gate of one id.
+    """
+    found: dict[str, list[tuple[str, Gate]]] = {}
+    for path, gates in files.items():
+        for gate in gates:
+            for other_path, other in found.get(gate.id, ()):
+                if other_path != path and _clash(gate, other):
+                    raise SpecError(f"{path}: gate {gate.id} is in {other_path}, too")
+            found.setdefault(gate.id, []).append((path, gate))
+    return tuple(gate for gates in files.values() for gate in gates)
+
+
+def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
+    """The gates that judge trials of workloads with this metric."""
+    return tuple(gate for gate in gates if gate.metric in (None, metric))
+
+
+def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
+    """The gates whose columns are those of a trial, or of a cell."""
+    return tuple(gate for gate in gates if gate.table == table)
+
+
+def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
+    """Judge one trial, or one cell, by all gates."""
+    return tuple(gate.evaluate(columns) for gate in gates)
+
+
+def planned_once(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
+    """Whether each row's trial is used exactly once; a trial that nobody planned must not be used.
+
+    The attempts of a trial share its answer.
+
+    Args:
+        rows: one for each trial and attempt, with ``trial`` (its id), ``planned`` (it is in the
+            plan) and ``used`` (its figures are in the report). A planned trial that was never
+            executed needs a row as well, to be found missing.
+    """
+    used = Counter(row["trial"] for row in rows if row["used"])
+    return [used[row["trial"]] == int(row["planned"]) for row in rows]
+
+
+def is_valid(results: Sequence[GateResult]) -> bool:
+    """Whether no gate of validity failed; symptoms make no trial invalid."""
+    return not any(each.kind == "validity" and each.status == "fail" for each in results)
+
+
+def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
+    """Why a trial is invalid: of every gate of validity that failed what was found and is allowed.
+
+    Args:
+        gates: those by which it was judged, of one metric.
+    """
+    by_id = {gate.id: gate for gate in gates}
+    return tuple(
+        f"gate {result.gate}: not so that {result.sentence}: found "
+        f"{'no number' if result.observed is None else f'{result.observed:.6g}'}, allowed "
+        f"{by_id[result.gate].bounds()}"
+        for result in results
+        if result.status == "fail" and result.kind == "validity"
+    )
+
+
+def _clash(one: Gate, other: Gate) -> bool:
+    """The same id for the same workloads."""
+    same_metric = None in (one.metric, other.metric) or one.metric == other.metric
+    return one.id == other.id and same_metric

@@ -1,0 +1,181 @@
+"""Within-campaign ratios of one workload, chained along one line of versions.
+
+The throughputs of two campaigns are never compared: hosts differ by more than versions do. What a
+campaign tells is d = ln(candidate / baseline), and its point in the chain is at
+
+    level = level of the baseline + d
+
+where the level of a version is the mean of the earlier points in which it was the candidate. This
+is the chained index of price statistics (ILO, *Consumer Price Index Manual*, 2020, chapter 2),
+with every link measured. Which campaigns follow one line says :mod:`benchlab.analysis.trend.lines`.
+
+A baseline that was never a candidate is *bridged*: it takes the level of the newest version of its
+own series (major.minor) that was measured before and is older, else of the newest older version.
+That step was not measured; the levels take it as none, and the point names the version.
+Where nothing older was measured, the chain begins at level 0. What it took first it keeps: a
+version has one level in a chain.
+
+Every level is a sum of measured ratios, so that the errors of all levels follow exactly from those
+of the ratios (:meth:`Chain.weights`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from benchlab.errors import SpecError
+from benchlab.plan.versions import order
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What one campaign found of one workload.
+
+    Attributes:
+        campaign: its id.
+        at: for which time it was planned; with a time zone.
+        log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
+        standard_error: of ``log_ratio``; None where it is not known.
+    """
+
+    campaign: str
+    at: datetime
+    baseline: str
+    candidate: str
+    log_ratio: float
+    standard_error: float | None
+
+
+@dataclass(frozen=True)
+class Point:
+    """One campaign in the chain.
+
+    Attributes:
+        level: ln of the candidate's throughput relative to the first baseline of the chain.
+        bridged_from: the version whose level the baseline has taken; None where the baseline was
+            measured itself, or begins the chain.
+    """
+
+    ratio: Ratio
+    level: float
+    bridged_from: str | None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The points by time; those of one time by the age of their versions.
+
+    Attributes:
+        links: for each point the indices of the earlier points whose mean level is that of its
+            baseline; empty where the chain begins.
+    """
+
+    points: tuple[Point, ...]
+    links: tuple[tuple[int, ...], ...]
+
+    def weights(self) -> NDArray[np.float64]:
+        """How the levels follow from the ratios: ``levels = weights @ log_ratios``.
+
+        Of shape (points, points), lower triangular with ones on the diagonal.
+        """
+        import numpy as np
+
+        weights = np.eye(len(self.points))
+        for index, before in enumerate(self.links):
+            if before:
+                weights[index] += weights[list(before)].mean(axis=0)
+        return weights
+
+
+def chain(ratios: Sequence[Ratio]) -> Chain:
+    """Chain the ratios of one workload; their order does not matter.
+
+    Raises:
+        SpecError: a ratio or a standard error is not a number, a campaign has two ratios or
+            compares a version with itself, or a time has no time zone; names the campaign.
+    """
+    _check(ratios)
+    points: list[Point] = []
+    links: list[tuple[int, ...]] = []
+    measured = _Measured()
+    for ratio in sorted(ratios, key=_order):
+        before, bridged_from = measured.links_of(order(ratio.baseline))
+        level = math.fsum(points[index].level for index in before) / max(1, len(before))
+        measured.add(ratio, len(points))
+        points.append(Point(ratio, level + ratio.log_ratio, bridged_from))
+        links.append(before)
+    return Chain(tuple(points), tuple(links))
+
+
+_Age = tuple[tuple[int, ...], bool, str]
+
+
+@dataclass
+class _Measured:
+    """The versions so far, each with the points in which it was the candidate, if any."""
+
+    points: dict[_Age, list[int]] = field(default_factory=dict)
+    names: dict[_Age, str] = field(default_factory=dict)
+    bridges: dict[_Age, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
+
+    def add(self, ratio: Ratio, index: int) -> None:
+        for version in (ratio.baseline, ratio.candidate):
+            self.points.setdefault(order(version), [])
+            self.names.setdefault(order(version), version)
+        self.points[order(ratio.candidate)].append(index)
+
+    def links_of(self, version: _Age) -> tuple[tuple[int, ...], str | None]:
+        """The points whose mean is a version's level, and the version that it was bridged from."""
+        if points := self.points.get(version):
+            return tuple(points), None
+        if version not in self.bridges:
+            older = self._bridge(version)
+            links, _ = self.links_of(older) if older else ((), None)
+            self.bridges[version] = links, self.names[older] if older else None
+        return self.bridges[version]
+
+    def _bridge(self, version: _Age) -> _Age | None:
+        older = [each for each in self.points if each < version]
+        same_series = [each for each in older if _series(each) == _series(version)]
+        return max(same_series or older, default=None)
+
+
+def _series(version: _Age) -> tuple[int, ...]:
+    numbers, _, _ = version
+    return numbers[:2]
+
+
+def _order(ratio: Ratio) -> tuple[object, ...]:
+    # Of two campaigns of one time the older candidate is first: it may be the other's baseline.
+    return ratio.at, order(ratio.candidate), order(ratio.baseline), ratio.campaign
+
+
+def _check(ratios: Iterable[Ratio]) -> None:
+    seen: set[str] = set()
+    for ratio in ratios:
+        what = f"campaign {ratio.campaign}"
+        if not math.isfinite(ratio.log_ratio):
+            raise SpecError(f"{what}: its log ratio is {ratio.log_ratio}; leave the campaign out")
+        error = ratio.standard_error
+        if error is not None and not (math.isfinite(error) and error >= 0):
+            raise SpecError(
+                f"{what}: its standard error is {error}; must be a number from 0 on, or none"
+            )
+        if ratio.at.tzinfo is None:
+            raise SpecError(f"{what}: its time {ratio.at} has no time zone; give it one")
+        if order(ratio.baseline) == order(ratio.candidate):
+            raise SpecError(
+                f"{what}: compares {ratio.baseline} with itself; an A/A campaign is no link of a "
+                "chain, leave it out"
+            )
+        if ratio.campaign in seen:
+            raise SpecError(f"{what}: has two ratios; a chain takes one of each campaign")
+        seen.add(ratio.campaign)

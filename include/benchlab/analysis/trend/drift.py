@@ -1,0 +1,91 @@
+"""Slow drift: a change over many releases, each too small to be a change point.
+
+Since the last change point, a change of equal parts at every new candidate is fitted to the
+campaigns (:mod:`benchlab.analysis.trend.step_model`). It is a drift if its sum is at least the
+threshold, its 99 % interval is without zero, and no single step explains the campaigns better. A
+candidate that comes back is no new one, and has the level that it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.trend.chain import Chain
+from benchlab.analysis.trend.change_points import MIN_CANDIDATES, MIN_POINTS, ChangePoint
+from benchlab.analysis.trend.step_model import StepModel
+from benchlab.analysis.verdict.paired import percent
+
+ALPHA = 0.01
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A change over many releases, none of which explains it.
+
+    Attributes:
+        first, last: indices of the points: the first since the last change point, and the last
+            of the newest candidate.
+        oldest, newest: the first candidate since then and the last that was new.
+        change: ln, over all of them.
+        ci99: of the change.
+        links: how many different candidates there are.
+        p: that there is no drift.
+    """
+
+    first: int
+    last: int
+    oldest: str
+    newest: str
+    change: float
+    ci99: tuple[float, float]
+    links: int
+    p: float
+
+
+def find(
+    chain: Chain,
+    change_points: Sequence[ChangePoint],
+    threshold_pct: float,
+    noise_sd: float | None = None,
+) -> Drift | None:
+    """The drift since the last change point; None where there is none.
+
+    None, too, with fewer than :data:`~benchlab.analysis.trend.change_points.MIN_POINTS` points in
+    the chain or :data:`~benchlab.analysis.trend.change_points.MIN_CANDIDATES` candidates since the
+    change point.
+
+    Args:
+        change_points: of the same chain.
+        threshold_pct: the smallest change that is called one, in percent.
+        noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
+
+    Raises:
+        SpecError: ``noise_sd`` is not a number from 0 on.
+    """
+    model = StepModel(chain, noise_sd)
+    first = max((each.index for each in change_points), default=0)
+    places = model.inside(first, model.size)
+    candidates = model.candidates(first, model.size)
+    if model.size < MIN_POINTS or len(candidates) < MIN_CANDIDATES:
+        return None
+    steps = [model.step(each.index) for each in change_points]
+    slope = model.slope(first, model.size)
+    model.leave_outliers_out([*steps, slope])
+    fit = model.fit([*steps, slope])
+    found = fit.changes[-1]
+    _, by_one_step = model.best_step(steps, places)
+    is_large = abs(percent(found.mean)) >= threshold_pct
+    if found.p_value >= ALPHA or not is_large or by_one_step <= fit.squares:
+        return None
+    last = max(model.points_of(candidates[-1]))
+    return Drift(
+        first=first,
+        last=last,
+        oldest=chain.points[first].ratio.candidate,
+        newest=chain.points[last].ratio.candidate,
+        change=found.mean,
+        ci99=found.interval(0.99),
+        links=len(candidates),
+        p=found.p_value,
+    )

@@ -1,0 +1,308 @@
+"""The ratios of a chain as a model of steps: what each level is, and how sure that is.
+
+A campaign tells level(candidate) - level(baseline), and the level of a baseline is the mean of
+earlier points (:mod:`benchlab.analysis.trend.chain`). A baseline that was never a candidate has a
+level of its
+own, which is not known: that of a bridged one is not taken from another version here. So the
+ratios follow from the levels by d = A @ level - B @ unmeasured, with A and B known from the chain
+alone. Where the level is constant but for steps at known places, level = S @ steps, the ratios
+follow from the steps by d = (A @ S) @ steps - B @ unmeasured + error. The errors of campaigns are
+independent, for each campaign deploys anew: weighted least squares (any textbook) give the steps
+with their standard errors. The levels themselves are a random walk of those errors; in this form
+that is accounted for exactly.
+
+The unmeasured levels are taken out first: each column becomes what they cannot explain of it
+(Frisch and Waugh 1933). A step of which nothing is left cannot be told from an unmeasured one, as
+when baseline and candidate become new at the same time; its variance is infinite.
+
+The variance of a campaign is its standard error squared, and at least that of A/A campaigns, which
+show what its rounds cannot; without A/A campaigns at least the mean of what is known of the
+others. All variances are multiplied by what the residuals show beyond them (Birge 1932), never by
+less than one. Where no variance is known the residuals alone tell it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchlab.analysis.trend.chain import Chain
+from benchlab.analysis.verdict.paired import Estimate, Variance
+from benchlab.errors import SpecError
+from benchlab.plan.versions import order
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# A campaign is an outlier if its residual is that unlikely, times the number of campaigns.
+OUTLIER_ALPHA = 0.01
+# More than one in ten are no outliers but a model that does not fit.
+_MOST_OUTLIERS = 0.1
+# No throughput is known more finely; it keeps equal ratios from having no error at all.
+_LEAST_SD = 1e-6
+# Of a step that one campaign alone tells of, the others show at least so much.
+_SHOWN = 1 / 3
+# Of a column of length one: what is shorter than that is a rounding error.
+_NOTHING = 1e-6
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model.
+
+    Attributes:
+        changes: of each column, with its variance; infinite where it cannot be told.
+        squares: weighted sum of squared residuals; of two models the smaller fits better.
+        residuals: of every campaign that counts, by its standard deviation; of others 0.
+        leverages: how far each campaign decides what it is predicted to be, from 0 to 1.
+        tells: of shape (campaigns, columns): whether a campaign tells anything of a column beside
+            the others.
+        df: degrees of freedom.
+    """
+
+    changes: tuple[Estimate, ...]
+    squares: float
+    residuals: Array
+    leverages: Array
+    tells: NDArray[np.bool_]
+    df: int
+
+
+class StepModel:
+    """A chain and what is known of its errors.
+
+    Attributes:
+        size: how many points it has; a column has a value for each.
+        boundaries: indices of the points whose candidate is not that of the point before. A
+            version does not change, so that a level can only change there.
+        counted: of each point, whether its campaign counts; outliers do not.
+    """
+
+    def __init__(self, chain: Chain, noise_sd: float | None) -> None:
+        import numpy as np
+
+        if noise_sd is not None and not (math.isfinite(noise_sd) and noise_sd >= 0):
+            raise SpecError(f"noise_sd: is {noise_sd}; must be a number from 0 on, or none")
+        self.chain = chain
+        ratios = [point.ratio for point in chain.points]
+        self.size = len(ratios)
+        self._candidates = [order(ratio.candidate) for ratio in ratios]
+        self._ratios = np.array([ratio.log_ratio for ratio in ratios])
+        self._variances, self._is_scale_known = _variances(
+            [ratio.standard_error for ratio in ratios], noise_sd
+        )
+        # A bridged baseline was not measured: what it is linked to tells nothing of it.
+        self._links = tuple(
+            () if point.bridged_from else before
+            for point, before in zip(chain.points, chain.links, strict=True)
+        )
+        self._of_levels = np.eye(self.size)
+        for index, before in enumerate(self._links):
+            if before:
+                self._of_levels[index, list(before)] -= 1 / len(before)
+        self._unmeasured = self._columns_of_unmeasured()
+        self.boundaries = tuple(
+            index
+            for index in range(1, self.size)
+            if self._candidates[index] != self._candidates[index - 1]
+        )
+        self._count(np.ones(self.size, dtype=bool))
+
+    def step(self, place: int) -> Array:
+        """The column of a step at one of the boundaries."""
+        column: Array = self._of_levels[:, place:].sum(axis=1)
+        return column
+
+    def slope(self, begin: int, end: int) -> Array:
+        """The column of a change in equal parts at every new candidate of ``begin`` .. ``end``.
+
+        A candidate that comes back has the level that it had. There must be two.
+        """
+        import numpy as np
+
+        order = {each: number for number, each in enumerate(self.candidates(begin, end))}
+        ramp = np.zeros(self.size)
+        ramp[begin:end] = [order[each] for each in self._candidates[begin:end]]
+        ramp[begin:end] /= len(order) - 1
+        ramp[end:] = 1
+        column: Array = self._of_levels @ ramp
+        return column
+
+    def candidates(self, begin: int, end: int) -> tuple[object, ...]:
+        """The different candidates of the points ``begin`` .. ``end``, as they first appear."""
+        return tuple(dict.fromkeys(self._candidates[begin:end]))
+
+    def points_of(self, candidate: object) -> tuple[int, ...]:
+        """The points of one of the candidates."""
+        return tuple(index for index, each in enumerate(self._candidates) if each == candidate)
+
+    def inside(self, begin: int, end: int) -> tuple[int, ...]:
+        """The boundaries after the point ``begin`` and before the point ``end``."""
+        return tuple(place for place in self.boundaries if begin < place < end)
+
+    def is_borne_out(
+        self, step: float, sides: Sequence[tuple[int, int]], tells: NDArray[np.bool_]
+    ) -> bool:
+        """Whether a step does not depend on one campaign alone, which may be an outlier.
+
+        From each side, given as its points ``begin`` .. ``end``, two campaigns that count tell of
+        it. Where one does, the levels of the others have to show the step as well, with unmeasured
+        steps taken as none.
+        """
+        import numpy as np
+
+        telling = [self._telling(begin, end, tells) for begin, end in sides]
+        if not all(telling):
+            return False
+        alone = {each[0] for each in telling if len(each) == 1}
+        others = [
+            [
+                self.chain.points[index].level
+                for index in range(begin, end)
+                if self.counted[index] and index not in alone
+            ]
+            for begin, end in sides
+        ]
+        if not alone or not all(others):
+            return not alone
+        before, after = (float(np.median(levels)) for levels in others)
+        return (after - before) / step > _SHOWN
+
+    def fit(self, columns: Sequence[Array]) -> Fit:
+        """Fit these columns, and the levels that were not measured."""
+        import numpy as np
+
+        design, lengths = self._left(columns)
+        left, sizes, right = np.linalg.svd(design, full_matrices=False)
+        known = sizes > _NOTHING
+        left, inverse = left[:, known], right[known].T / sizes[known]
+        steps = inverse @ (left.T @ self._left_of_ratios)
+        residuals = self._left_of_ratios - design @ steps
+        squares = float((residuals**2).sum())
+        df = max(1, int(self.counted.sum()) - self._basis.shape[1] - int(known.sum()))
+        scale = squares / df if not self._is_scale_known else max(1.0, squares / df)
+        is_told = np.abs((inverse @ left.T @ design).diagonal() - 1) < _NOTHING
+        variances = scale * (inverse**2).sum(axis=1) / lengths**2
+        return Fit(
+            changes=tuple(
+                Estimate(float(step), Variance(float(variance), df))
+                if told
+                else Estimate(0.0, Variance(math.inf, df))
+                for step, variance, told in zip(steps / lengths, variances, is_told, strict=True)
+            ),
+            squares=squares,
+            residuals=residuals,
+            leverages=(left**2).sum(axis=1) + (self._basis**2).sum(axis=1),
+            tells=np.abs(left @ inverse.T) > _NOTHING,
+            df=df,
+        )
+
+    def best_step(self, columns: Sequence[Array], places: Sequence[int]) -> tuple[int, float]:
+        """The place whose step explains the campaigns best beside these columns.
+
+        With the weighted sum of squared residuals; of places that are equally good, the first.
+        """
+        import numpy as np
+
+        beside, _ = self._left(columns)
+        left, sizes, _ = np.linalg.svd(beside, full_matrices=False)
+        left = left[:, sizes > _NOTHING]
+        steps, _ = self._left([self.step(place) for place in places])
+        steps = steps - left @ (left.T @ steps)
+        ratios = self._left_of_ratios - left @ (left.T @ self._left_of_ratios)
+        lengths = (steps**2).sum(axis=0)
+        is_told = lengths > _NOTHING**2
+        gains = np.where(is_told, (ratios @ steps) ** 2 / np.where(is_told, lengths, 1.0), 0.0)
+        most = float(gains.max())
+        first = int(np.argmax(gains >= most * (1 - 1e-9)))
+        return places[first], float((ratios**2).sum()) - most
+
+    def leave_outliers_out(self, columns: Sequence[Array]) -> None:
+        """Count all campaigns but those that this model cannot explain.
+
+        One after the other, the one whose residual is furthest from what the others predict, by
+        the t test of deleted residuals (Cook and Weisberg 1982, section 2.2), adjusted for the
+        number of campaigns. One that alone decides its prediction is never one.
+        """
+        import numpy as np
+        from scipy.special import stdtr
+
+        self._count(np.ones(self.size, dtype=bool))
+        for _ in range(int(_MOST_OUTLIERS * self.size)):
+            fit = self.fit(columns)
+            free = 1 - fit.leverages
+            judged = self.counted & (free > 1e-6)
+            squares = np.where(judged, fit.residuals**2 / np.where(judged, free, 1.0), 0.0)
+            furthest = int(np.argmax(squares))
+            others = (fit.squares - squares[furthest]) / max(1, fit.df - 1)
+            if self._is_scale_known:
+                others = max(1.0, others)
+            distance = math.sqrt(squares[furthest] / max(others, 1e-12))
+            if 2 * stdtr(max(1, fit.df - 1), -distance) * self.size > OUTLIER_ALPHA:
+                return
+            self._count(self.counted & (np.arange(self.size) != furthest))
+
+    def _telling(self, begin: int, end: int, tells: NDArray[np.bool_]) -> list[int]:
+        """Campaigns that tell, and have a version of these points as candidate or baseline."""
+        return [
+            index
+            for index in range(self.size)
+            if self.counted[index]
+            and tells[index]
+            and any(begin <= each < end for each in (index, *self._links[index]))
+        ]
+
+    def _columns_of_unmeasured(self) -> Array:
+        """One for each baseline that no earlier campaign measured: 1 where it is the baseline."""
+        import numpy as np
+
+        unmeasured = [
+            None if before else order(point.ratio.baseline)
+            for point, before in zip(self.chain.points, self._links, strict=True)
+        ]
+        columns = [
+            [each == baseline for each in unmeasured]
+            for baseline in dict.fromkeys(unmeasured)
+            if baseline is not None
+        ]
+        return np.array(columns, dtype=float).reshape(-1, self.size).T
+
+    def _count(self, counted: NDArray[np.bool_]) -> None:
+        """Let these campaigns count."""
+        import numpy as np
+
+        self.counted = counted
+        self._weights = np.sqrt(counted / self._variances)
+        # Each campaign has one baseline, so that these columns are orthogonal.
+        basis = self._unmeasured * self._weights[:, None]
+        lengths = np.sqrt((basis**2).sum(axis=0))
+        self._basis = basis[:, lengths > 0] / lengths[lengths > 0]
+        ratios = self._weights * self._ratios
+        self._left_of_ratios = ratios - self._basis @ (self._basis.T @ ratios)
+
+    def _left(self, columns: Sequence[Array]) -> tuple[Array, Array]:
+        """Weighted columns of length one less what unmeasured levels explain; their lengths."""
+        import numpy as np
+
+        weighted = np.array(columns).reshape(len(columns), self.size).T * self._weights[:, None]
+        lengths = np.sqrt((weighted**2).sum(axis=0))
+        lengths = np.where(lengths > 0, lengths, 1.0)
+        weighted = weighted / lengths
+        return weighted - self._basis @ (self._basis.T @ weighted), lengths
+
+
+def _variances(errors: Sequence[float | None], noise_sd: float | None) -> tuple[Array, bool]:
+    """Of each campaign; and whether they are known, or all alike and unknown."""
+    import numpy as np
+
+    known = [error**2 for error in errors if error is not None]
+    least = noise_sd**2 if noise_sd is not None else sum(known) / max(1, len(known))
+    if noise_sd is None and not known:
+        return np.ones(len(errors)), False
+    own = [max(least, 0.0 if error is None else error**2, _LEAST_SD**2) for error in errors]
+    return np.array(own), True

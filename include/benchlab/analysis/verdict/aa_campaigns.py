@@ -1,0 +1,72 @@
+"""The A/A campaigns of the store that tell what deployments of a campaign's kind happen to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict.compare import rounds_of
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.results.records import Campaign
+from benchlab.results.store import Store
+
+# What two campaigns must have alike, so that deployments of one tell about those of the other.
+# Versions, rounds and seconds may differ: a deployment is what it is for whatever is measured.
+ALIKE = ("target", "topology", "dataset", "placement")
+# Of the machine, where there is no fleet; what a campaign did not record is no difference.
+MACHINE = ("cpu", "cores", "memory")
+
+
+def calibration_for(store: Store, campaign: Campaign) -> Calibration:
+    """What the A/A campaigns of the same report type and setting tell, this one left out."""
+    return calibrate(
+        {
+            other.id: figures_of(store, other)
+            for other in store.campaigns(campaign.plan.report)
+            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
+        }
+    )
+
+
+def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
+    """A campaign's figures, those that count, by workload."""
+    used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
+    return rounds_of(campaign.plan, used)
+
+
+def can_calibrate(campaign: Campaign) -> bool:
+    """A complete A/A campaign whose two sides were each loaded on its own.
+
+    Sides that were restored from one dataset snapshot have the same data layout, and so hide a
+    part of what deployments differ by.
+    """
+    return (
+        campaign.is_aa
+        and campaign.state == "complete"
+        and not campaign.environment.get("dataset", "").startswith("restored")
+    )
+
+
+def is_alike(one: Campaign, other: Campaign) -> bool:
+    """Whether both are of one report type, engine, setting, machine and client."""
+    return not differences(one, other)
+
+
+def differences(one: Campaign, other: Campaign) -> dict[str, tuple[Any, Any]]:
+    """What two campaigns have not alike, though a calibration takes it to be, by name."""
+    named = {
+        "report type": (one.plan.report, other.plan.report),
+        "engine": (one.plan.engine, other.plan.engine),
+        **{
+            field: (getattr(one.report_type, field), getattr(other.report_type, field))
+            for field in ALIKE
+        },
+        "client": (one.environment.get("client_program"), other.environment.get("client_program")),
+        **{
+            field: (one.environment[field], other.environment[field])
+            for field in MACHINE
+            if field in one.environment and field in other.environment
+        },
+    }
+    return {name: (ours, theirs) for name, (ours, theirs) in named.items() if ours != theirs}

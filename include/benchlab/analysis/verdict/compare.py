@@ -1,0 +1,347 @@
+"""The comparison of a campaign's sides, workload by workload.
+
+The rule by which it is decided is in :mod:`benchlab.analysis.verdict.decision`. Throughput is the
+metric that the
+plan names: transactions per second, or TPC-C's new orders per minute. p95 latency is decided
+beside it, by the same rule.
+
+A value that is missing is missing: a round in which a cell lacks a figure on a side takes no part
+in the estimate, and what is missing is named.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict import decision
+from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
+from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
+from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind, Verdict
+from benchlab.analysis.verdict.heterogeneity import Moved, moved
+from benchlab.analysis.verdict.one_sided import one_sided as where_lost
+from benchlab.analysis.verdict.paired import estimate, percent
+from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
+from benchlab.language import Message, Said, message, side_name
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.results.records import GateResult, TrialResult
+
+if TYPE_CHECKING:
+    from benchlab.analysis.verdict.rounds import Array
+
+Scope = Literal["versions", "this deployment"]
+"""How far a verdict reaches."""
+
+
+@dataclass(frozen=True)
+class SideFigures:
+    """One side of one cell, by metric: those that ``FIGURES`` has for the workload's.
+
+    Attributes:
+        means: geometric means over the rounds used; None where all are missing.
+    """
+
+    means: dict[str, float | None]
+    _numbers: Sequence[int] = field(compare=False, repr=False)
+    _values: Mapping[str, Array] = field(compare=False, repr=False)
+
+    def by_round(self, metric: str) -> dict[int, float]:
+        """The values by round, for the points of the charts."""
+        pairs = zip(self._numbers, self._values[metric].tolist(), strict=True)
+        return {number: value for number, value in pairs if value == value}
+
+
+@dataclass(frozen=True)
+class CellComparison:
+    """One cell of both sides; ``improvement_pct`` compares their throughput."""
+
+    threads: int
+    sides: dict[Side, SideFigures]
+    improvement_pct: float | None
+
+
+@dataclass(frozen=True)
+class WorkloadComparison:
+    """One workload's verdict on its throughput, and that on its p95 latency.
+
+    Attributes:
+        metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
+        p95: the decision on its p95 latency; a positive estimate is a longer latency.
+        scope: whether the verdict holds for the versions, or for this deployment only.
+        aa_campaigns: how many of it are known; from five on the verdict is for the versions.
+        arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
+        heterogeneous: the thread counts that moved against the rest, in throughput.
+
+    The others are those of :class:`benchlab.analysis.verdict.decision.Decision`, on the throughput.
+    """
+
+    name: str
+    metric: str
+    rounds_used: int
+    estimate_pct: float | None
+    ci95_pct: tuple[float, float] | None
+    p_adjusted: float | None
+    verdict: Verdict
+    arithmetic_mean_pct: float | None
+    reasons: tuple[Said, ...]
+    cells: tuple[CellComparison, ...]
+    p95: Decision
+    scope: Scope
+    aa_campaigns: int
+    heterogeneous: tuple[Moved, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A campaign's outcome.
+
+    Attributes:
+        repeated_pairs: how many pairs of blocks were measured more than once.
+        missing: planned trials without a valid result, by id.
+        gates: of all executed trials, used or not: a trial whose gate of validity failed is never
+            used.
+        cells: the gates of cells, of the trials whose figures are used.
+        not_evaluated: gates that could be evaluated nowhere, by name.
+        calibration: the A/A campaigns by which deployments are known.
+    """
+
+    workloads: tuple[WorkloadComparison, ...]
+    excluded: tuple[Exclusion, ...]
+    repeated_pairs: int
+    missing: tuple[str, ...]
+    gates: tuple[GateResult, ...]
+    not_evaluated: tuple[str, ...]
+    cells: tuple[CellGates, ...] = ()
+    calibration: Calibration = NO_CALIBRATION
+
+    @property
+    def all_gates(self) -> tuple[GateResult, ...]:
+        """Those of trials, and then those of cells."""
+        return (*self.gates, *(gate for cell in self.cells for gate in cell.gates))
+
+    @property
+    def scope(self) -> Scope:
+        """How far the verdicts reach, taken together."""
+        return scope_of(self.workloads)
+
+
+def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
+    """The versions, where that is so for every workload."""
+    scopes = {workload.scope for workload in workloads}
+    return "versions" if scopes == {"versions"} else "this deployment"
+
+
+def compare(
+    plan: Plan,
+    results: Sequence[TrialResult],
+    threshold_pct: float,
+    unsound: Mapping[Side, Sequence[Said]] | None = None,
+    *,
+    gates: Sequence[Gate] = (),
+    calibration: Calibration | None = None,
+) -> Comparison:
+    """Compare the sides of a campaign, workload by workload.
+
+    Args:
+        plan: what was to be measured; says what is missing.
+        results: all trials, the invalid ones too.
+        threshold_pct: the smallest change that is called one, in percent.
+        unsound: why a side's figures cannot be trusted though its trials are valid, by side
+            (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
+        gates: the definitions; the symptoms of them tell what makes a verdict unstable.
+        calibration: what A/A campaigns of the same report type tell about deployments.
+    """
+    used, excluded = usable_trials(plan, results)
+    workloads = rounds_of(plan, used)
+    distrust = [
+        message("reason-unsound", side=side_name(side), why=why)
+        for side, found in (unsound or {}).items()
+        for why in found
+    ]
+    cells = [each for rounds in workloads for each in cell_gates(rounds, gates)]
+    doubts = {
+        rounds.workload: [*one_sided_symptoms(rounds, gates, used, cells), *distrust]
+        for rounds in workloads
+    }
+    measured = {result.trial.id for result in used}
+    in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
+    evaluated = tuple(gate for result in in_order for gate in result.gates)
+    return Comparison(
+        workloads=judge(workloads, threshold_pct, doubts=doubts, calibration=calibration),
+        excluded=tuple(excluded),
+        repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
+        missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
+        gates=evaluated,
+        not_evaluated=_never_evaluated([*evaluated, *(g for each in cells for g in each.gates)]),
+        cells=tuple(cells),
+        calibration=calibration or NO_CALIBRATION,
+    )
+
+
+def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
+    """The figures of a campaign, by workload in the order of the plan.
+
+    Args:
+        plan: what was to be measured.
+        used: the trials whose figures count
+        (:func:`benchlab.analysis.verdict.usable_trials.usable_trials`).
+    """
+    by_workload: dict[str, list[TrialResult]] = {}
+    for result in used:
+        by_workload.setdefault(result.trial.workload, []).append(result)
+    sides = {trial.side for trial in plan.trials}
+    return [
+        collect(
+            name,
+            plan.metric(name),
+            range(1, plan.rounds + 1),
+            list(dict.fromkeys(trial.threads for trial in plan.trials if trial.workload == name)),
+            tuple(side for side in SIDES if side in sides),
+            (
+                (r.trial.round, r.trial.threads, r.trial.side, r.figures)
+                for r in by_workload.get(name, ())
+            ),
+        )
+        for name in dict.fromkeys(trial.workload for trial in plan.trials)
+    ]
+
+
+def judge(
+    workloads: Sequence[Rounds],
+    threshold_pct: float,
+    *,
+    doubts: Mapping[str, Sequence[Said]] | None = None,
+    calibration: Calibration | None = None,
+) -> tuple[WorkloadComparison, ...]:
+    """Decide on figures, wherever they are from.
+
+    Args:
+        workloads: of one campaign.
+        threshold_pct: the smallest change that is called one, in percent.
+        doubts: by workload, why no change can be concluded from its figures.
+        calibration: what A/A campaigns tell about deployments.
+    """
+    known = calibration or NO_CALIBRATION
+    decided = {
+        kind: decision.decide(
+            {
+                rounds.workload: _evidence(rounds, kind, known, (doubts or {}).get(rounds.workload))
+                for rounds in workloads
+            },
+            threshold_pct,
+        )
+        for kind in KINDS
+    }
+    cells = sum(len(rounds.threads) for rounds in workloads)
+    return tuple(
+        _workload(
+            rounds,
+            decided["throughput"][rounds.workload],
+            decided["p95"][rounds.workload],
+            _aa_campaigns(rounds, known),
+            moved(rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cells),
+        )
+        for rounds in workloads
+    )
+
+
+def _aa_campaigns(rounds: Rounds, calibration: Calibration) -> int:
+    """How many tell about a workload: about its p95 latency, too, where that was measured."""
+    kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
+    return min(calibration.count(rounds, kind) for kind in kinds)
+
+
+def _evidence(
+    rounds: Rounds, kind: MetricKind, calibration: Calibration, doubts: Sequence[Said] | None
+) -> Measurement:
+    d = rounds.log_ratios(kind).mean(axis=1)
+    missing = rounds.missing(kind)
+    lost = _lost(missing, kind)
+    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing) else None
+    return Measurement(
+        kind=kind,
+        mean=float(d.mean()) if len(d) else None,
+        estimate=estimate(d, calibration.unseen(rounds, kind)),
+        rounds=len(d),
+        notes=(lost,) if lost and not one_sided else (),
+        doubts=(*([one_sided] if one_sided else ()), *(doubts or ())),
+    )
+
+
+def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:
+    count = sum(missing.values())
+    if not count:
+        return None
+    if len(missing) == 1:
+        side = side_name(next(iter(missing)))
+        return message(f"reason-lost-{kind}-one-side", count=count, side=side)
+    counts = {"baseline": missing["baseline"], "candidate": missing["candidate"]}
+    return message(f"reason-lost-{kind}", count=count, **counts)
+
+
+def _workload(
+    rounds: Rounds,
+    throughput: Decision,
+    p95: Decision,
+    aa_campaigns: int,
+    heterogeneous: tuple[Moved, ...],
+) -> WorkloadComparison:
+    cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
+    changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
+    return WorkloadComparison(
+        name=rounds.workload,
+        metric=rounds.metric,
+        rounds_used=throughput.rounds_used,
+        estimate_pct=throughput.estimate_pct,
+        ci95_pct=throughput.ci95_pct,
+        p_adjusted=throughput.p_adjusted,
+        verdict=throughput.verdict,
+        arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
+        reasons=throughput.reasons,
+        cells=cells,
+        p95=p95,
+        scope="versions" if aa_campaigns >= MIN_CAMPAIGNS else "this deployment",
+        aa_campaigns=aa_campaigns,
+        heterogeneous=heterogeneous,
+    )
+
+
+def _cell(rounds: Rounds, column: int) -> CellComparison:
+    """One cell; its figures are over the rounds that both sides have, where there are any."""
+    import numpy as np
+
+    rates = rounds.values[rounds.metric][:, column, :]
+    common = np.isfinite(rates).all(axis=1)
+    ratios = np.log(rates[common, 1]) - np.log(rates[common, 0])
+    taken = np.flatnonzero(common) if common.any() else np.arange(len(rounds.rounds))
+    numbers = [rounds.rounds[row] for row in taken.tolist()]
+    sides = {}
+    for side in SIDES:
+        values = {
+            metric: array[taken, column, SIDES.index(side)]
+            for metric, array in rounds.values.items()
+        }
+        means = {metric: _geometric_mean(array) for metric, array in values.items()}
+        sides[side] = SideFigures(means, numbers, values)
+    return CellComparison(
+        rounds.threads[column], sides, percent(float(ratios.mean())) if len(ratios) else None
+    )
+
+
+def _geometric_mean(values: Any) -> float | None:
+    import numpy as np
+
+    told = values[np.isfinite(values)]
+    return float(np.exp(np.log(told).mean())) if len(told) else None
+
+
+def _never_evaluated(gates: Iterable[GateResult]) -> tuple[str, ...]:
+    evaluated: dict[str, bool] = {}
+    for gate in gates:
+        evaluated[gate.gate] = evaluated.get(gate.gate, False) or gate.status != "not evaluated"
+    return tuple(gate for gate, seen in evaluated.items() if not seen)

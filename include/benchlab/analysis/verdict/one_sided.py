@@ -1,0 +1,56 @@
+"""Whether something happened on one side only, or so much more often that chance is no reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchlab.language import Message, message, side_name
+from benchlab.plan.report_type import SIDES, Side
+
+# The chance that counts of two sides alike differ so much that it is called one-sided.
+CHANCE = 0.001
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Where something happened.
+
+    Attributes:
+        side: on which alone, or much more often.
+        count: how often there.
+        against: how often on the other side.
+    """
+
+    side: Side
+    count: int
+    against: int
+
+    def where(self, what: str) -> Message:
+        """Said as a part of a sentence; ``what`` was counted: trials, cells or errors."""
+        return message(
+            f"where-{what}-only" if not self.against else f"where-{what}-more",
+            side=side_name(self.side),
+            count=self.count,
+            against=self.against,
+        )
+
+
+def one_sided(counts: Mapping[Side, int], least: int = 1) -> OneSided | None:
+    """Where it happened; None where both sides had their share.
+
+    Counts on both sides are compared by the sign test (binomial with p = 0.5, two-sided).
+
+    Args:
+        counts: by side, of as many trials on each.
+        least: from how many on one side only.
+    """
+    many = max(SIDES, key=lambda side: counts.get(side, 0))
+    few = min(counts.get(side, 0) for side in SIDES)
+    count = counts.get(many, 0)
+    if few == 0:
+        return OneSided(many, count, 0) if count >= least else None
+    from scipy.special import bdtr
+
+    chance = 2 * float(bdtr(few, few + count, 0.5))
+    return OneSided(many, count, few) if chance < CHANCE else None

@@ -1,0 +1,102 @@
+"""The statistics of the decision rule: an estimate of a mean log ratio, and what it is worth.
+
+Their sources are with the rule, in :mod:`benchlab.analysis.verdict.decision`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Variance:
+    """A variance that was estimated itself.
+
+    Attributes:
+        value: not negative.
+        df: degrees of freedom of the estimate.
+    """
+
+    value: float
+    df: float
+
+    def __add__(self, other: Variance) -> Variance:
+        """The sum of independent ones, with degrees of freedom after Satterthwaite (1946)."""
+        value = self.value + other.value
+        spread = sum(part.value**2 / part.df for part in (self, other) if part.value > 0)
+        # A variance that is zero was measured as well as its better part.
+        return Variance(value, value**2 / spread if spread else max(self.df, other.df))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean of log ratios.
+
+    Attributes:
+        mean: as a logarithm.
+        variance: of the mean.
+    """
+
+    mean: float
+    variance: Variance
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return math.sqrt(self.variance.value)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of the t test of a mean of zero."""
+        if self.error == 0:
+            return 1.0 if self.mean == 0 else 0.0
+        from scipy.special import stdtr  # scipy.stats has the same and takes a second to import
+
+        return float(2 * stdtr(self.variance.df, -abs(self.mean) / self.error))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Student's interval of the mean, as logarithms."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
+        return self.mean - half, self.mean + half
+
+
+def estimate(
+    d: Sequence[float] | NDArray[np.float64], beside: Variance | None = None
+) -> Estimate | None:
+    """The mean of ``d``, one value a round; None with fewer than two.
+
+    Args:
+        d: log ratios.
+        beside: a variance of the mean that the rounds cannot show, to be added to theirs.
+    """
+    if len(d) < 2:
+        return None
+    import numpy as np
+
+    values = np.asarray(d, dtype=float)
+    own = Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)
+    return Estimate(float(values.mean()), own if beside is None else own + beside)
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1)."""
+    adjusted: dict[str, float] = {}
+    largest = 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return adjusted
+
+
+def percent(log_ratio: float) -> float:
+    """A logarithm of a ratio as a change in percent."""
+    return 100 * math.expm1(log_ratio)

@@ -1,0 +1,139 @@
+"""The figures of one workload as arrays: by round, thread count and side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchlab.analysis.verdict.decision import MetricKind
+from benchlab.plan.report_type import SIDES, Side
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+# What is shown of a side in a cell, by the metric of the workload.
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "tps": ("tps", "qps", "p95_ms"),
+    "tpmc": (
+        *("tpmc", "tpm_total"),
+        *("new_order_p50_ms", "new_order_p90_ms", "new_order_p95_ms", "new_order_p99_ms"),
+    ),
+}
+# The p95 latency beside a throughput.
+LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms"}
+# sysbench counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
+# go-tpc's steps are 3 to 6 % wide above 17 ms, and wider below; the embedded client's 2 %.
+LATENCY_STEP: Mapping[str, float] = {"tps": 0.018, "tpmc": 0.045}
+
+Figure = tuple[int, int, Side, Mapping[str, float | None]]
+"""One trial: its round, threads and side, and its figures by metric."""
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """One workload of a campaign.
+
+    Attributes:
+        metric: of its throughput.
+        latency: metric of its p95 latency.
+        rounds: the numbers of those that were planned.
+        threads: thread counts, in the order of the plan.
+        sides: those that were planned.
+        values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
+        latency_step: between two p95 latencies that its client can print, as a difference of
+            logarithms; 0 where that is not known.
+    """
+
+    workload: str
+    metric: str
+    latency: str
+    rounds: Sequence[int]
+    threads: tuple[int, ...]
+    sides: tuple[Side, ...]
+    values: Mapping[str, Array]
+    latency_step: float = 0.0
+
+    def metric_of(self, kind: MetricKind) -> str:
+        """The metric that is decided on."""
+        return self.metric if kind == "throughput" else self.latency
+
+    def log_ratios(self, kind: MetricKind) -> Array:
+        """ln(candidate / baseline) of the complete rounds, of shape (complete rounds, threads).
+
+        A round is complete where every thread count has a figure on both sides.
+        """
+        import numpy as np
+
+        ratios = self._all_log_ratios(kind)
+        return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
+
+    def by_round(self, kind: MetricKind) -> Array:
+        """The mean log ratio over thread counts of every planned round; NaN where it is cut."""
+        import numpy as np
+
+        return np.asarray(self._all_log_ratios(kind).mean(axis=1))
+
+    def _all_log_ratios(self, kind: MetricKind) -> Array:
+        import numpy as np
+
+        values = self.values.get(self.metric_of(kind))
+        if values is None:
+            return np.full((len(self.rounds), len(self.threads)), np.nan)
+        return np.asarray(np.log(values[:, :, 1]) - np.log(values[:, :, 0]))
+
+    def missing(self, kind: MetricKind) -> dict[Side, int]:
+        """Planned trials without a figure, by side; sides that lack none are left out."""
+        import numpy as np
+
+        size = len(self.rounds) * len(self.threads)
+        values = self.values.get(self.metric_of(kind))
+        counts = {
+            side: size if values is None else int(np.isnan(values[:, :, SIDES.index(side)]).sum())
+            for side in self.sides
+        }
+        return {side: count for side, count in counts.items() if count}
+
+
+def collect(
+    workload: str,
+    metric: str,
+    rounds: Sequence[int],
+    threads: Sequence[int],
+    sides: tuple[Side, ...],
+    figures: Iterable[Figure],
+) -> Rounds:
+    """Lay figures into arrays: those that :data:`FIGURES` has for ``metric``.
+
+    What is not a positive number is missing.
+
+    Raises:
+        KeyError: a figure is of a round or thread count that was not planned.
+    """
+    import numpy as np
+
+    kept = FIGURES[metric]
+    shape = (len(rounds), len(threads), len(SIDES))
+    values = {name: np.full(shape, np.nan) for name in kept}
+    row = {number: index for index, number in enumerate(rounds)}
+    column = {count: index for index, count in enumerate(threads)}
+    for number, count, side, found in figures:
+        place = row[number], column[count], SIDES.index(side)
+        for name in kept:
+            if (value := found.get(name)) is not None:
+                values[name][place] = value
+    for array in values.values():
+        array[~((array > 0) & np.isfinite(array))] = np.nan
+    return Rounds(
+        workload=workload,
+        metric=metric,
+        latency=LATENCY[metric],
+        rounds=rounds,
+        threads=tuple(threads),
+        sides=sides,
+        values=values,
+        latency_step=LATENCY_STEP[metric],
+    )

@@ -1,0 +1,212 @@
+"""Whether a report type fits what there is: its target, engine, workloads and parameters.
+
+spec.py checks a report type by itself; this checks it against the installation, so that nothing
+is found out on machines that cost money.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from benchlab.engines.server import BaseEngine
+from benchlab.plan.report_type import Components, ReportSpec, SideSpec
+from benchlab.targets.target import BaseTarget
+from benchlab.workloads.client import program_of
+from benchlab.workloads.workload import Workload
+
+# Connections that Benchlab opens beside the client's.
+OWN_SESSIONS = 10
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What there is, by name.
+
+    Attributes:
+        planned: targets that can be planned for and not run on, each with the sentence why.
+    """
+
+    engines: Mapping[str, type[BaseEngine]]
+    targets: Mapping[str, type[BaseTarget]]
+    workloads: Mapping[str, Workload]
+    planned: Mapping[str, str]
+
+
+def faults(spec: ReportSpec, offer: Offer) -> list[str]:
+    """All that does not fit, as sentences that name the field."""
+    return [
+        *_names(spec, offer),
+        *_workloads(spec, offer),
+        *_versions(spec, offer),
+        *_parameters(spec, offer),
+        *_target(spec, offer),
+        *_slowdown(spec, offer),
+        *_schedule(spec),
+    ]
+
+
+def _names(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
+        ("target", [spec.target], [*offer.targets, *offer.planned]),
+        ("engine", [spec.engine], [*offer.engines, "auto"]),
+        ("engines", spec.engines, offer.engines),
+        ("workloads", spec.workloads, offer.workloads),
+    )
+    for field, names, there in known:
+        if unknown := [name for name in names if name not in there]:
+            yield f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(there)}"
+
+
+def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    """Workloads of one report type share a client and a dataset, so they are of one module."""
+    modules = {n: offer.workloads[n] for n in spec.workloads if n in offer.workloads}
+    if len(modules) < len(spec.workloads):
+        return
+    first = modules[spec.workloads[0]]
+    if strangers := [name for name, module in modules.items() if module is not first]:
+        yield (
+            f"workloads: {', '.join(strangers)} and {spec.workloads[0]} are of different clients, "
+            "which share no dataset; write a report type for each client"
+        )
+    if not isinstance(spec.dataset, first.DATASET):
+        wanted = ", ".join(first.DATASET.model_fields)
+        yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
+    try:
+        program_of(spec.client.program, first.PROGRAMS)
+    except ValueError as fault:
+        yield str(fault)
+
+
+def _versions(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    for name, entry in spec.engines.items():
+        for side in spec.measured_sides:
+            chosen = getattr(entry, side)
+            if chosen.is_resolved and name in offer.engines:
+                yield from _foreign(offer, name, f"{side}.version", chosen.version)
+        for number, each in enumerate(entry.by_version):
+            for field, version in (("since", each.since), ("until", each.until)):
+                if version and name in offer.engines:
+                    yield from _foreign(offer, name, f"by_version.{number}.{field}", version)
+
+
+def _foreign(offer: Offer, engine: str, field: str, version: str) -> Iterator[str]:
+    if not offer.engines[engine].owns(version):
+        yield f"engines.{engine}.{field}: {version!r} is not a version of {engine}"
+
+
+def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    for name, entry in spec.engines.items():
+        if (engine := offer.engines.get(name)) is None:
+            continue
+        written = [
+            entry.parameters,
+            *(each.parameters for each in entry.by_version),
+            *(getattr(entry, side).parameters for side in spec.measured_sides),
+        ]
+        for key in dict.fromkeys(key for parameters in written for key in parameters):
+            if key.replace("-", "_") in engine.reserved:
+                yield (
+                    f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be "
+                    "chosen"
+                )
+        for side in spec.measured_sides:
+            chosen = spec.side(name, side)
+            if not chosen.is_resolved or not engine.owns(chosen.version):
+                continue  # what a version refuses is asked when it is known which one it is
+            sets: list[Components] = [chosen.components, *entry.by_workload.values()]
+            told = dict.fromkeys(
+                fault
+                for components in sets
+                for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
+            )
+            yield from (f"engines.{name}.{side}: {fault}" for fault in told)
+            yield from (
+                f"engines.{name}.{side}: {fault}" for fault in _connections(spec, engine, chosen)
+            )
+
+
+def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:
+    """A server that refuses its client's connections would be found out in the first trial.
+
+    On a fleet the load balancer spreads them over servers that are not known here.
+    """
+    if spec.topology is not None:
+        return
+    needed = max(spec.threads) + OWN_SESSIONS
+    for key in sorted(engine.connection_limits & side.parameters.keys()):
+        limit = side.parameters[key]
+        if isinstance(limit, int) and 0 < limit < needed:
+            yield (
+                f"parameter {key} is {limit}; {max(spec.threads)} threads need a connection each "
+                f"and Benchlab {OWN_SESSIONS}: write {needed} or more, or leave it out"
+            )
+
+
+def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    if spec.target not in offer.targets:
+        return
+    target = offer.targets[spec.target]
+    if spec.sides == "single":
+        yield f"sides: single: the target {spec.target} compares two sides"
+    for name, entry in spec.engines.items():
+        if entry.by_workload:
+            yield (
+                f"engines.{name}.by_workload: the target {spec.target} deploys a side once, with "
+                "the same configuration for all workloads; write a report type for each set"
+            )
+    if target.topology is None:
+        yield from _one_machine(spec)
+    else:
+        yield from _fleet(spec, offer)
+
+
+def _slowdown(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    able = [name for name, target in offer.targets.items() if target.slows_down]
+    if spec.slowdown_pct and spec.target not in able:
+        yield (
+            f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
+            f"down on purpose, {' or '.join(able)} can; leave it out"
+        )
+
+
+def _schedule(spec: ReportSpec) -> Iterator[str]:
+    """The calendar is asked for one engine's releases, and names what is compared."""
+    if spec.schedule is not None and spec.sides == "single":
+        yield (
+            "schedule: with sides: single one version is measured, and a schedule compares two; "
+            "leave it out"
+        )
+    if spec.schedule is not None and len(spec.deployable_engines) > 1:
+        yield (
+            f"schedule: with engine: {spec.engine} it is not known whose releases are meant; write "
+            f"which engine it is: {' or '.join(spec.engines)}"
+        )
+
+
+def _one_machine(spec: ReportSpec) -> Iterator[str]:
+    if spec.topology is not None:
+        yield f"topology: {spec.topology}: the target {spec.target} has none; leave it out"
+    if spec.snapshots is not None:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    for name in spec.engines:
+        if any(spec.side(name, side).components for side in spec.measured_sides):
+            yield (
+                f"engines.{name}.components: on the target {spec.target} there is one server and "
+                "no other component; use `parameters`"
+            )
+
+
+def _fleet(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+    target = offer.targets[spec.target]
+    if spec.topology is None:
+        yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
+    if spec.engine == "auto":
+        yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
+    if target.rents and spec.budget is None:
+        yield "budget: missing; what a campaign may cost has no default where hosts are rented"
+    if spec.snapshots is not None and not target.rents:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    for name in spec.engines:
+        if name in offer.engines and offer.engines[name].cluster is None:
+            yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"

@@ -1,0 +1,83 @@
+"""Fields of a report type changed by the trigger form or the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from benchlab import engines
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.plan import versions
+from benchlab.plan.report_type import SIDES, ReportSpec
+
+
+def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
+    """Change fields of a report type, as the trigger form and the command line do.
+
+    Keys as in :meth:`ReportSpec.with_overrides`; besides, ``baseline`` and ``candidate`` are
+    versions, and go to the engine that owns them, or version rules.
+
+    Raises:
+        SpecError: an unknown key or a bad value.
+    """
+    dotted = {key: value for key, value in overrides.items() if key not in SIDES}
+    sides = {key: str(overrides[key]) for key in SIDES if key in overrides}
+    # A version tells the engine, which a rule does not.
+    for key, version in sorted(sides.items(), key=lambda item: versions.is_rule(item[1])):
+        wanted = dotted.get("engine", spec.engine)
+        engine = _owner(spec, key, version, wanted)
+        if wanted not in ("auto", engine):
+            raise SpecError(
+                f"{key}: {version!r} is a version of {engine}, and the engine of this campaign is "
+                f"{wanted}: both sides have to be of one engine"
+            )
+        dotted["engine"] = engine
+        dotted[f"engines.{engine}.{key}.version"] = version
+    return report_types.check(spec.with_overrides(dotted), where="override")
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, Any]:
+    """``key=value`` from a command line, the value as YAML: ``threads=[2,8]``, ``rounds=2``.
+
+    A list may be written without brackets (``threads=2,8``).
+
+    Raises:
+        SpecError: one is not of this form.
+    """
+    overrides: dict[str, Any] = {}
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals or not key:
+            raise SpecError(f"--set {assignment}: write it as field=value, such as rounds=2")
+        if key in overrides:
+            raise SpecError(f"--set {key}: given twice")
+        if key in SIDES:
+            overrides[key] = text
+            continue
+        as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
+        try:
+            overrides[key] = yaml.safe_load(f"[{text}]" if as_list else text)
+        except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+            # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
+            raise SpecError(f"--set {assignment}: not YAML: {error}") from error
+    return overrides
+
+
+def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
+    if versions.is_rule(version):
+        if wanted != "auto" or len(spec.engines) == 1:
+            return wanted if wanted != "auto" else next(iter(spec.engines))
+        raise SpecError(
+            f"{side}: {version!r} names a version of every engine ({', '.join(spec.engines)}); "
+            "say which is meant with engine="
+        )
+    for name in spec.engines:
+        if name in engines.by_name() and engines.by_name()[name].owns(version):
+            return name
+    raise SpecError(
+        f"{side}: {version!r} is not a version of any engine of this report type "
+        f"({', '.join(spec.engines)}); TiDB's are written v6.5.0, MariaDB's 10.11.5"
+    )

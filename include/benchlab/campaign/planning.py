@@ -1,0 +1,107 @@
+"""From a report type to its plan: engine, hosts and prices."""
+
+from __future__ import annotations
+
+from benchlab import engines, targets, workloads
+from benchlab.errors import SpecError, UnavailableError
+from benchlab.home import Home
+from benchlab.plan import plan as planning
+from benchlab.plan import pricing
+from benchlab.plan.plan import Host, Plan
+from benchlab.plan.pricing import PriceList
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.topology import Topology
+
+
+def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
+    """Plan a campaign on the hosts of its topology, at the prices of ``configs/prices.csv``.
+
+    Raises:
+        SpecError: the topology does not validate, a price is missing, or a version rule is left.
+    """
+    if not spec.is_resolved:
+        raise SpecError(f"{spec.report}: a version rule is no version; resolve it as of a day")
+    topology, prices = _hosts_and_prices(home, spec)
+    return planning.make(
+        spec,
+        engine,
+        campaign,
+        workloads.read_only(),
+        topology=topology,
+        prices=prices,
+        metrics={name: module.METRIC for name, module in workloads.by_name().items()},
+        warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.threads),
+    )
+
+
+def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
+    """The machines of a campaign that is planned now, whatever it may cost.
+
+    Raises:
+        SpecError: the topology or the price list does not validate.
+    """
+    return planning.hosts(*_hosts_and_prices(home, spec))
+
+
+def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, PriceList | None]:
+    topology = targets.load_topology(home, spec)
+    return topology, pricing.load(home.configs / "prices.csv") if topology else None
+
+
+def refuse_undecided(home: Home, spec: ReportSpec) -> None:
+    """Refuse to run on a topology that leaves something open, before a person is asked to approve.
+
+    Raises:
+        SpecError: names all that is to be decided.
+    """
+    topology = targets.load_topology(home, spec)
+    if topology is None:
+        return
+    if undecided := targets.by_name()[spec.target].undecided(spec, topology):
+        raise SpecError("\n".join(f"topology {spec.topology}: {what}" for what in undecided))
+
+
+def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:
+    """The engine to deploy, and the sentence that says why.
+
+    A fleet gets its servers from elsewhere, so nothing has to be on this machine for it.
+
+    Args:
+        to_run: False where the campaign is only planned.
+
+    Raises:
+        SpecError: it is to be run on a target that can only be planned for.
+        UnavailableError: a version of it cannot be had here; says how to get it.
+    """
+    if to_run and spec.target in targets.PLANNED_ONLY:
+        raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
+    if spec.topology is not None and spec.engine != "auto":
+        if to_run:
+            _refuse_undeployable(spec)
+        return spec.engine, "the report type names it"
+    candidates = [spec.engine] if spec.engine != "auto" else list(spec.engines)
+    reasons: list[str] = []
+    for name in candidates:
+        missing = _missing(spec, name, home)
+        if missing is None:
+            if spec.engine != "auto":
+                return name, "the report type names it"
+            return name, "; ".join([*reasons, f"{name} can be had on this machine"])
+        reasons.append(f"{name} cannot be had: {missing}")
+    raise UnavailableError(f"engine: {spec.engine}: " + "; ".join(reasons))
+
+
+def _refuse_undeployable(spec: ReportSpec) -> None:
+    cluster = engines.cluster_of(spec.engine)
+    for side in spec.measured_sides:
+        if fault := cluster.not_deployable(spec.side(spec.engine, side).version):
+            raise SpecError(f"engines.{spec.engine}.{side}.version: {fault}")
+
+
+def _missing(spec: ReportSpec, engine: str, home: Home) -> str | None:
+    for side in spec.measured_sides:
+        version = spec.side(engine, side).version
+        availability = engines.by_name()[engine].availability(version, home.servers)
+        if not availability.available:
+            return availability.how
+    return None

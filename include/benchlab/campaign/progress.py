@@ -1,0 +1,160 @@
+"""How far a campaign has come: one JSON line per step, written by the stages, read by anyone.
+
+The file is the campaign's own, so that a terminal can follow a campaign that Airflow runs in
+other processes.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+_BETWEEN = " · "
+# Characters of a part that tells something: `candidate`, `12 threads`, `oltp_upd…`.
+_SHORTEST = 9
+# Of a note; a tool's whole output is in the log, and whoever reports the failure prints it.
+_LONGEST_NOTE = 400
+
+
+@dataclass(frozen=True)
+class ProgressNote:
+    """One step.
+
+    Attributes:
+        at: seconds since the epoch.
+        stage: ``provision``, ``prepare``, ``trial``, ``validate``, ``publish``, ``give back``...
+        phase: within the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
+        done, total: trials finished and planned; None outside the trials.
+        trial: the trial's title; None outside the trials.
+        note: what else there is to say.
+    """
+
+    at: float
+    stage: str
+    phase: str
+    done: int | None = None
+    total: int | None = None
+    trial: str | None = None
+    note: str = ""
+
+    def line(self, left_s: float | None, width: int | None = None) -> str:
+        """The step for people, in one line.
+
+        Args:
+            left_s: the estimated seconds left.
+            width: in characters; what stands between the beginning and the time left is shortened
+                to it.
+        """
+        head, left = self.stage, f"{_duration(left_s)} left" if left_s is not None else ""
+        if self.total is not None and self.done is not None:
+            head = f"trial {min(self.done + 1, self.total)} of {self.total}"
+        title = self.trial.split(_BETWEEN) if self.trial else []
+        note = textwrap.shorten(self.note, _LONGEST_NOTE, placeholder=" …")
+        middle = [part for part in (*title, self.phase, note) if part]
+        if width is None:
+            return _joined(head, *middle, left)
+        room = width - len(_joined(head, "", left)) - len(_BETWEEN)
+        if len(_shortened(middle, room)) > room and title:
+            middle = middle[1:]  # the round, which the number of the trial says roughly
+        return _joined(head, _cut(_shortened(middle, room), room), left)
+
+
+class ProgressLog:
+    """Writes and reads the steps of one campaign."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, step: ProgressNote) -> None:
+        """Append one step; a line is written at once, so writers do not mix."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab", buffering=0) as file:
+            file.write(json.dumps(asdict(step)).encode() + b"\n")
+
+    def read(self, offset: int = 0) -> tuple[list[ProgressNote], int]:
+        """The steps written from byte ``offset`` on, and where to go on next time."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(offset)
+                data = file.read()
+        except FileNotFoundError:
+            return [], offset
+        whole = data[: data.rfind(b"\n") + 1]
+        steps = [step for line in whole.splitlines() if (step := _read(line))]
+        return steps, offset + len(whole)
+
+
+class TimeLeft:
+    """Estimates the time left from the campaign's own pace over its trials.
+
+    Before the second trial there is no pace, and the plan's estimate is used.
+    """
+
+    def __init__(self, planned_s: float) -> None:
+        self._planned_s = planned_s
+        self._begin: float | None = None
+        self._first: tuple[float, int] | None = None
+        self._latest: tuple[float, int, int] | None = None
+
+    def see(self, step: ProgressNote) -> None:
+        """Take note of a step."""
+        if self._begin is None:
+            self._begin = step.at
+        if step.done is None or step.total is None:
+            return
+        if self._first is None:
+            self._first = (step.at, step.done)
+        if self._latest is None or step.done != self._latest[1]:
+            self._latest = (step.at, step.done, step.total)
+
+    def seconds(self, now: float | None = None) -> float | None:
+        """Seconds left at ``now`` (since the epoch); None before the first step."""
+        now = time.time() if now is None else now
+        if self._begin is None:
+            return None
+        if self._first and self._latest and self._latest[1] > self._first[1]:
+            at, done, total = self._latest
+            pace = (at - self._first[0]) / (done - self._first[1])
+            return max(0.0, pace * (total - done) - (now - at))
+        return max(0.0, self._planned_s - (now - self._begin))
+
+
+def _read(line: bytes) -> ProgressNote | None:
+    """One line; None for what is left of one whose writer ran out of disk."""
+    try:
+        return ProgressNote(**json.loads(line))
+    except (TypeError, ValueError):
+        return None
+
+
+def _joined(*parts: str) -> str:
+    return _BETWEEN.join(part for part in parts if part)
+
+
+def _shortened(parts: Sequence[str], room: int) -> str:
+    """Always the longest of them loses a letter; none becomes so short that it tells nothing."""
+    left = list(parts)
+    while len(text := _joined(*left)) > room:
+        longest = max(left, key=len)
+        if len(longest) <= _SHORTEST:
+            break
+        left[left.index(longest)] = f"{longest.removesuffix('…')[:-1]}…"
+    return text
+
+
+def _cut(text: str, room: int) -> str:
+    if len(text) <= room:
+        return text
+    return f"{text[: room - 1].rstrip(' ·…')}…" if room > 1 else ""
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -1,0 +1,158 @@
+"""The report types of an installation: found, read and checked against what is there."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pydantic
+
+from benchlab import engines, language, targets, workloads
+from benchlab.campaign import fit
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.plan import releases as calendars
+from benchlab.plan import report_type, resolution
+from benchlab.plan import topology as topologies
+from benchlab.plan.releases import Calendar
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolution import Resolved
+from benchlab.plan.versions import Release
+from benchlab.report import publish
+
+
+def report_files(home: Home) -> list[Path]:
+    """The YAML files of all report types, good or bad."""
+    return sorted((home.configs / "reports").glob("*.yaml"))
+
+
+def published_files(home: Home) -> list[Path]:
+    """The YAML files of all published plans, good or bad."""
+    return sorted((home.configs / "published").glob("*.yaml"))
+
+
+def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
+    """The published plans of one report type, by file; files that do not validate are passed over.
+
+    They are choices of that report type's form, which one bad file must not take away;
+    `benchlab validate` names it.
+    """
+    found = {}
+    for path in published_files(home):
+        with contextlib.suppress(SpecError):
+            plan = load(path)
+            if plan.report == report:
+                found[path] = plan
+    return found
+
+
+def topology_names(home: Home, kind: str) -> list[str]:
+    """The topologies of one kind, by name; files that do not validate are passed over."""
+    found = []
+    for path in sorted((home.configs / "topologies").glob("*.yaml")):
+        with contextlib.suppress(SpecError):
+            if topologies.load(path).kind == kind:
+                found.append(path.stem)
+    return found
+
+
+def calendar(home: Home) -> Calendar:
+    """The release calendar of an installation; an empty one where it has none.
+
+    Raises:
+        SpecError: its file does not validate.
+    """
+    path = home.configs / "releases.csv"
+    return calendars.load(path) if path.is_file() else Calendar(())
+
+
+def releases_of(home: Home, spec: ReportSpec) -> tuple[Release, ...]:
+    """What the calendar has of the engines that a report type may deploy, in order of the days.
+
+    Raises:
+        SpecError: the calendar does not validate.
+    """
+    owners = [engines.by_name()[name] for name in spec.deployable_engines]
+    return calendar(home).owned(lambda version: any(owner.owns(version) for owner in owners))
+
+
+def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
+    """A report type with versions in place of its version rules, checked anew.
+
+    Args:
+        aa: an A/A campaign of what the candidate is.
+
+    Raises:
+        NoReleaseError: the calendar has no release that a rule names, or no pair of them.
+        SpecError: what the rules name does not go together, as a parameter that a version refuses.
+    """
+    known = calendar(home)
+    found = resolution.resolve(
+        spec, lambda engine: known.owned(engines.by_name()[engine].owns), on, aa=aa
+    )
+    check(found.spec, where=f"{spec.report} on {on}")
+    return found
+
+
+def find_report(home: Home, name: str) -> Path:
+    """The file of a report type or a published plan, by its name or by the path of any YAML file.
+
+    Raises:
+        SpecError: there is none; names those that are.
+    """
+    folders = (home.configs / "reports", home.configs / "published")
+    for path in (Path(name), *(folder / f"{name}.yaml" for folder in folders)):
+        if path.is_file():
+            return path
+    known = ", ".join(path.stem for path in report_files(home)) or "none"
+    published = ", ".join(path.stem for path in published_files(home)) or "none"
+    raise SpecError(
+        f"{name}: no such file and no such report type; report types: {known}; published plans: "
+        f"{published}"
+    )
+
+
+def load(path: Path) -> ReportSpec:
+    """Read a report type and check its names against what is there.
+
+    Raises:
+        SpecError: it does not validate, or names an engine, workload or target that is not there.
+    """
+    return check(report_type.load(path), where=str(path))
+
+
+def check(spec: ReportSpec, where: str) -> ReportSpec:
+    """Check a report type against what is there; see :mod:`benchlab.campaign.fit`.
+
+    Raises:
+        SpecError: it names what is unknown, or what does not go together; all faults at once.
+    """
+    offer = fit.Offer(
+        engines.by_name(), targets.by_name(), workloads.by_name(), targets.PLANNED_ONLY
+    )
+    if found := [*fit.faults(spec, offer), *_publishing(spec)]:
+        raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
+    return spec
+
+
+def _publishing(spec: ReportSpec) -> Iterator[str]:
+    """What is wrong with the languages of the report, and with where it is published."""
+    if unknown := [code for code in spec.languages if code not in language.codes()]:
+        there = ", ".join(language.codes())
+        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
+    places = set()
+    for number, destination in enumerate(spec.publish):
+        if destination.to not in publish.by_name():
+            there = ", ".join(publish.by_name())
+            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
+            continue
+        try:
+            found = publish.place(destination)
+        except pydantic.ValidationError as error:
+            yield from report_type.faults(error, within=("publish", number))
+            continue
+        if found in places:
+            yield f"publish.{number}: {found} is named twice"
+        places.add(found)

@@ -1,0 +1,350 @@
+"""The trials of a campaign, executed in the plan's order, each once, whoever asks and after
+whatever crash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from benchlab import workloads
+from benchlab.analysis.gates import gates
+from benchlab.analysis.verdict import usable_trials
+from benchlab.campaign import trial
+from benchlab.campaign.deployment import TrialSetup
+from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.campaign.trial import Begun
+from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
+from benchlab.home import Home
+from benchlab.hosts.lock import fence
+from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.report_type import Side
+from benchlab.results.records import Campaign, TrialResult
+from benchlab.results.store import Store
+from benchlab.targets.target import Deployment
+
+# A repeated task waits this long beyond a trial's own time for the process it repeats.
+FENCE_SLACK_S = 600.0
+# Of one trial, before it counts as one that cannot be executed; and of trials in a row that
+# cannot, before the campaign is given up.
+TRIES = 3
+
+Outcome = TypeVar("Outcome")
+
+
+class TrialSequence:
+    """The trials of one campaign.
+
+    Args:
+        home, store: the installation and its results store.
+        campaign: its record.
+        deployment: the target on which the sides are deployed.
+        keep: renews the lease of the machine's lock, or raises LockHeldError.
+        progress: told every phase.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        store: Store,
+        campaign: Campaign,
+        deployment: Deployment,
+        keep: Callable[[], object],
+        progress: ProgressLog,
+    ) -> None:
+        self.home, self.store, self.campaign = home, store, campaign
+        self.deployment, self.keep, self.progress = deployment, keep, progress
+        self.spec, self.plan = campaign.report_type, campaign.plan
+        self.directory: Path = home.campaign(campaign.id)
+
+    def measure_next(self, attempt: int = 1) -> TrialResult | None:
+        """Execute the next trial of the plan that has no result yet, and store it, once.
+
+        Which trial is next is decided here and not by the caller, so that the plan's order
+        holds whoever calls, in whatever order, and after whatever crash. A process of an
+        earlier try that is still at work is waited for; a client that it left is adopted.
+
+        Args:
+            attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
+
+        Returns:
+            What was found; None where nothing is left to do. A trial that could not be
+            executed in ``TRIES`` tries is stored as invalid, with the error as its reason.
+
+        Raises:
+            NotMeasuredError: trial after trial cannot be executed; nothing more is tried.
+            TryFailedError: this try failed and was counted; call again.
+            LockHeldError, StoreError: nothing was tried; calling again would not help.
+        """
+        with self._fenced():
+            return self._try(
+                attempt,
+                lambda planned, results, tries: self._keep(
+                    self._collect(planned, self._begin_trial(planned, attempt, results, tries))
+                ),
+            )
+
+    def begin_next(self, attempt: int = 1) -> Begun | TrialResult | None:
+        """The first half of :meth:`measure_next`: as far as the start of the client.
+
+        The caller need not wait meanwhile; it comes back with :meth:`collect`.
+
+        Returns:
+            What has been begun; a result, where the trial was given up; None: nothing is left.
+        """
+        with self._fenced():
+            return self._try(
+                attempt,
+                lambda planned, results, tries: self._begin_trial(planned, attempt, results, tries),
+            )
+
+    def collect(self, begun: Begun) -> TrialResult:
+        """The second half: wait for the client's end, read what it printed, store it.
+
+        Raises:
+            TryFailedError: the client's host cannot be asked; :meth:`begin_next` adopts the
+                client once it can.
+        """
+        with self._fenced():
+            for result in self.store.trials(self.campaign.id):
+                if (result.trial.id, result.attempt) == (begun.trial, begun.attempt):
+                    return result  # another process has come first
+            planned = next(t for t in self.plan.trials if t.id == begun.trial)
+            self.keep()
+            try:
+                return self._keep(self._collect(planned, begun))
+            except BenchlabError as error:
+                tries = self._tries(planned, begun.attempt)
+                self._note_failure(planned, tries, error)
+                if tries < TRIES:
+                    raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
+                return self._give_up(planned, begun.attempt, error)
+
+    def measure_all(self) -> None:
+        """All trials, then the invalid pairs again, up to the report type's limit."""
+        for attempt in range(1, self.spec.repeat_limit + 2):
+            while True:
+                try:
+                    if self.measure_next(attempt) is None:
+                        break
+                except TryFailedError:
+                    continue  # counted; the next call tries it again, TRIES times at most
+
+    def repeats(self, attempt: int) -> list[PlannedTrial]:
+        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order."""
+        if attempt > self.spec.repeat_limit + 1:
+            return []
+        earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
+        pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
+        return [planned for planned in self.plan.trials if planned.pair in pairs]
+
+    def abandon_cut_pairs(self) -> None:
+        """Before a side is deployed anew: pairs of blocks that were cut count as invalid.
+
+        Their two blocks would otherwise come from two deployments.
+        """
+        size = Counter(planned.pair for planned in self.plan.trials)
+        measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
+        for result in self.store.trials(self.campaign.id):
+            measured.setdefault((result.trial.pair, result.attempt), []).append(result)
+        for (pair, attempt), members in measured.items():
+            if len(members) == size[pair] or not all(member.valid for member in members):
+                continue  # whole, or measured again anyway
+            for member in members:
+                reason = "its pair of blocks was cut by an interruption"
+                self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
+
+    def start_anew(self) -> None:
+        """The machine has been taken: failures of the time before count no more."""
+        self._mark("registered").touch()
+
+    def deployed(self, side: Side) -> None:
+        """A side has been deployed: its dataset is compared with the snapshot's once more."""
+        self._checked(side).unlink(missing_ok=True)
+        self._measured(side).unlink(missing_ok=True)
+
+    def has_measured(self, side: Side) -> bool:
+        """Whether the side's data are those that a trial has left, and not one that was cut."""
+        return self._measured(side).exists()
+
+    def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
+        wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
+        done = {result.trial.id for result in results if result.attempt == attempt}
+        return next((planned for planned in wanted if planned.id not in done), None)
+
+    @contextlib.contextmanager
+    def _fenced(self) -> Iterator[None]:
+        limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
+        with fence(self.directory / "trial.fence", limit_s):
+            yield
+
+    def _try(
+        self,
+        attempt: int,
+        work: Callable[[PlannedTrial, Sequence[TrialResult], int], Outcome],
+    ) -> Outcome | TrialResult | None:
+        """Do one try of the next trial; give it up after ``TRIES`` of them."""
+        results = self.store.trials(self.campaign.id)
+        self._refuse_to_go_on_in_vain(results)
+        planned = self._next(results, attempt)
+        if planned is None:
+            return None
+        self.keep()
+        tries = self._count_try(planned, attempt)
+        try:
+            return work(planned, results, tries)
+        except BenchlabError as error:
+            self._note_failure(planned, tries, error)
+            if tries < TRIES:
+                raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
+            return self._give_up(planned, attempt, error)
+
+    def _count_try(self, planned: PlannedTrial, attempt: int) -> int:
+        """Note that a try begins; how many there have been, this one included."""
+        with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC).isoformat()}\n")
+        return self._tries(planned, attempt)
+
+    def _tries(self, planned: PlannedTrial, attempt: int) -> int:
+        mark = self._mark(f"{planned.id}-a{attempt}")
+        return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0
+
+    def _begin_trial(
+        self,
+        planned: PlannedTrial,
+        attempt: int,
+        results: Sequence[TrialResult],
+        tries: int,
+    ) -> Begun:
+        of_side = [r for r in results if r.trial.side == planned.side]
+        # The plan's restores assume its own order and that every trial before was executed.
+        out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
+        restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
+        notes = self._mark(f"{planned.id}-a{attempt}.json")
+        self._measured(planned.side).unlink(missing_ok=True)
+        begun = trial.begin(
+            self._setting(planned),
+            planned,
+            attempt,
+            earlier=_begun(notes),
+            restore=restore,
+            check_dataset=not self._checked(planned.side).exists() and (restore or not of_side),
+            repeated=tries > 1,
+            on_new=lambda: notes.unlink(missing_ok=True),
+            on_phase=lambda phase: self._note_trial(planned, attempt, phase),
+        )
+        part = notes.with_suffix(".part")
+        part.write_text(json.dumps(begun.to_json()), encoding="utf-8")
+        part.replace(notes)
+        return begun
+
+    def _collect(self, planned: PlannedTrial, begun: Begun) -> trial.Collected:
+        collected = trial.collect(
+            self._setting(planned),
+            planned,
+            begun,
+            on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
+        )
+        if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
+            self._checked(planned.side).touch()
+        self._measured(planned.side).touch()
+        return collected
+
+    def _checked(self, side: Side) -> Path:
+        return self._mark(f"checked-{side}")
+
+    def _measured(self, side: Side) -> Path:
+        return self._mark(f"measured-{side}")
+
+    def _mark(self, name: str) -> Path:
+        directory = self.directory / "begun"
+        directory.mkdir(exist_ok=True)
+        return directory / name
+
+    def _give_up(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
+        now = datetime.now(UTC)
+        result = TrialResult(
+            trial=planned,
+            attempt=attempt,
+            valid=False,
+            reasons=(f"not executed in {TRIES} tries: {error}",),
+            samples=(),
+            gates=(),
+            started_at=now,
+            ended_at=now,
+        )
+        self.store.add_trial(self.campaign.id, result)
+        return result
+
+    def _refuse_to_go_on_in_vain(self, results: Sequence[TrialResult]) -> None:
+        begin = self._mark("registered")
+        since = begin.stat().st_mtime if begin.exists() else 0.0
+        latest = sorted(
+            (result for result in results if result.ended_at.timestamp() > since),
+            key=lambda result: result.ended_at,
+        )[-TRIES:]
+        if len(latest) == TRIES and not any(result.executed for result in latest):
+            raise NotMeasuredError(
+                f"the last {TRIES} trials could not be executed, so no more are tried: mend what "
+                f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
+            )
+
+    def _setting(self, planned: PlannedTrial) -> TrialSetup:
+        record = self.store.campaign(self.campaign.id)
+        return TrialSetup(
+            deployment=self.deployment,
+            workload=workloads.by_name()[planned.workload],
+            dataset=self.spec.dataset,
+            client=record.client,
+            client_path=record.client_path,
+            warmup_seconds=self.spec.warmup_seconds,
+            password=self.home.password(self.campaign.id),
+            gates=gates.of_table(gates.load_all(self.home.configs / "quality"), "trials"),
+            facts=record.facts,
+            sides=self.plan.sides,
+            environment=record.environment,
+        )
+
+    def _keep(self, collected: trial.Collected) -> TrialResult:
+        result = collected.result
+        name = f"{self.campaign.id}/{result.trial.id}-a{result.attempt}"
+        result = dataclasses.replace(
+            result,
+            raw=self.store.write_object(f"{name}.txt", collected.raw),
+            series=self.store.write_object(f"{name}.csv", collected.series_csv),
+            hosts=self.store.write_object(f"{name}.hosts.csv", collected.hosts_csv),
+        )
+        self.store.add_trial(self.campaign.id, result)
+        return result
+
+    def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
+        total = len(self.plan.trials)
+        self.progress.write(
+            ProgressNote(
+                at=time.time(),
+                stage="trial",
+                phase=phase,
+                done=planned.index if attempt == 1 else total - 1,
+                total=total,
+                trial=planned.title,
+                note="" if attempt == 1 else f"measured again, {attempt - 1}",
+            )
+        )
+
+    def _note_failure(self, planned: PlannedTrial, tries: int, error: BenchlabError) -> None:
+        note = f"{planned.title}, try {tries} of {TRIES}: {error}"
+        self.progress.write(ProgressNote(time.time(), "trial", "failed", note=note))
+
+
+def _begun(notes: Path) -> Begun | None:
+    """What an earlier try noted; None where it did not come so far."""
+    with contextlib.suppress(FileNotFoundError):
+        return Begun(**json.loads(notes.read_text(encoding="utf-8")))
+    return None

@@ -1,0 +1,415 @@
+"""A campaign's stages, each a method: what an Airflow task calls, and what `benchlab run` calls
+one after the other.
+
+State between stages is in the store and in the campaign's directory, never in the caller: every
+stage can be called in another process, and again after a crash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchlab import targets
+from benchlab.analysis.gates import columns, gates
+from benchlab.analysis.gates.data_docs import DataDocsError
+from benchlab.campaign import consistency, planning
+from benchlab.campaign.deployment import client_config, endpoint
+from benchlab.campaign.sequence import TrialSequence
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.engines.database import OPEN_USER, Database
+from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecError, TargetError
+from benchlab.home import Home
+from benchlab.hosts import metrics
+from benchlab.hosts.access import Access
+from benchlab.hosts.lock import Holder
+from benchlab.plan.report_type import Client, ReportSpec, Side
+from benchlab.results.records import ID, Campaign, Condition, Moment
+from benchlab.results.store import Store
+from benchlab.workloads import program as client_program
+from benchlab.workloads.client import Endpoint, program_of
+from benchlab.workloads.workload import Query
+
+EVERYDAY = Access()
+LOAD_LIMIT_S = 24 * 3600.0
+MAX_LOAD_THREADS = 16
+_ID = re.compile(ID)
+
+
+def new_id(report: str, now: datetime | None = None) -> str:
+    """An id for a campaign that starts now: the report type and the time in UTC."""
+    return f"{report}-{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}"
+
+
+class CampaignRun(StoredCampaign):
+    """One campaign at work.
+
+    Args:
+        home: the installation.
+        store: the results store.
+        campaign: its record, as read from the store.
+        access: to AWS and to the hosts, where the target and the publishers need them.
+    """
+
+    def __init__(
+        self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
+    ) -> None:
+        super().__init__(home, store, campaign, access)
+        self.is_new = False  # set by `create`, where the store had none of this id
+        self.target = targets.by_name()[self.spec.target](
+            home, campaign.id, self.plan, self.spec, access
+        )
+        self.target.client_program = campaign.environment.get("client_program")
+        self.sequence = TrialSequence(home, store, campaign, self.target, self.keep, self.progress)
+
+    @classmethod
+    def create(
+        cls,
+        home: Home,
+        store: Store,
+        spec: ReportSpec,
+        campaign: str,
+        origin: str,
+        access: Access = EVERYDAY,
+        planned_for: datetime | None = None,
+    ) -> CampaignRun:
+        """Plan a campaign, check that the machine is fit for it, and write it to the store.
+
+        Called again with the same id and plan, it carries the campaign on.
+
+        Args:
+            planned_for: the moment whose versions it compares; None: now.
+
+        Raises:
+            SpecError, UnavailableError: before anything is started.
+        """
+        if not _ID.fullmatch(campaign):
+            raise SpecError(
+                f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
+                "them, the first a letter or digit: it names files"
+            )
+        engine, reason = planning.choose_engine(spec, home)
+        planned = planning.plan(home, spec, engine, campaign)
+        planning.refuse_undecided(home, spec)
+        gates.load_all(home.configs / "quality")  # not after hours of loading data
+        record = Campaign(
+            id=campaign,
+            plan=planned,
+            report_type=spec,
+            engine_reason=reason,
+            origin=origin,
+            state="running",
+            started_at=datetime.now(UTC),
+            ended_at=None,
+            environment={},
+            facts={},
+            planned_for=planned_for,
+        )
+        is_new = store.add_campaign(record)
+        run = cls.open(home, store, campaign, access)
+        run.is_new = is_new
+        run.directory.mkdir(parents=True, exist_ok=True)
+        (run.directory / "target").write_text(spec.target, encoding="utf-8")
+        run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
+        for warning in planned.warnings:
+            run.note("plan", "warning", note=warning)
+        return run
+
+    @classmethod
+    def open(
+        cls, home: Home, store: Store, campaign: str, access: Access = EVERYDAY
+    ) -> CampaignRun:
+        """A campaign that is in the store.
+
+        Raises:
+            StoreError: it is not there.
+        """
+        return cls(home, store, store.campaign(campaign), access)
+
+    # Stages, in order
+
+    def register(self) -> None:
+        """Take the machine, and refuse what could not be measured on it.
+
+        Raises:
+            LockHeldError: another campaign is at work.
+            TargetError, UnavailableError: the machine is not fit; nothing has been started.
+        """
+        self.note("register", "check the machine")
+        try:
+            dead = self.keep()
+            if dead is not None:
+                self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
+            self.target.interrupt()  # what an interrupted try of this campaign left
+            self.sequence.start_anew()
+            for mark in self.directory.glob("*.begun"):
+                mark.unlink()
+            self.target.preflight()
+        except LockHeldError:
+            raise  # nothing was taken
+        except Exception as error:
+            self.store.finish(self.campaign.id, "failed")
+            try:
+                self._give_back_hosts()
+            except BenchlabError as another:  # what is unfit comes first
+                error.add_note(str(another))
+            raise
+        self.forget_publication()
+        self.store.reopen(self.campaign.id)
+
+    def provision(self) -> None:
+        """Get hosts and servers ready, choose the client, note the facts of both.
+
+        Raises:
+            UnavailableError: no client is there.
+            TargetError: it is another than the one that has measured trials already.
+        """
+        self.note("provision", self.spec.target)
+        self.target.provision(lambda text: self.note("provision", "install", note=text))
+        facts = client_program.install(
+            self.target.executor,
+            client_config(self.target).parent,
+            self.workload,
+            self.spec.client.program,
+            measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
+        )
+        self.target.client_program = facts["client_program"]
+        self.note("provision", "client", note=facts["client_version"])
+        if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
+            facts[columns.CLOCKS] = f"{offset:.3f}"
+        self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
+        text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
+        self.target.executor.put(client_config(self.target), text, private=True)
+
+    def deploy(self, side: Side) -> None:
+        """A running, empty server of the side's version, with its parameters in effect.
+
+        Raises:
+            EngineError: the server does not start.
+            TargetError: it is another version.
+            SpecError: a parameter has no effect in it.
+        """
+        self._begin("deploy", side)
+        self.sequence.abandon_cut_pairs()
+        self.sequence.deployed(side)
+        self._stop_all()
+        engine = self._engine(side)
+        engine.deploy()
+        reported = engine.version()
+        if not engine.is_requested_version(reported):
+            raise TargetError(
+                f"{side}: asked for {engine.instance.version}, the server says {reported}"
+            )
+        if ignored := engine.ineffective(engine.variables()):
+            raise SpecError(
+                f"{side}: parameters without effect in {reported}: "
+                + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
+            )
+        self.target.balancer(side).configure()
+
+    def load(self, side: Side) -> None:
+        """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
+
+        Raises:
+            CommandError: the client failed.
+            TargetError: a table does not hold the rows it should.
+        """
+        self._begin("load", side)
+        engine = self._engine(side)
+        engine.start()
+        engine.create_database()
+        if self._endpoint(side).user == OPEN_USER:
+            engine.open_account()
+        if self.target.dataset_source() == "snapshot":
+            self.note("prepare", f"restore the dataset of {side}")
+            self.target.load_dataset(side)
+        else:
+            balancer = self.target.balancer(side)
+            balancer.start()
+            done = self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
+            balancer.stop()
+            if faults := self.workload.load_faults(done.stdout + done.stderr):
+                raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
+        for table, wanted in self.workload.tables(self.spec.dataset).items():
+            rows = engine.row_count(table)
+            if wanted is not None and rows != wanted:
+                raise TargetError(
+                    f"{side}: {table} holds {rows} rows after the load, {wanted} were asked for"
+                )
+
+    def analyze(self, side: Side) -> None:
+        """ANALYZE every table; note the facts and the dataset's checksum."""
+        self._begin("analyze", side)
+        engine = self._engine(side)
+        engine.start()
+        engine.analyze(self._tables())
+        facts = dataclasses.replace(
+            engine.facts(),
+            dataset_checksum=engine.checksum(self._tables()),
+            rows={table: engine.row_count(table) for table in self._tables()},
+            consistency=consistency.found_before(self.store.campaign(self.campaign.id), side),
+        )
+        self.store.set_facts(self.campaign.id, side, facts)
+
+    def check(
+        self,
+        side: Side,
+        moment: Moment,
+        query: Query | None = None,
+    ) -> tuple[Condition, ...]:
+        """Ask a side whether its dataset meets the workload's conditions; store what is found.
+
+        Nothing is restored: after the last trial the data are what that trial has left.
+
+        Args:
+            query: runs one statement in the schema of the dataset; by default the mariadb client.
+
+        Raises:
+            TargetError: after the load a condition does not hold; names each.
+            EngineError, CommandError: the side cannot be started or asked; nothing is stored.
+        """
+        if (conditions := self.workload.CONSISTENCY) is None:
+            return ()
+        if moment == "last trial" and not self.sequence.has_measured(side):
+            self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
+            return ()
+        self._begin(f"check after {moment}", side)
+        for other in self.target.sides:
+            if other != side:
+                self._engine(other).stop()
+        engine = self._engine(side)
+        engine.start()
+        return consistency.check(conditions, engine, self.store, self.campaign.id, moment, query)
+
+    def check_after_trials(
+        self, query_on: Callable[[Database], Query | None] = lambda engine: None
+    ) -> dict[Side, tuple[Condition, ...]]:
+        """What the last trials have left on the sides; one that cannot be asked is left out.
+
+        It is then not known, which the verdict says; first the report is to be published.
+
+        Args:
+            query_on: what asks a side; by default the mariadb client.
+        """
+        found: dict[Side, tuple[Condition, ...]] = {}
+        for side in self.target.sides:
+            try:
+                found[side] = self.check(side, "last trial", query_on(self._engine(side)))
+            except BenchlabError as error:
+                self.note("failed", f"check after last trial {side}", str(error))
+        return found
+
+    def back_up(self, side: Side) -> None:
+        """Keep the dataset for later campaigns, where that is wanted; take the snapshot.
+
+        Raises:
+            EngineError: the server did not stop cleanly.
+        """
+        self._begin("back up", side)
+        engine = self._engine(side)
+        engine.start()
+        facts = self.store.campaign(self.campaign.id).facts[side]
+        # Not before it has been checked: what is kept is restored again and again.
+        if kept := self.target.keep_dataset(side, facts.dataset_checksum):
+            self.note("prepare", f"back up {side}", note=kept)
+        engine.backup()
+
+    def give_back(self) -> str:
+        """End every process, remove data and snapshots, give the hosts back; repeatable."""
+        given_back = self._give_back_hosts()
+        self.note("give back", "done", note=given_back)
+        return given_back
+
+    def _give_back_hosts(self) -> str:
+        self.target.close()
+        return self.target.give_back(self.home, self.campaign.id, self.access)
+
+    def _begin(self, stage: str, side: Side) -> None:
+        """A stage of a side begins; what a try of it that died left running is ended first."""
+        self.note("prepare", f"{stage} {side}")
+        self.keep()
+        mark = self.directory / f"{stage.replace(' ', '-')}-{side}.begun"
+        if mark.exists():
+            self.target.interrupt()
+        mark.touch()
+
+    def keep(self) -> Holder | None:
+        """Take the machine, or renew the lease; a dead campaign whose place was taken."""
+        displaced: Holder | None = self.target.acquire(self.campaign.origin)
+        return displaced
+
+    # What the stages are made of
+
+    def prepare_command(self, side: Side) -> list[str]:
+        """The command that loads the dataset."""
+        record = self.store.campaign(self.campaign.id)
+        command: list[str] = self.workload.prepare_command(
+            self._endpoint(side),
+            str(client_config(self.target)),
+            self.spec.dataset,
+            threads=MAX_LOAD_THREADS,
+            client=record.client,
+        )
+        program = program_of(record.client.program, self.workload.PROGRAMS)
+        return program.started(command, record.client_path)
+
+    @property
+    def _client(self) -> Client:
+        return self.store.campaign(self.campaign.id).client
+
+    def _endpoint(self, side: Side) -> Endpoint:
+        password = self.home.password(self.campaign.id)
+        return endpoint(self.target, side, self.workload, self._client, password)
+
+    def _engine(self, side: Side) -> Database:
+        engine: Database = self.target.engine(side)
+        return engine
+
+    def _stop_all(self) -> None:
+        for side in self.target.sides:
+            self.target.balancer(side).stop()
+            self._engine(side).stop()
+
+    def _tables(self) -> list[str]:
+        return list(self.workload.tables(self.spec.dataset))
+
+
+def run(work: CampaignRun) -> list[Path]:
+    """A whole campaign in this process; the machine is given back however it ends.
+
+    Returns:
+        The report's files.
+    """
+    try:
+        work.register()
+    except BaseException:
+        if work.is_new:
+            work.store.finish(work.campaign.id, "failed")
+        raise
+    try:
+        work.provision()
+        for side in work.target.sides:
+            work.deploy(side)
+            work.load(side)
+            work.analyze(side)
+            work.check(side, "load")
+            work.back_up(side)
+        work.sequence.measure_all()
+        work.check_after_trials()
+        with contextlib.suppress(DataDocsError):  # noted; the report does not depend on them
+            work.validate()
+        paths = work.publish()
+    except BaseException as error:
+        if not isinstance(error, PublishError):  # everything has been measured
+            work.store.finish(work.campaign.id, "failed")
+        try:
+            work.give_back()
+        except BenchlabError as another:  # what failed first comes first
+            error.add_note(str(another))
+        raise
+    work.give_back()
+    return paths

@@ -1,0 +1,308 @@
+"""One trial: restore, start, wait until ready, warm up, run, collect.
+
+A trial is one unit, in two halves that different processes may do: :func:`begin` ends when the
+client has been started, :func:`collect` reads what it printed. Whoever repeats a trial after a
+crash restores first, except where the client of the first try is still running or has just ended:
+then that client is adopted, so that no trial is measured twice and no two clients run at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from benchlab.analysis.gates import gates as quality
+from benchlab.campaign import trial_columns
+from benchlab.campaign.deployment import TrialSetup, client_config, endpoint
+from benchlab.errors import UnreachableError
+from benchlab.hosts import metrics
+from benchlab.hosts.executor import Executor, JobStatus
+from benchlab.hosts.metrics import HostMetrics, Watched
+from benchlab.plan.plan import PlannedTrial
+from benchlab.results.records import TrialResult
+from benchlab.targets import haproxy
+from benchlab.workloads import readings
+from benchlab.workloads.client import program_of
+
+# Beyond its own time a client may need this long to connect and to print its summary.
+CLIENT_SLACK_S = 60.0
+POLL_S = 0.05
+# go-tpc, whose server has gone, prints megabytes a second; a good run of a day stays below.
+OUTPUT_LIMIT_BYTES = 256 * 1024**2
+BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
+# What a warm-up prints is of no use, and would be held in memory.
+UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
+ASK_AGAIN_S = 1.0
+
+Phase = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A trial whose client has been started.
+
+    Attributes:
+        job: the client's.
+        until: when it should have ended at the latest; seconds since the epoch.
+        phases: seconds spent so far, by phase.
+        columns: what the gates get from the first half.
+        adopted: the client was started by a task that died, and taken over.
+    """
+
+    trial: str
+    attempt: int
+    job: str
+    started_at: str
+    running_since: float
+    until: float
+    phases: dict[str, float]
+    columns: dict[str, float | None]
+    adopted: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """As kept in the campaign's directory."""
+        return asdict(self)
+
+
+@dataclass
+class Collected:
+    """A trial's outcome with the texts that are kept beside it."""
+
+    result: TrialResult
+    raw: str
+    series_csv: str
+    hosts_csv: str
+
+
+@dataclass
+class _Clock:
+    """Seconds spent in each phase."""
+
+    on_phase: Phase
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        self.on_phase(name)
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0) + time.monotonic() - begin
+
+
+def begin(
+    setting: TrialSetup,
+    trial: PlannedTrial,
+    attempt: int,
+    *,
+    earlier: Begun | None,
+    restore: bool,
+    check_dataset: bool,
+    repeated: bool,
+    on_new: Callable[[], None],
+    on_phase: Phase,
+) -> Begun:
+    """The first half of a trial: everything up to the start of its client.
+
+    Args:
+        attempt: number of the measurement of its pair of blocks.
+        earlier: what an earlier try of this very trial noted when it started its client.
+        check_dataset: compare the dataset with the snapshot's before the run.
+        restore: lay the snapshot back first.
+        repeated: an earlier try died; what it left running is ended, unless it is the client,
+            which is adopted.
+        on_new: called before a new client is started: what ``earlier`` says holds no more.
+        on_phase: told the name of each phase as it begins.
+
+    Raises:
+        EngineError, TargetError, CommandError: the side could not be brought to run, and so
+            nothing was measured.
+    """
+    clock = _Clock(on_phase)
+    started_at = datetime.now(UTC)
+    job = client_job(trial, attempt)
+    executor = setting.deployment.executor
+    columns: dict[str, float | None] = {}
+    adopted = executor.job_status(job).state in ("running", "complete")
+    if adopted and earlier is not None:
+        return Begun(**{**earlier.to_json(), "adopted": True})
+    if not adopted:
+        if repeated:
+            setting.deployment.interrupt()  # also a copy that is still under way
+        executor.forget_job(job)
+        on_new()
+        _make_ready(setting, trial, clock, restore=restore)
+        if check_dataset:
+            with clock.phase("check dataset"):
+                columns["dataset_differs"] = trial_columns.dataset_differs(setting, trial.side)
+        _warm_up(setting, trial, clock)
+        columns |= trial_columns.before_run(setting, trial.side)
+        executor.start_job(job, [*BOUNDED, *_run_command(setting, trial, trial.seconds)])
+        _watch(setting, trial, job)
+    on_phase("run")
+    now = time.time()
+    return Begun(
+        trial=trial.id,
+        attempt=attempt,
+        job=job,
+        started_at=started_at.isoformat(),
+        running_since=now,
+        until=now + trial.seconds + CLIENT_SLACK_S,
+        phases=clock.seconds,
+        columns=columns,
+        adopted=adopted,
+    )
+
+
+def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
+    """The second half of a trial: wait for its client's end and read what it printed.
+
+    A run that went wrong is no error: it is an invalid trial.
+    """
+    executor = setting.deployment.executor
+    clock = _Clock(on_phase, dict(begun.phases))
+    status = _wait(executor, begun.job, begun.until)
+    clock.seconds["run"] = max(time.time() - begun.running_since, 0.0)
+    with clock.phase("collect"):
+        raw = executor.job_output(begun.job)
+        output = setting.workload.parse(raw)
+        columns = begun.columns | trial_columns.of_client(setting, trial, output, status)
+        columns |= trial_columns.of_servers(setting, trial.side, begun.columns)
+        hosts = _watched_hosts(setting, trial, begun.job)
+        columns |= hosts.columns()
+        columns |= trial_columns.of_setting(setting, trial.side)
+        gates = quality.of_metric(setting.gates, setting.workload.METRIC)
+        results = quality.evaluate(gates, columns)
+        valid = quality.is_valid(results)
+        reasons = (
+            *quality.reasons(gates, results),
+            *readings.client_reasons(output, status.exit_code),
+        )
+    result = TrialResult(
+        trial=trial,
+        attempt=begun.attempt,
+        valid=valid,
+        reasons=() if valid else reasons,
+        samples=readings.samples_of(output),
+        gates=results,
+        started_at=datetime.fromisoformat(begun.started_at),
+        ended_at=datetime.now(UTC),
+        phases={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
+        adopted=begun.adopted,
+        host_figures=hosts.hosts,
+    )
+    return Collected(result, raw, readings.series_csv(output), hosts.to_csv())
+
+
+def client_job(trial: PlannedTrial, attempt: int) -> str:
+    """The job under which a trial's client runs; its name is the fence against a second one."""
+    return f"client-{trial.id}-a{attempt}"
+
+
+def _make_ready(setting: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> None:
+    deployment = setting.deployment
+    engine, balancer = deployment.engine(trial.side), deployment.balancer(trial.side)
+    fresh = restore or not engine.running()
+    with clock.phase("stop"):
+        balancer.stop()
+        for side in deployment.sides:
+            if side != trial.side or fresh:
+                deployment.engine(side).stop()
+    if restore:
+        with clock.phase("restore"):
+            engine.restore()
+    with clock.phase("start"):
+        engine.start_for_trial()
+    with clock.phase("ready"):
+        balancer.start()
+
+
+def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
+    if not setting.warmup_seconds:
+        return
+    with clock.phase("warm-up"):
+        command = _run_command(setting, trial, setting.warmup_seconds)
+        setting.deployment.executor.run(
+            [*UNHEARD, *command], timeout_s=setting.warmup_seconds + CLIENT_SLACK_S, check=False
+        )
+
+
+def _watch(setting: TrialSetup, trial: PlannedTrial, job: str) -> None:
+    """Sample all hosts while the client runs; those that cannot be asked tell so in the end."""
+    deployment = setting.deployment
+    metrics.start(
+        deployment.executors(),
+        metrics.sampler_job(job),
+        trial.seconds,
+        deployment.client_host,
+        _harness(setting, trial, job),
+    )
+
+
+def _watched_hosts(setting: TrialSetup, trial: PlannedTrial, job: str) -> HostMetrics:
+    deployment = setting.deployment
+    return metrics.stop_and_collect(
+        deployment.executors(),
+        metrics.sampler_job(job),
+        deployment.client_host,
+        _harness(setting, trial, job),
+        client_alone=deployment.client_alone,
+        dedicated=deployment.dedicated,
+    )
+
+
+def _harness(setting: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched, ...]:
+    balancer = setting.deployment.balancer(trial.side)
+    return (
+        Watched("client", job, trial.threads),
+        Watched("load balancer", haproxy.JOB, balancer.threads),
+    )
+
+
+def _run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
+    deployment = setting.deployment
+    command: list[str] = setting.workload.run_command(
+        trial.workload,
+        endpoint(deployment, trial.side, setting.workload, setting.client, setting.password),
+        str(client_config(deployment)),
+        setting.dataset,
+        threads=trial.threads,
+        seconds=seconds,
+        client=setting.client,
+        ignore_errors=deployment.engine(trial.side).retryable_errors,
+    )
+    program = program_of(setting.client.program, setting.workload.PROGRAMS)
+    return program.started(command, setting.client_path)
+
+
+def _wait(executor: Executor, job: str, until: float) -> JobStatus:
+    """Wait for the client; one that outstays its limit is ended and judged by what it printed.
+
+    It goes on by itself while its host cannot be reached, which is asked again.
+
+    Raises:
+        UnreachableError: the host could still not be reached when the time was up.
+    """
+    while True:
+        late = time.time() > until
+        try:
+            status = executor.job_status(job)
+        except UnreachableError:
+            if late:
+                raise
+            time.sleep(ASK_AGAIN_S)
+            continue
+        if status.state != "running":
+            return status
+        if late:
+            executor.stop_job(job, timeout_s=5)
+            return executor.job_status(job)
+        time.sleep(POLL_S)
+
+
+# What a client's output tells, and nothing else: it can be told again from the output that is kept.

@@ -1,0 +1,116 @@
+"""Asks client, servers, load balancer and campaign for the columns of a trial.
+
+Which columns there are: :mod:`benchlab.analysis.gates.columns`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+from benchlab.analysis.gates.columns import (
+    configuration_columns,
+    dataset_columns,
+    fleet_columns,
+    output_columns,
+)
+from benchlab.campaign.deployment import TrialSetup
+from benchlab.engines.database import BackgroundJobs, Database
+from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.executor import JobStatus
+from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.report_type import Side
+from benchlab.targets import haproxy
+
+# What the first half of a trial notes for the second; no gate looks at it.
+BACKGROUND_ENDED = "background_jobs_ended_before"
+
+
+def dataset_differs(setting: TrialSetup, side: Side) -> float | None:
+    """1 if the dataset, read as a whole, is not the snapshot's, else 0."""
+    wanted = setting.facts[side].dataset_checksum if side in setting.facts else None
+    if wanted is None:
+        return None
+    tables = list(setting.workload.tables(setting.dataset))
+    found = setting.deployment.engine(side).checksum(tables)
+    return 0.0 if found == wanted else 1.0
+
+
+def before_run(setting: TrialSetup, side: Side) -> dict[str, float | None]:
+    """What is noted just before the client starts, for :func:`of_servers` to compare with."""
+    background = _background_jobs(setting, side)
+    return {BACKGROUND_ENDED: None if background is None else float(background.ended)}
+
+
+def of_client(
+    setting: TrialSetup, trial: PlannedTrial, output: Any, status: JobStatus
+) -> dict[str, float | None]:
+    """From what the client printed, and how it ended."""
+    return {
+        **output_columns(
+            setting.workload,
+            trial,
+            output,
+            dataset=setting.dataset,
+            interval_s=setting.client.report_interval,
+            expected_errors=setting.deployment.engine(trial.side).retryable_errors,
+        ),
+        "client_exit_code": status.exit_code,
+    }
+
+
+def of_servers(
+    setting: TrialSetup, side: Side, noted: Mapping[str, float | None]
+) -> dict[str, float | None]:
+    """What the servers and the load balancer report after the run.
+
+    Args:
+        noted: by :func:`before_run`; for an adopted client by its first try.
+    """
+    engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
+    columns: dict[str, float | None] = {"ended_servers": 1.0}
+    columns["background_jobs"] = _background_work(setting, side, noted.get(BACKGROUND_ENDED))
+    with contextlib.suppress(CommandError):
+        backends = balancer.statistics()
+        columns["backends_down"] = float(sum(not backend.up for backend in backends))
+        columns["connection_spread"] = haproxy.connection_spread(backends)
+    # A server that cannot say what it is has not run to the end of the trial.
+    with contextlib.suppress(EngineError):
+        if engine.running():
+            columns["ended_servers"] = 0.0
+            with contextlib.suppress(CommandError):
+                columns |= _engine_columns(engine)
+    return columns
+
+
+def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
+    """What was found before the first trial and holds for all of them."""
+    loaded = setting.facts[side].consistency.get("load") if side in setting.facts else None
+    return {
+        **dataset_columns(loaded),
+        **fleet_columns(setting.environment),
+        **configuration_columns(setting.facts, setting.sides),
+    }
+
+
+def _engine_columns(engine: Database) -> dict[str, float | None]:
+    try:
+        return dict(engine.columns())
+    except EngineError:
+        return {"ended_servers": 1.0}
+
+
+def _background_jobs(setting: TrialSetup, side: Side) -> BackgroundJobs | None:
+    """None also where the question is refused: no trial is lost for a gate's question."""
+    with contextlib.suppress(CommandError, EngineError):
+        return setting.deployment.engine(side).background_jobs()
+    return None
+
+
+def _background_work(setting: TrialSetup, side: Side, ended_before: float | None) -> float | None:
+    """How many background jobs were at work in the run; None where either count is missing."""
+    now = _background_jobs(setting, side)
+    if ended_before is None or now is None or now.begun < ended_before:
+        return None  # counters that fell are those of another server
+    return now.begun - ended_before

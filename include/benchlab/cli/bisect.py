@@ -1,0 +1,114 @@
+"""The command that looks for the release that brought a change: bisect."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from typing import Annotated, get_args
+
+import typer
+
+from benchlab.campaign.overrides import parse_assignments
+from benchlab.campaign.stages import new_id
+from benchlab.cli.options import Json, open_store, read_report_type, width
+from benchlab.cli.run import drive
+from benchlab.errors import SpecError
+from benchlab.home import Home, find
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
+from benchlab.studies.bisection import text as bisect_view
+from benchlab.studies.bisection.outcome import Named
+from benchlab.studies.bisection.run import ORIGIN, BisectionRun, Question, Wanted
+
+app = typer.Typer()
+
+# Of a bisection that names no release.
+NOT_NAMED = 2
+# What the question says already, so that --set cannot say it, too.
+_ASKED = frozenset({*SIDES, "workloads"})
+
+
+@app.command()
+def bisect(
+    good: Annotated[str, typer.Argument(help="the older release, as it was before the change")],
+    bad: Annotated[str, typer.Argument(help="the newer one, which has the change")],
+    report: Annotated[
+        str, typer.Option("--report", help="a report type: its name, or the path of its YAML")
+    ],
+    workload: Annotated[
+        str, typer.Option("--workload", help="whose throughput has changed: oltp_update_index, ...")
+    ],
+    kinds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KINDS",
+            help=f"releases in between that count, of {','.join(RELEASE_KINDS)}; "
+            f"else {','.join(FINAL)}",
+        ),
+    ] = None,
+    series: Annotated[
+        bool, typer.Option("--series", help="instead: of each series only its first release")
+    ] = False,
+    overrides: Annotated[
+        list[str], typer.Option("--set", help="change a field of all campaigns: rounds=6")
+    ] = [],  # noqa: B006
+    approve: Annotated[
+        bool,
+        typer.Option(
+            "--approve",
+            help="rent also where all together may cost more than is allowed, or where GOOD or BAD "
+            "is not in the calendar",
+        ),
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="only say what is known and what it may take")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Name the release that brought a change, by as few campaigns as it takes.
+
+    Those that are in the store are not run again. Exit code 2 where no release is named: there is
+    no change between the two, or it cannot be told which release brought it.
+    """
+    home = find()
+    spec = _report_type(home, report, overrides)
+    if series and kinds is not None:
+        raise SpecError("--series and --kinds: each says which releases count; give one of them")
+    question = Question(good, bad, workload, FINAL if kinds is None else _kinds(kinds), series)
+
+    def campaign(wanted: Wanted) -> str:
+        name = wanted.interrupted or new_id(f"{spec.report}-bisect")
+        done, _ = drive(home, store, wanted.spec, name, ORIGIN, wanted.day)
+        done.verdict()
+        return done.campaign.id
+
+    with open_store(home) as store:
+        bisection = BisectionRun(home, store, spec, question)
+        found = bisection.look()
+        if not plan:
+            say = functools.partial(print, file=sys.stderr)
+            found = bisection.run(campaign, say, approved=approve)
+    if as_json:
+        print(json.dumps(bisect_view.to_json(found), indent=2, ensure_ascii=False))
+    else:
+        print(bisect_view.render(found, width(), sys.stdout.isatty()), end="")
+    if not plan and not isinstance(found.reached, Named):
+        raise typer.Exit(NOT_NAMED)
+
+
+def _report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:
+    if asked := sorted(_ASKED & parse_assignments(assignments).keys()):
+        raise SpecError(
+            f"--set {', '.join(asked)}: GOOD, BAD and --workload say what is compared; leave it out"
+        )
+    return read_report_type(home, report, assignments)
+
+
+def _kinds(text: str) -> tuple[ReleaseKind, ...]:
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in RELEASE_KINDS]:
+        raise SpecError(
+            f"--kinds: unknown: {', '.join(unknown)}; there are: {', '.join(RELEASE_KINDS)}"
+        )
+    return tuple(kind for kind in get_args(ReleaseKind) if kind in names)

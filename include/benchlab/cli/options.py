@@ -1,0 +1,71 @@
+"""Arguments and options that several commands share, and how they are read."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+import typer
+
+from benchlab.campaign import overrides, report_types
+from benchlab.home import Home
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import Store
+
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
+
+
+def day(text: str) -> date:
+    """A day of an option.
+
+    Raises:
+        BadParameter: there is none of this name.
+    """
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: there is no such day, or it is not written as YYYY-MM-DD"
+        ) from None
+
+
+ReportType = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
+Assignments = Annotated[
+    list[str],
+    typer.Option("--set", help="change a field: rounds=2, threads=2,8, candidate=11.4.5"),
+]
+OnDay = Annotated[
+    date | None,
+    typer.Option(
+        "--on", parser=day, metavar="DAY", help="version rules as of this day; else today"
+    ),
+]
+
+
+def open_store(home: Home) -> Store:
+    """The results store of an installation."""
+    return Store(home.store_url, home.objects)
+
+
+def width() -> int:
+    """Of the terminal, in columns."""
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:
+    """The report type of this name or file, changed by the assignments of ``--set``."""
+    spec = report_types.load(report_types.find_report(home, report))
+    values = overrides.parse_assignments(assignments)
+    return overrides.override(spec, values) if values else spec
+
+
+def report_type_on(home: Home, report: str, assignments: list[str], on: date | None) -> ReportSpec:
+    """A report type as of a day (None: today); notes on its version rules go to standard error."""
+    as_of = on or datetime.now(UTC).date()
+    found = report_types.resolve(home, read_report_type(home, report, assignments), as_of)
+    for note in found.notes:
+        print(note, file=sys.stderr)
+    return found.spec

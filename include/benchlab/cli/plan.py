@@ -1,0 +1,125 @@
+"""The commands on report types: validate, plan, install."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchlab import engines, targets
+from benchlab.campaign import planning, report_types
+from benchlab.cli import dry_run
+from benchlab.cli.options import (
+    Assignments,
+    Json,
+    OnDay,
+    ReportType,
+    day,
+    open_store,
+    read_report_type,
+    report_type_on,
+    width,
+)
+from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.home import Home, find
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.report.formats import plan_text
+from benchlab.report.notifications import notifiers
+from benchlab.studies import backfill_text
+from benchlab.studies.backfill import backfill_plan
+from benchlab.studies.sensitivity import text as sensitivity_text
+from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
+
+app = typer.Typer()
+
+
+@app.command()
+def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
+    """Check report types, and notifications.yaml; every fault of every file is named."""
+    faults = []
+    for path in reports:
+        try:
+            if path.name == notifiers.FILE and path.is_file():
+                notifiers.load(path, {file.stem for file in report_types.report_files(find())})
+            else:
+                report_types.load(path)
+            print(f"{path}: good")
+        except BenchlabError as error:
+            faults.append(str(error))
+    if faults:
+        raise BenchlabError("\n".join(faults))
+
+
+@app.command("plan")
+def show_plan(
+    report: ReportType,
+    overrides: Assignments = [],  # noqa: B006
+    on: OnDay = None,
+    as_json: Json = False,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="print every command that a campaign would run")
+    ] = False,
+    backfill: Annotated[
+        tuple[date, date] | None,
+        typer.Option(
+            parser=day,
+            metavar="FROM TO",
+            help="instead: every campaign that a backfill over these days would run",
+        ),
+    ] = None,
+) -> None:
+    """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing."""
+    home = find()
+    if backfill is not None:
+        if commands or on is not None:
+            raise SpecError("plan: --backfill goes with --set and --json only")
+        _show_backfill(home, read_report_type(home, report, overrides), backfill, as_json=as_json)
+        return
+    spec = report_type_on(home, report, overrides, on)
+    engine, reason = planning.choose_engine(spec, home, to_run=False)
+    planned = planning.plan(home, spec, engine, spec.report)
+    if as_json:
+        found = _sensitivity(home, spec, planned)
+        document = {**planned.to_json(), "sensitivity": asdict(found) if found else None}
+        print(json.dumps(document, indent=2))
+    elif commands:
+        print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
+    else:
+        not_runnable = targets.PLANNED_ONLY.get(spec.target)
+        lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
+        print(plan_text.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))
+
+
+@app.command()
+def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -> None:  # noqa: B006
+    """Fetch the database servers of a report type, so that a campaign finds them here."""
+    home = find()
+    spec = report_type_on(home, report, overrides, on)
+    engine, reason = planning.choose_engine(spec, home)
+    print(f"engine {engine}: {reason}")
+    for version in sorted({spec.side(engine, side).version for side in SIDES}):
+        engines.install(engine, version, home)
+        print(f"{engine} {version}: installed")
+
+
+def _show_backfill(home: Home, spec: ReportSpec, span: tuple[date, date], *, as_json: bool) -> None:
+    with open_store(home) as store:
+        planned = backfill_plan(home, spec, *span, store)
+    if as_json:
+        print(json.dumps(backfill_text.to_json(planned), indent=2))
+    else:
+        print(backfill_text.render(planned, width(), sys.stdout.isatty()), end="")
+
+
+def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
+    try:
+        return plan_sensitivity(home, spec, planned)
+    except StoreError as error:  # a plan needs no store
+        print(f"sensitivity: not known: {error}", file=sys.stderr)
+        return None

@@ -1,0 +1,192 @@
+"""The commands that start and end what runs: run, give-back, reap."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from benchlab import targets
+from benchlab.campaign import planning, stages
+from benchlab.campaign.stages import CampaignRun
+from benchlab.cli.options import (
+    Assignments,
+    CampaignId,
+    OnDay,
+    ReportType,
+    open_store,
+    report_type_on,
+    width,
+)
+from benchlab.cli.progress_view import ProgressView
+from benchlab.errors import SpecError, StoreError
+from benchlab.home import Home, find
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import TAG, tagged
+from benchlab.hosts.lock import MachineLock
+from benchlab.plan import topology
+from benchlab.plan.plan import needs_approval
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.schedule import midnight
+from benchlab.report.formats import terminal
+from benchlab.report.model import report as model
+from benchlab.results.store import Store
+from benchlab.targets.ec2 import reaper
+
+app = typer.Typer()
+
+_NOT_HERE = (
+    "this machine has neither a directory nor a process of it, and it does not hold the lock. "
+    "Nothing was ended, and EC2 was not asked: is the id misspelt? `benchlab campaigns` lists all. "
+    "What a campaign rented that nothing here knows any more ends at its expiry, and "
+    "`benchlab reap` ends what is past it"
+)
+
+
+def drive(
+    home: Home,
+    store: Store,
+    spec: ReportSpec,
+    campaign: str,
+    origin: str,
+    planned_for: date | None = None,
+) -> tuple[CampaignRun, list[Path]]:
+    """Run a campaign in this process, with its progress on standard error.
+
+    A signal that ends the process ends the campaign first; when the process is gone, the machine
+    is free again.
+
+    Args:
+        campaign: its id; that of one in the store goes on with it.
+        origin: the command, as the store keeps it.
+        planned_for: the day whose versions it compares; None: now.
+
+    Returns:
+        The campaign, and its report's files.
+    """
+    os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    at = midnight(planned_for) if planned_for else None
+    work = CampaignRun.create(home, store, spec, campaign, origin, planned_for=at)
+    print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
+    with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
+        paths = stages.run(work)
+    return work, paths
+
+
+def end_campaign(home: Home, campaign: str, access: Access) -> str:
+    """End a campaign wherever it runs; the store is only needed where nothing else knows it.
+
+    Returns:
+        What was given back, for people.
+
+    Raises:
+        StoreError: nothing knows a campaign of this id, and nothing was ended; or the store could
+            not be told that the campaign has ended.
+    """
+    target = None if _says_where(home, campaign) else _target_in_store(home, campaign)
+    given_back = targets.give_back(home, campaign, access, target=target, ask_driver=True)
+    with open_store(home) as store:
+        if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
+            store.finish(campaign, "failed")
+    return given_back
+
+
+def _says_where(home: Home, campaign: str) -> bool:
+    """Whether the campaign's directory on this machine says where it runs."""
+    return (home.campaign(campaign) / "target").exists()
+
+
+def _target_in_store(home: Home, campaign: str) -> str | None:
+    """Where the store has it that a campaign runs; None: it does not say."""
+    try:
+        with open_store(home) as store:
+            return store.campaign(campaign).plan.target
+    except StoreError as error:
+        if not _is_here(home, campaign):
+            raise StoreError(f"{error}; {_NOT_HERE}") from error
+        return None  # a lost store keeps nobody from ending what is here
+
+
+def _is_here(home: Home, campaign: str) -> bool:
+    """Whether this machine has anything of the campaign: its directory, a process, the lock."""
+    if home.campaign(campaign).is_dir() or any(tagged(f"{TAG}={campaign}")):
+        return True
+    holder = MachineLock().holder()
+    return holder is not None and holder.campaign == campaign
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@app.command()
+def run(
+    report: ReportType,
+    overrides: Assignments = [],  # noqa: B006
+    on: OnDay = None,
+    campaign: Annotated[
+        str, typer.Option(help="id of the new campaign, or of one to go on with")
+    ] = "",
+    approve: Annotated[
+        bool, typer.Option("--approve", help="rent also what costs more than budget.approve_above")
+    ] = False,
+) -> None:
+    """Run a campaign, here or on the hosts of its topology, and print the comparison."""
+    home = find()
+    spec = report_type_on(home, report, overrides, on)
+    if not approve:
+        _refuse_unapproved(home, spec)
+    name = campaign or stages.new_id(spec.report)
+    with open_store(home) as store:
+        work, paths = drive(home, store, spec, name, "benchlab run", planned_for=on)
+        record = store.campaign(work.campaign.id)
+        report_model = model.build(record, work.compare(), store.trials(record.id))
+    print(terminal.render(report_model, width(), sys.stdout.isatty()))
+    for path in paths:
+        print(path)
+    work.verdict()
+
+
+@app.command("give-back")
+@app.command("release", hidden=True, deprecated=True)  # its name until 0.2
+def give_back(campaign: CampaignId) -> None:
+    """End a campaign wherever it runs: its processes, data and hosts; give the machine back."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
+        raise SpecError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
+    done = end_campaign(find(), campaign, Access())
+    print(f"{campaign}: {done}; it does not hold the machine")
+
+
+@app.command()
+def reap(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="only say what would be ended")
+    ] = False,
+) -> None:
+    """End EC2 fleets that are past their expiry, in the regions of all topologies."""
+    regions = topology.regions(find().configs / "topologies")
+    reaped = reaper.reap(Access(), regions, dry_run=dry_run)
+    for found in reaped:
+        print(found)
+    if not reaped:
+        print(f"nothing to end in {', '.join(regions)}")
+
+
+def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:
+    engine, _ = planning.choose_engine(spec, home)
+    planned = planning.plan(home, spec, engine, spec.report)
+    if needs_approval(planned, spec.budget):
+        limit = spec.budget.approve_above if spec.budget else 0
+        raise SpecError(
+            f"{spec.report}: about {planned.dollars:.2f} dollars in {planned.minutes / 60:.1f} "
+            f"hours, more than may be rented unasked ({limit:g}); see `benchlab plan`, then give "
+            "--approve"
+        )

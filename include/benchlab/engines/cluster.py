@@ -1,0 +1,84 @@
+"""The cluster port: a database that is several servers on a fleet."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Self
+
+from benchlab.engines.database import Database
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan.report_type import Side, SideSpec
+
+Executors = Callable[[FleetHost], Executor]
+"""Gives the executor of a host; asked from several threads at once."""
+Act = Literal["deploy", "backup", "restore", "start_for_trial"]
+"""What can be rehearsed: a method of :class:`Database`."""
+
+
+class BaseCluster(Database):
+    """One side's cluster; an engine names its class as ``Engine.cluster``."""
+
+    @classmethod
+    @abstractmethod
+    def on_fleet(
+        cls,
+        fleet: Fleet,
+        executors: Executors,
+        *,
+        side: Side,
+        of: SideSpec,
+        campaign: str,
+        directory: Path,
+        max_connections: int,
+        database: str,
+        password: str,
+    ) -> Self:
+        """A side of a campaign.
+
+        Args:
+            directory: the campaign's on the client host.
+        """
+
+    @classmethod
+    @abstractmethod
+    def remove(
+        cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
+    ) -> None:
+        """Remove what a campaign deployed of a side, without knowing what that was; repeatable.
+
+        Raises:
+            TargetError: names the hosts that could not be cleaned.
+        """
+
+    @classmethod
+    @abstractmethod
+    def not_deployable(cls, version: str) -> str | None:
+        """Why a version cannot be deployed, as a sentence; None where it can."""
+
+    @classmethod
+    @abstractmethod
+    def no_dataset_snapshots(cls, version: str) -> str | None:
+        """Why a version's dataset can neither be saved nor restored; None where it can."""
+
+    @abstractmethod
+    def save_dataset(self, url: str, region: str) -> None:
+        """Write the dataset to S3.
+
+        Raises:
+            EngineError: it cannot be written.
+        """
+
+    @abstractmethod
+    def load_dataset(self, url: str, region: str) -> None:
+        """Fill the empty database from S3.
+
+        Raises:
+            EngineError: it cannot be restored.
+        """
+
+    @abstractmethod
+    def rehearse(self, act: Act) -> None:
+        """What an act does to the hosts, without a question to a server: nobody would answer."""

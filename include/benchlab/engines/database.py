@@ -1,0 +1,332 @@
+"""One side as a campaign sees it, be it one server or a cluster: deployed, started, stopped, backed
+up and restored as a whole, and asked by SQL through the ``mariadb`` client.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Protocol
+
+from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.executor import Executor
+from benchlab.plan.report_type import Parameters, Side
+from benchlab.results.records import SideFacts
+
+USER = "bench"
+# The account of a client that can take no password in private.
+OPEN_USER = "bench_open"
+START_LIMIT_S = 120.0
+SQL_LIMIT_S = 3600.0
+
+
+class BackgroundJobs(NamedTuple):
+    """ANALYZE, DDL and backup statements of a running server, whoever sent them.
+
+    What is begun later less what had ended earlier were at work in between.
+
+    Attributes:
+        begun: how many so far.
+        ended: how many of them have ended.
+    """
+
+    begun: int
+    ended: int
+
+
+class Deployed(Protocol):
+    """What a database knows of the side it is.
+
+    Attributes:
+        directory: of this side on the host of the executor: configuration, logs.
+        host, port: one server that answers SQL.
+        database: the schema that holds the dataset.
+        password: of the account that the client uses; made for this campaign.
+    """
+
+    @property
+    def side(self) -> Side: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def directory(self) -> Path: ...
+    @property
+    def host(self) -> str: ...
+    @property
+    def port(self) -> int: ...
+    @property
+    def database(self) -> str: ...
+    @property
+    def password(self) -> str: ...
+
+
+class Database(ABC):
+    """One side.
+
+    Args:
+        executor: the host from which it is asked.
+        instance: which version, where.
+    """
+
+    name: ClassVar[str]
+    #: Its name for people.
+    title: ClassVar[str]
+    #: What a reader must know of figures from this database; None where there is nothing.
+    caveat: ClassVar[str | None] = None
+    #: Errors that a client may meet under load without being broken (deadlocks, conflicts).
+    retryable_errors: ClassVar[tuple[int, ...]]
+
+    executor: Executor
+    instance: Deployed
+
+    # What each does in its own way
+
+    @abstractmethod
+    def deploy(self) -> None:
+        """From nothing to a running, empty database with the client's account.
+
+        What an earlier, interrupted deployment left is removed first.
+        """
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start it, unless it runs, and wait until it is ready to be measured."""
+
+    def start_for_trial(self) -> None:
+        """Start it to be measured: :meth:`start`, and what is only there in trials."""
+        self.start()
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop it and wait until it has ended; nothing happens where it does not run."""
+
+    @abstractmethod
+    def running(self) -> bool:
+        """Whether all of its servers are there."""
+
+    @abstractmethod
+    def backup(self) -> None:
+        """Stop it and take the snapshot of its data.
+
+        Raises:
+            EngineError: it did not stop cleanly: every restore would have to recover.
+        """
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Stop it and lay the snapshot back."""
+
+    @abstractmethod
+    def git_hash(self) -> str | None:
+        """The commit that the running server was built from; None where it does not tell."""
+
+    @abstractmethod
+    def log_tail(self) -> str:
+        """The last lines that its server printed."""
+
+    def gone(self) -> str | None:
+        """Why there is no use in waiting for it to answer; None while there is."""
+        return None
+
+    def columns(self) -> Mapping[str, float | None]:
+        """What it can tell of itself for the gates, after a trial."""
+        as_requested = self.is_requested_version(self.version())
+        return {
+            "wrong_version_servers": float(not as_requested),
+            "ineffective_parameters": float(len(self.ineffective(self.variables()))),
+        }
+
+    def background_jobs(self) -> BackgroundJobs | None:
+        """What it has done besides serving its clients; None: it cannot tell."""
+        return None
+
+    # What all share
+
+    @property
+    def client_config(self) -> Path:
+        """Option file of the mariadb client; holds the password, readable by its owner only."""
+        return self.instance.directory / "client.cnf"
+
+    def wait_until_ready(self, *, user: str = USER) -> None:
+        """Wait until the server answers SQL.
+
+        Raises:
+            EngineError: it ended, or did not answer in time; quotes its log.
+        """
+        deadline = time.monotonic() + START_LIMIT_S
+        while True:
+            try:
+                self.sql("SELECT 1", user=user, timeout_s=10)
+                return
+            except CommandError as error:
+                if (why := self.gone()) is not None:
+                    raise EngineError(
+                        f"{self._name()}: {why}; its last output:\n{self.log_tail()}"
+                    ) from error
+                if time.monotonic() > deadline:
+                    raise EngineError(
+                        f"{self._name()}: no answer on port {self.instance.port} after "
+                        f"{START_LIMIT_S:g} s: {error}\nits log:\n{self.log_tail()}"
+                    ) from error
+            time.sleep(0.05)
+
+    def sql(
+        self, statement: str, *, user: str = USER, timeout_s: float = SQL_LIMIT_S
+    ) -> list[list[str]]:
+        """Run SQL through the mariadb client; rows of text columns.
+
+        The statement goes through standard input, so that a password in it is on no command
+        line.
+        """
+        options = (
+            [f"--defaults-file={self.client_config}"]
+            if user == USER
+            else ["--no-defaults", "--skip-ssl", f"--host={self.instance.host}", f"--user={user}"]
+        )
+        completed = self.executor.run(
+            [
+                "mariadb",
+                *options,
+                "--protocol=tcp",
+                f"--port={self.instance.port}",
+                "--batch",
+                "--skip-column-names",
+                "--connect-timeout=5",
+            ],
+            stdin=statement,
+            timeout_s=timeout_s,
+        )
+        return [line.split("\t") for line in completed.stdout.splitlines()]
+
+    def create_database(self) -> None:
+        """The schema of the dataset, empty."""
+        database = self.instance.database
+        self.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
+
+    def open_account(self) -> None:
+        """An account without a password, for a client that can take none in private.
+
+        It may do nothing outside the dataset's schema, and connect from one address only: the one
+        that the server sees Benchlab's own SQL come from, which is the load balancer's host.
+        """
+        ((address,),) = self.sql("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
+        self.sql("; ".join(open_account_statements(self.instance.database, address)))
+
+    def analyze(self, tables: Sequence[str]) -> None:
+        """ANALYZE every table, so that no side plans its queries by guess.
+
+        Raises:
+            EngineError: a table's analysis did not report success.
+        """
+        for table in tables:
+            for row in self.sql(f"ANALYZE TABLE {self.instance.database}.{table}"):
+                if len(row) >= 4 and row[2].lower() == "error":
+                    raise EngineError(f"{self._name()}: ANALYZE TABLE {table}: {row[3]}")
+
+    def row_count(self, table: str) -> int:
+        """Rows of one table, counted."""
+        ((rows,),) = self.sql(f"SELECT COUNT(*) FROM {self.instance.database}.{table}")
+        return int(rows)
+
+    def checksum(self, tables: Sequence[str]) -> str:
+        """Row count and an order-free sum of row hashes of every table, as one string.
+
+        By SQL, because what engines offer themselves differs, and TiDB's embedded storage
+        answers its own statement with a constant. A NULL is told from an empty text.
+        """
+        parts = []
+        for table in tables:
+            name = f"{self.instance.database}.{table}"
+            columns = [
+                f"COALESCE({row[0]}, '\\0')" for row in self.sql(f"SHOW COLUMNS FROM {name}")
+            ]
+            ((count, total),) = self.sql(
+                f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) "
+                f"FROM {name}"
+            )
+            parts.append(f"{table}:{count}:{total}")
+        return " ".join(parts)
+
+    def facts(self) -> SideFacts:
+        """What the running server says of itself."""
+        return SideFacts(self.version(), self.git_hash(), self.variables())
+
+    def version(self) -> str:
+        """What the server calls itself: ``10.11.5-MariaDB``, ``5.7.25-TiDB-v6.5.0``."""
+        ((version,),) = self.sql("SELECT VERSION()")
+        return version
+
+    def is_requested_version(self, reported: str) -> bool:
+        """Whether what the server calls itself has the requested version in it, as a whole.
+
+        Of ``v9.0.0`` a pre-release, ``v9.0.0-beta.1``, is another version; a build's own suffix
+        (``-log``, ``-dirty``) makes no other one.
+        """
+        wanted = re.escape(self.instance.version)
+        found = re.search(rf"(?<![\d.]){wanted}(?![\d.]|-(alpha|beta|rc))", reported)
+        return found is not None
+
+    def variables(self) -> dict[str, str]:
+        """The effective settings, by the names under which ``parameters`` set them."""
+        return {row[0]: row[1] if len(row) > 1 else "" for row in self.sql("SHOW GLOBAL VARIABLES")}
+
+    def requested(self) -> Parameters:
+        """What was asked for, by the names under which :meth:`variables` has it."""
+        return self.instance.parameters
+
+    def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
+        """Of the requested parameters, those with another effective value, with that value."""
+        requested = self.requested()
+        found = {
+            key: variables.get(key.replace("-", "_"), variables.get(key, "no such setting"))
+            for key in requested
+        }
+        return {
+            key: value for key, value in found.items() if _normal(value) != _normal(requested[key])
+        }
+
+    def _client_options(self) -> str:
+        return (
+            f"[client]\nhost={self.instance.host}\nuser={USER}\n"
+            f"password={self.instance.password}\nskip-ssl\n"
+        )
+
+    def _name(self) -> str:
+        return f"{self.instance.side} ({self.name} {self.instance.version})"
+
+
+def open_account_statements(database: str, address: str) -> list[str]:
+    """What makes the account of :meth:`Database.open_account`, in order."""
+    account = f"'{OPEN_USER}'@'{address}'"
+    return [
+        f"DROP USER IF EXISTS {account}",
+        f"CREATE USER {account}",
+        f"GRANT ALL ON {database}.* TO {account}",
+    ]
+
+
+def written(value: object) -> str:
+    """A parameter's value as option files have it."""
+    return ("ON" if value else "OFF") if isinstance(value, bool) else str(value)
+
+
+def sql_value(value: object) -> str:
+    """A parameter's value as SQL has it."""
+    if isinstance(value, bool | int | float):
+        return written(value)
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _normal(value: object) -> str:
+    """A value in the form in which both sides compare: booleans as ON/OFF, sizes in bytes."""
+    text = written(value).strip().upper()
+    if match := re.fullmatch(r"(\d+)([KMG])I?B?", text):
+        return str(int(match[1]) * 1024 ** ("KMG".index(match[2]) + 1))
+    if re.fullmatch(r"-?\d+\.\d+", text):  # servers print 90.500000 for 90.5
+        text = text.rstrip("0").rstrip(".")
+    return {"TRUE": "ON", "FALSE": "OFF", "1": "ON", "0": "OFF"}.get(text, text)

@@ -1,0 +1,268 @@
+"""The engine port: a database that is one server on this machine, run as a job.
+
+Each module in ``engines/`` has one class ``Engine`` that derives from :class:`BaseEngine`. It
+says how a version is obtained and how its server is deployed and started. An engine that can
+also be deployed as a cluster on a fleet names that class, too, in ``Engine.cluster``.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from benchlab.engines import slowdown
+from benchlab.engines.cluster import BaseCluster
+from benchlab.engines.database import USER, BackgroundJobs, Database, written
+from benchlab.errors import EngineError
+from benchlab.hosts import snapshot as snapshot_module
+from benchlab.hosts.executor import Executor
+from benchlab.plan.report_type import Parameters, Side
+
+__all__ = [
+    "USER",
+    "Availability",
+    "BackgroundJobs",
+    "BaseEngine",
+    "Database",
+    "Instance",
+    "written",
+]
+
+STOP_LIMIT_S = 120.0
+SLOWDOWN_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One side's server on one host.
+
+    Attributes:
+        directory: everything of this side: ``data``, ``snapshot``, configuration, logs.
+        database: the schema that holds the dataset.
+        password: of the account that the client uses; made for this campaign.
+        slowdown_pct: the share of the time for which the server is stopped on purpose while it is
+            measured; 0: it is not slowed down.
+    """
+
+    side: Side
+    version: str
+    parameters: Parameters
+    directory: Path
+    host: str
+    port: int
+    status_port: int
+    max_connections: int
+    database: str
+    password: str
+    slowdown_pct: float = 0.0
+
+    def __repr__(self) -> str:
+        """Without the password: an instance may be logged."""
+        return f"Instance({self.side}, {self.version}, {self.host}:{self.port})"
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a version can be had on this machine, and how or why not."""
+
+    available: bool
+    how: str
+
+
+class BaseEngine(Database):
+    """One side's server.
+
+    Args:
+        executor: the host it runs on.
+        instance: which version, where.
+        servers: directory of downloaded server binaries.
+    """
+
+    #: Whether its server listens on the status port, too.
+    has_status_port: ClassVar[bool] = False
+    #: Parameters that Benchlab sets itself, so that a report type may not.
+    reserved: ClassVar[frozenset[str]] = frozenset()
+    #: Parameters by which a server refuses connections above a number; 0 is no limit.
+    connection_limits: ClassVar[frozenset[str]] = frozenset()
+    #: The class of its clusters on a fleet; None where it runs on one machine only.
+    cluster: ClassVar[type[BaseCluster] | None] = None
+
+    def __init__(self, executor: Executor, instance: Instance, servers: Path) -> None:
+        self.executor: Executor = executor
+        self.instance: Instance = instance
+        self.servers = servers
+
+    # What each engine says of itself
+
+    @classmethod
+    def parameter_faults(
+        cls,
+        version: str,
+        parameters: Parameters,
+        components: Mapping[str, Parameters],
+        *,
+        storage_vcpu: int | None = None,
+    ) -> list[str]:
+        """Why a version would refuse these parameters, as sentences; empty where none is known.
+
+        Args:
+            storage_vcpu: vCPUs of a storage host; None where it is not known.
+        """
+        return []
+
+    @classmethod
+    @abstractmethod
+    def owns(cls, version: str) -> bool:
+        """Whether a version is written as this engine's are."""
+
+    @classmethod
+    @abstractmethod
+    def availability(cls, version: str, servers: Path) -> Availability:
+        """Whether the version is here or can be fetched; starts no download."""
+
+    @classmethod
+    @abstractmethod
+    def install(cls, executor: Executor, version: str, servers: Path) -> None:
+        """Fetch the version if it is not here.
+
+        Raises:
+            UnavailableError: it cannot be had.
+        """
+
+    @abstractmethod
+    def initialise(self) -> None:
+        """Write the configuration and an empty data directory."""
+
+    @abstractmethod
+    def server_command(self) -> tuple[list[str], dict[str, str]]:
+        """The server's command line and environment."""
+
+    @abstractmethod
+    def secure(self) -> None:
+        """On the fresh server: create the client's account, close the others."""
+
+    # What all share
+
+    @property
+    def job(self) -> str:
+        """The job under which the server runs."""
+        return f"server-{self.instance.side}"
+
+    @property
+    def data(self) -> Path:
+        """The data directory."""
+        return self.instance.directory / "data"
+
+    @property
+    def snapshot(self) -> Path:
+        """The snapshot of the loaded, analyzed, stopped server."""
+        return self.instance.directory / "snapshot"
+
+    def deploy(self) -> None:
+        """See :class:`Database`."""
+        self.stop()
+        self.executor.run(["rm", "-rf", str(self.instance.directory)], timeout_s=600)
+        self.executor.run(["mkdir", "-p", "-m", "700", str(self.instance.directory)])
+        self.executor.put(self.client_config, self._client_options(), private=True)
+        self.initialise()
+        self._launch()
+        self.secure()
+        self.wait_until_ready()
+
+    def start(self) -> None:
+        """See :class:`Database`."""
+        self._launch()
+        self.wait_until_ready()
+
+    def start_for_trial(self) -> None:
+        """See :class:`Database`; slowed down, where that is asked for.
+
+        Raises:
+            EngineError: the slowdown did not begin; quotes it.
+        """
+        if self.executor.job_status(self._slowdown_job).state in ("complete", "lost"):
+            self.stop()  # killed, it may have left the server as it should not be
+        self.start()
+        if self.instance.slowdown_pct:
+            self._slow_down()
+
+    def stop(self) -> None:
+        """See :class:`Database`."""
+        self._stop_server()
+        self.executor.forget_job(self.job)
+
+    def running(self) -> bool:
+        """See :class:`Database`."""
+        return self.executor.job_status(self.job).state == "running"
+
+    def gone(self) -> str | None:
+        """See :class:`Database`."""
+        status = self.executor.job_status(self.job)
+        if status.state == "running":
+            return None
+        return f"the server ended while starting (exit code {status.exit_code})"
+
+    def backup(self) -> None:
+        """See :class:`Database`."""
+        self._stop_server()
+        if (status := self.executor.job_status(self.job)).exit_code != 0:
+            raise EngineError(
+                f"{self._name()}: the server did not stop cleanly before the snapshot (exit code "
+                f"{status.exit_code}); its last output:\n{self.log_tail()}"
+            )
+        self.executor.forget_job(self.job)
+        snapshot_module.copy(self.executor, self.data, self.snapshot)
+
+    def restore(self) -> None:
+        """See :class:`Database`."""
+        self.stop()
+        snapshot_module.copy(self.executor, self.snapshot, self.data)
+
+    def log_tail(self) -> str:
+        """See :class:`Database`."""
+        return "\n".join(self.executor.job_output(self.job).splitlines()[-12:])
+
+    def columns(self) -> Mapping[str, float | None]:
+        """See :class:`Database`.
+
+        Raises:
+            EngineError: the server is not slowed down any more, though it should be.
+        """
+        slowdown_job = self.executor.job_status(self._slowdown_job)
+        if self.instance.slowdown_pct and slowdown_job.state != "running":
+            raise EngineError(f"{self._name()}: {self._slowdown_failed('ended in the trial')}")
+        return super().columns()
+
+    @property
+    def _slowdown_job(self) -> str:
+        return f"slowdown-{self.instance.side}"
+
+    def _slow_down(self) -> None:
+        job = self._slowdown_job
+        self.executor.start_job(job, slowdown.command(self.job, self.instance.slowdown_pct))
+        deadline = time.monotonic() + SLOWDOWN_LIMIT_S
+        while slowdown.AT_WORK not in self.executor.job_output(job):
+            late = time.monotonic() > deadline
+            if late or self.executor.job_status(job).state != "running":
+                raise EngineError(f"{self._name()}: {self._slowdown_failed('did not begin')}")
+            time.sleep(0.01)
+
+    def _slowdown_failed(self, how: str) -> str:
+        output = self.executor.job_output(self._slowdown_job).strip()
+        return f"the slowdown of {self.instance.slowdown_pct:g} % {how}; its output:\n{output}"
+
+    def _stop_server(self) -> None:
+        # In this order: the slowdown lets the server go on when it is told to end.
+        self.executor.stop_job(self._slowdown_job)
+        self.executor.forget_job(self._slowdown_job)
+        self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
+
+    def _launch(self) -> None:
+        if not self.running():
+            self.executor.forget_job(self.job)
+            command, env = self.server_command()
+            self.executor.start_job(self.job, command, env=env)

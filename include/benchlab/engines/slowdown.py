@@ -1,0 +1,197 @@
+"""A server slowed down on purpose, to see whether Benchlab finds it.
+
+``python -m benchlab.engines.slowdown PID PERCENT`` stops the process for that share of the time and
+lets it run for the rest, in periods of 20 ms or more, by SIGSTOP and SIGCONT. These need no root
+and hold all threads, be they computing or writing to a disk. The books are kept by the monotonic
+clock: what one period has too much or too little, because others were at work on the CPU, the next
+ones make good.
+
+It ends on SIGTERM, or when the server has gone. However it ends, the server is not left stopped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from benchlab.errors import TargetError
+
+#: What it prints when the server has been stopped for the first time.
+AT_WORK = "at work"
+
+PERIOD_S = 0.02
+# What is to be made good is spread over periods: between its stops the server gets something done,
+# and no query waits for longer than a few.
+LONGEST_STOP_S = 0.05
+SHORTEST_RUN_S = 0.001
+# A stop begins when the thread that takes the signal has got a CPU: mostly at once, on a busy
+# machine up to 5 ms later. Without looking, a server asked to stand still 30 % of the time was
+# seen to do so for 23 %.
+LOOK_AGAIN_S = 0.0001
+STOP_LIMIT_S = PERIOD_S
+# Further off than this, the server is not slowed down as it should be.
+DEBT_LIMIT_S = 1.0
+
+
+def command(job: str, percent: float) -> list[str]:
+    """The command of a job that slows another one down; its directory is that one's neighbour."""
+    script = f'exec "$0" -m {__name__} "$(cat "../$1/pid")" "$2"'
+    return ["sh", "-c", script, sys.executable, job, f"{percent:g}"]
+
+
+def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
+    """How long the period that begins now stops the server, in seconds.
+
+    At its end ``share`` of all the time shall have been spent stopped. What is too much for one
+    period is left to the next ones.
+
+    Args:
+        share: of the time, 0 to 0.9.
+        elapsed_s: since the books were opened.
+        stopped_s: of it, how long the server has been stopped.
+
+    Raises:
+        TargetError: more than :data:`DEBT_LIMIT_S` too much or too little; says how much.
+    """
+    if abs(share * elapsed_s - stopped_s) > DEBT_LIMIT_S:
+        raise TargetError(
+            f"the server was stopped for {stopped_s:.2f} s of {elapsed_s:.2f} s, and "
+            f"{share * elapsed_s:.2f} s were asked for: the machine was too busy with other "
+            "things, or stood still; end them and measure again"
+        )
+    owed = share * (elapsed_s + PERIOD_S) - stopped_s
+    return min(max(owed, 0.0), LONGEST_STOP_S)
+
+
+class Server:
+    """The process that is slowed down.
+
+    It is held by a file descriptor, so that a later process of the same pid is never touched.
+
+    Raises:
+        ProcessLookupError: there is no process of this pid.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._process = os.pidfd_open(pid)
+        try:
+            self._stat = os.open(f"/proc/{pid}/task/{pid}/stat", os.O_RDONLY)
+        except FileNotFoundError as error:
+            raise ProcessLookupError(f"process {pid} has just ended") from error
+
+    def stop_for(self, seconds: float) -> float:
+        """Stop it and let it go on; how long it was seen stopped, in seconds.
+
+        Raises:
+            ProcessLookupError: it has gone.
+        """
+        signal.pidfd_send_signal(self._process, signal.SIGSTOP)
+        try:
+            if not self._is_stopped():
+                return 0.0
+            since = time.monotonic()
+            self.gone_within(seconds)
+            # Before it goes on: its threads then take the CPU, maybe this process's.
+            return time.monotonic() - since
+        finally:
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Let it run.
+
+        Raises:
+            ProcessLookupError: it has gone.
+        """
+        signal.pidfd_send_signal(self._process, signal.SIGCONT)
+
+    def gone_within(self, seconds: float) -> bool:
+        """Wait so long, or until it has ended; whether it has."""
+        return bool(select.select([self._process], [], [], seconds)[0])
+
+    def _is_stopped(self) -> bool:
+        """Wait until its first thread is; the kernel stops the others with it."""
+        until = time.monotonic() + STOP_LIMIT_S
+        while self._state() != b"T":
+            if time.monotonic() > until:
+                return False
+            time.sleep(LOOK_AGAIN_S)
+        return True
+
+    def _state(self) -> bytes:
+        """One letter, as proc(5) has it."""
+        return os.pread(self._stat, 512, 0).rpartition(b") ")[2][:1]
+
+
+def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -> str:
+    """Stop a server for a share of the time, until it has gone or SIGTERM comes.
+
+    Returns:
+        What was done, for people.
+
+    Raises:
+        TargetError: see :func:`owed_s`.
+    """
+    asked_to_end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked_to_end.set())
+    _guard(server)
+    _go_first()
+    begin = time.monotonic()
+    stopped_s = 0.0
+    with contextlib.suppress(ProcessLookupError):  # the server has gone
+        while not asked_to_end.is_set():
+            now = time.monotonic()
+            first = stopped_s == 0
+            if (owed := owed_s(share, now - begin, stopped_s)) > 0:
+                stopped_s += server.stop_for(owed)
+            if first and stopped_s > 0:
+                on_first_stop()
+            if server.gone_within(max(now + PERIOD_S - time.monotonic(), SHORTEST_RUN_S)):
+                break
+    elapsed_s = time.monotonic() - begin
+    return f"stopped for {stopped_s:.3f} s of {elapsed_s:.3f} s ({stopped_s / elapsed_s:.2%})"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Slow down the process of this pid by so many percent; returns the exit code."""
+    pid, percent = int(arguments[0]), float(arguments[1])
+    try:
+        done = slow_down(Server(pid), percent / 100, lambda: _say(AT_WORK))
+    except (OSError, TargetError) as error:
+        _say(f"process {pid} is not slowed down by {percent:g} %: {error}")
+        return 1
+    _say(done)
+    return 0
+
+
+def _guard(server: Server) -> None:
+    """Should this process be killed while the server is stopped, a child lets it go on."""
+    this = os.pidfd_open(os.getpid())
+    if os.fork() == 0:
+        try:
+            select.select([this], [], [])
+            server.go_on()
+        finally:
+            os._exit(0)
+    os.close(this)
+
+
+def _go_first() -> None:
+    """Come before other processes where that is allowed; without it there is more to make good."""
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

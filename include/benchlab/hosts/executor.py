@@ -1,0 +1,360 @@
+"""The one port through which Benchlab touches a host: commands, detached jobs, files.
+
+A *job* is a process that outlives the task that started it: a database server, the load
+balancer, a benchmark client. Its directory ``jobs/<id>/`` holds ``pid``, ``output`` and, once it
+has ended, ``exit_code``. Creating that directory is atomic and so is the fence: of two tasks that
+want to start the same job, one does and the other finds it there and adopts it.
+
+Every process started here carries ``BENCHLAB_CAMPAIGN`` in its environment. What a campaign left
+running is found by that tag, never by what somebody remembered to write down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from benchlab.errors import CommandError, CommandTimeout, TargetError
+
+TAG = "BENCHLAB_CAMPAIGN"
+JOB_TAG = "BENCHLAB_JOB"
+POLL_S = 0.05
+START_LIMIT_S = 10.0
+PIPE_LIMIT_S = 2.0
+
+# The inner shell becomes the program, so `pid` is the program's own; the outer one waits for it.
+JOB_WRAPPER = (
+    """sh -c 'echo $$ > pid.part && mv pid.part pid && exec "$@"' job "$@" > output 2>&1 """
+    """< /dev/null; echo $? > exit_code.part; mv exit_code.part exit_code"""
+)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """``absent``: never started. ``lost``: died together with its wrapper, exit code unknown."""
+
+    state: Literal["absent", "running", "complete", "lost"]
+    exit_code: int | None = None
+
+
+class Executor(Protocol):
+    """Runs things on one host. Paths are the host's."""
+
+    host: str
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 60,
+        check: bool = True,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """Run a command to its end.
+
+        Raises:
+            CommandError: it cannot be started, or failed and ``check`` is set.
+            CommandTimeout: it was ended after ``timeout_s`` seconds, with its children.
+        """
+
+    def start_job(
+        self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> bool:
+        """Start a detached job; False where a job of this id is already there (adopt it)."""
+
+    def job_status(self, job: str) -> JobStatus:
+        """How a job stands."""
+
+    def job_output(self, job: str) -> str:
+        """What a job has printed so far; empty where it is absent."""
+
+    def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
+        """End a job: SIGTERM, after ``timeout_s`` SIGKILL. Nothing happens where it has ended."""
+
+    def forget_job(self, job: str) -> None:
+        """Remove a job that has ended, so that its id can be started again."""
+
+    def put(self, path: Path, text: str, *, private: bool = False) -> None:
+        """Write a file; ``private``: readable by its owner only, from its first byte."""
+
+    def reach(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
+        """An address on this machine that leads to ``host:port`` as seen from the executor's host.
+
+        It holds for as long as the block lasts.
+
+        Raises:
+            UnreachableError: nothing can be reached through that host; names it.
+        """
+
+    def end_processes(self) -> int:
+        """End every process that carries this campaign's tag; returns how many there were."""
+
+
+class LocalExecutor:
+    """This machine.
+
+    Args:
+        directory: where jobs are kept.
+        campaign: the tag that every process carries.
+    """
+
+    host = "localhost"
+
+    def __init__(self, directory: Path, campaign: str) -> None:
+        self._jobs = directory / "jobs"
+        self._campaign = campaign
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 60,
+        check: bool = True,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """See :class:`Executor`."""
+        shown = shlex.join(command)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+                env=self._environment(env),
+            )
+        except OSError as error:
+            raise CommandError(self.host, shown, 127, str(error)) from error
+        with process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=timeout_s)
+            except subprocess.TimeoutExpired as error:
+                _kill_group(process.pid)
+                stdout, stderr = _rest(process)
+                raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr) from error
+            except BaseException:  # Ctrl-C included: leave nothing behind
+                _kill_group(process.pid)
+                process.wait()
+                raise
+        if check and process.returncode != 0:
+            raise CommandError(self.host, shown, process.returncode, stdout + stderr)
+        return Completed(process.returncode, stdout, stderr)
+
+    def start_job(
+        self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> bool:
+        """See :class:`Executor`."""
+        self._jobs.mkdir(parents=True, exist_ok=True)
+        directory = self._jobs / job
+        try:
+            directory.mkdir()
+        except FileExistsError:
+            return False
+        (directory / "command").write_text(shlex.join(command) + "\n")
+        # setsid --fork: the job belongs to no task's process group and has no parent to reap it.
+        subprocess.run(
+            ["setsid", "--fork", "sh", "-c", JOB_WRAPPER, "job", *command],
+            cwd=directory,
+            env={**self._environment(env), JOB_TAG: job},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        deadline = time.monotonic() + START_LIMIT_S
+        while not (directory / "pid").exists() and not (directory / "exit_code").exists():
+            if time.monotonic() > deadline:
+                raise CommandTimeout(self.host, shlex.join(command), START_LIMIT_S)
+            time.sleep(0.005)
+        return True
+
+    def job_status(self, job: str) -> JobStatus:
+        """See :class:`Executor`."""
+        directory = self._jobs / job
+        if not directory.exists():
+            return JobStatus("absent")
+        running = self._pid_of(job) is not None
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return JobStatus("complete", int((directory / "exit_code").read_text()))
+        if running:
+            return JobStatus("running")
+        # The program has just ended and its wrapper has not yet written the exit code.
+        if self._tagged_with_job(job):
+            return JobStatus("running")
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return JobStatus("complete", int((directory / "exit_code").read_text()))
+        return JobStatus("lost")
+
+    def job_output(self, job: str) -> str:
+        """See :class:`Executor`."""
+        try:
+            return (self._jobs / job / "output").read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
+        """See :class:`Executor`."""
+        asked = False
+        deadline = time.monotonic() + timeout_s
+        # By its status and not by its pid: while it turns into its program (execve) a process
+        # has for a moment no environment to be known by.
+        while self.job_status(job).state == "running":
+            pid = self._pid_of(job)
+            if time.monotonic() > deadline:
+                # The program alone, so that its wrapper can still note how it ended.
+                _signal_all([pid] if pid else self._tagged_with_job(job), signal.SIGKILL)
+            elif pid is not None and not asked:
+                _ask_to_end([pid])
+                asked = True
+            time.sleep(0.01)
+
+    def forget_job(self, job: str) -> None:
+        """See :class:`Executor`."""
+        if self.job_status(job).state == "running":
+            raise TargetError(f"on {self.host}: job {job} is still running; stop it first")
+        shutil.rmtree(self._jobs / job, ignore_errors=True)
+
+    def put(self, path: Path, text: str, *, private: bool = False) -> None:
+        """See :class:`Executor`."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(
+            part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o644
+        )
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        part.replace(path)
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`Executor`; what this machine sees is the address itself."""
+        yield host, port
+
+    def end_processes(self) -> int:
+        """See :class:`Executor`."""
+        return end_tagged(f"{TAG}={self._campaign}")
+
+    def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
+        return {**os.environ, **(env or {}), TAG: self._campaign}
+
+    def _pid_of(self, job: str) -> int | None:
+        """The job's process, if it runs; its tag tells it from a later process of the same pid."""
+        try:
+            pid = int((self._jobs / job / "pid").read_text())
+        except (FileNotFoundError, ValueError):
+            return None
+        return pid if self._carries(pid, job) else None
+
+    def _tagged_with_job(self, job: str) -> list[int]:
+        return [pid for pid in tagged(f"{TAG}={self._campaign}") if self._carries(pid, job)]
+
+    def _carries(self, pid: int, job: str) -> bool:
+        tags = _environ(pid)
+        return f"{JOB_TAG}={job}".encode() in tags and f"{TAG}={self._campaign}".encode() in tags
+
+
+def tagged(tag: str) -> Iterator[int]:
+    """Pids of the processes whose environment has ``NAME=value``, or any ``NAME=``."""
+    wanted = tag.encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            for variable in _environ(int(entry.name)):
+                if variable == wanted or (tag.endswith("=") and variable.startswith(wanted)):
+                    yield int(entry.name)
+                    break
+
+
+def end_tagged(tag: str, *, grace_s: float = 10) -> int:
+    """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds.
+
+    Returns:
+        How many processes there were, those included that were started meanwhile.
+    """
+    asked: set[int] = set()
+    deadline = time.monotonic() + grace_s
+    while left := set(tagged(tag)):
+        if time.monotonic() < deadline:
+            _ask_to_end(left - asked)
+        else:
+            _signal_all(left, signal.SIGKILL)
+        asked |= left
+        time.sleep(POLL_S)
+    return len(asked)
+
+
+def end_process(pid: int, *, grace_s: float = 20) -> int:
+    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. Returns 1, or 0: no such."""
+    with contextlib.suppress(ProcessLookupError):
+        try:
+            os.kill(pid, signal.SIGTERM)
+        except PermissionError as error:
+            raise TargetError(
+                f"process {pid} belongs to another user; ask that user, or do it as root"
+            ) from error
+        deadline = time.monotonic() + grace_s
+        while any(_environ(pid)):  # of a zombie there is an empty one
+            if time.monotonic() > deadline:
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(POLL_S)
+        return 1
+    return 0
+
+
+def _ask_to_end(pids: Iterable[int]) -> None:
+    """SIGTERM; and SIGCONT, because a stopped process (slowdown.py) takes no other signal."""
+    for pid in pids:
+        _signal_all([pid], signal.SIGTERM)
+        _signal_all([pid], signal.SIGCONT)
+
+
+def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _environ(pid: int) -> list[bytes]:
+    """A process's environment; empty for zombies, for other users' and for ended processes."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What an ended command had printed; not waiting for daemons of it that hold its pipes."""
+    try:
+        return process.communicate(timeout=PIPE_LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        # Bytes even in text mode.
+        stdout, stderr = error.stdout or b"", error.stderr or b""
+        return stdout.decode(errors="replace"), stderr.decode(errors="replace")
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,103 @@
+"""The hosts of a campaign, by role, and work on all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from benchlab.errors import BenchlabError, TargetError
+
+Role = Literal["pd", "tikv", "tidb", "client"]
+ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class FleetHost:
+    """One host.
+
+    Attributes:
+        name: its name in the fleet: ``tikv-2``.
+        roles: what runs on it; of a rented host one, of owned ones perhaps several.
+        address: where the other hosts of the fleet find it.
+        ssh_address, ssh_port, user: how Benchlab logs in, with ``sudo`` without a password.
+        host_key: the public key by which it is known, as ``ssh-ed25519 AAAA...``. A host that
+            shows another one is refused.
+        data: directory for data and snapshots, on one file system.
+        instance: the id of the EC2 instance; None where it is not rented.
+    """
+
+    name: str
+    roles: tuple[Role, ...]
+    address: str
+    ssh_address: str
+    user: str
+    host_key: str
+    data: Path
+    ssh_port: int = 22
+    instance: str | None = None
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The hosts of one campaign.
+
+    Raises:
+        TargetError: from :meth:`client`, where there is not exactly one.
+    """
+
+    hosts: tuple[FleetHost, ...]
+
+    def with_role(self, *roles: Role) -> tuple[FleetHost, ...]:
+        """The hosts that have any of these roles, each once."""
+        return tuple(host for host in self.hosts if set(host.roles) & set(roles))
+
+    @property
+    def client(self) -> FleetHost:
+        """The host from which the load comes."""
+        clients = self.with_role("client")
+        if len(clients) != 1:
+            raise TargetError(f"a fleet has one client host, this one has {len(clients)}")
+        return clients[0]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """As kept in a campaign's directory."""
+        return [{**asdict(host), "data": str(host.data)} for host in self.hosts]
+
+    @classmethod
+    def from_json(cls, raw: Iterable[dict[str, Any]]) -> Fleet:
+        """The inverse of :meth:`to_json`."""
+        return cls(
+            tuple(
+                FleetHost(**{**host, "roles": tuple(host["roles"]), "data": Path(host["data"])})
+                for host in raw
+            )
+        )
+
+
+def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> dict[str, Result]:
+    """Do something on every host at once; results by the host's name.
+
+    Every host is finished, also where another failed.
+
+    Raises:
+        BenchlabError: names every host on which it failed, and why. Of the class of the first
+            failure.
+    """
+    hosts = tuple(hosts)
+    if not hosts:
+        return {}
+    with ThreadPoolExecutor(max_workers=len(hosts), thread_name_prefix="fleet") as pool:
+        futures = {host.name: pool.submit(work, host) for host in hosts}
+    failures = {name: error for name, f in futures.items() if (error := f.exception()) is not None}
+    if not failures:
+        return {name: future.result() for name, future in futures.items()}
+    first = next(iter(failures.values()))
+    if len(failures) == 1 or not isinstance(first, BenchlabError):
+        raise first
+    text = "\n".join(f"{name}: {error}" for name, error in failures.items())
+    raise TargetError(f"failed on {len(failures)} of {len(hosts)} hosts:\n{text}") from first

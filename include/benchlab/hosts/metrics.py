@@ -1,0 +1,329 @@
+"""What the hosts did while a trial's client ran: CPU, steal, memory, disk and network.
+
+On every host a detached job prints the kernel's counters once a second, for as long as the client
+is to run, and ends by itself. It needs a POSIX shell, sed and sleep, and takes about 4 ms of CPU a
+second. Whoever collects the trial reads what it printed, be it another process than the one that
+started it. A host that cannot be asked has no figures and a reason; no trial is lost for it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from benchlab.errors import BenchlabError
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
+
+STOP_LIMIT_S = 5.0
+# A trial in which a single stolen tick would be more than this is too short to tell the share.
+COARSEST_STEAL = 0.003
+_TICKS_PER_S = 100
+# A host's clock is asked so often: each answer narrows down how far it is ahead.
+ASK_CLOCK = 8
+# By so much what is found out of one clock may be off.
+COARSEST_CLOCK_S = 0.005
+
+Result = TypeVar("Result")
+
+# Arguments: seconds, then the jobs whose processes are watched. A job's directory is the sampler's
+# neighbour, and its `pid` the program's own (executor.py). One sed reads and filters everything.
+# On SIGTERM a last sample is taken, so that what ran until then is known; hence `wait`, which a
+# signal interrupts, around `sleep`. Times are centiseconds of uptime, which no clock change moves,
+# and each second is reckoned from the first, so that the sampler does not drift.
+_SAMPLER = r"""
+echo "cores $(grep -c '^cpu[0-9]' /proc/stat)"
+echo "ticks $(getconf CLK_TCK)"
+limit=$(($1 * 100)); shift
+files=
+for job; do
+    pid=$(cat "../$job/pid") && echo "process $job $pid" && files="$files /proc/$pid/stat"
+done
+sample() {
+    sed -n -e '/^[0-9.]\{1,\} [0-9.]\{1,\}$/p' -e '/^cpu /p' \
+        -e '/^MemTotal:/p' -e '/^MemFree:/p' -e '/^MemAvailable:/p' \
+        -e '/^Buffers:/p' -e '/^Cached:/p' \
+        -e '/^ *[17]  *[0-9]\{1,\} /d' -e '/^ *[0-9]\{1,\}  *[0-9]\{1,\} [a-z]/p' \
+        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e '/^[0-9]\{1,\} (/p' \
+        /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev $files 2>/dev/null
+    echo end
+}
+clock() { read -r now rest < /proc/uptime; now=${now%.*}${now#*.}; }
+trap '[ -z "$nap" ] || kill "$nap" 2>/dev/null; sample; exit 0' TERM
+nap() { sleep "$1" & nap=$!; wait "$nap"; nap=; }
+clock; next=$now; last=$((now + limit))
+while sample; [ "$next" -lt "$last" ]; do
+    next=$((next + 100)); clock; left=$((next - now))
+    case $left in
+        -*|0) next=$now ;;
+        ?) nap "0.0$left" ;;
+        ??) nap "0.$left" ;;
+        *) nap 1 ;;
+    esac
+done
+"""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A process on the client's host that must not be what limits a trial.
+
+    Attributes:
+        name: ``client`` or ``load balancer``.
+        job: under which it runs.
+        threads: that it works with; it can use no more cores.
+    """
+
+    name: str
+    job: str
+    threads: int
+
+
+@dataclass(frozen=True)
+class HostMetrics:
+    """What all hosts did in one trial.
+
+    Attributes:
+        hosts: one entry per host, also for those without figures.
+        series: by host; those without figures are not there.
+        client: the client's host.
+        watched: names of the processes that were to be watched.
+        client_alone: whether nothing but client and load balancer runs on the client's host.
+        dedicated: whether the hosts were chosen for measuring, so that stolen CPU is a fault.
+    """
+
+    hosts: tuple[HostFigures, ...]
+    series: Mapping[str, HostSeries]
+    client: str
+    watched: tuple[str, ...]
+    client_alone: bool
+    dedicated: bool
+
+    def to_csv(self) -> str:
+        """One row per host and interval; what is missing is an empty field."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["host", "t", "seconds", *METRICS])
+        for host, series in self.series.items():
+            for interval in series.intervals:
+                values = (_written(metric, getattr(interval, metric)) for metric in METRICS)
+                writer.writerow([host, interval.t, interval.seconds, *values])
+        return text.getvalue()
+
+    def columns(self) -> dict[str, float | None]:
+        """The columns of the gates; None where anything that belongs to one is missing."""
+        return {"harness_cpu_ratio": self._harness_cpu(), "cpu_steal_ratio": self._steal()}
+
+    def _harness_cpu(self) -> float | None:
+        """The largest of what client and load balancer used of the CPU granted to them.
+
+        Granted to a process are as many cores as it has threads, at most the host's. Where both
+        have a host alone they also share its cores, and so the whole host counts. Where they
+        share it with a server its cores are always busy, and tell nothing about the client.
+        """
+        found = next((host for host in self.hosts if host.host == self.client), None)
+        if found is None or not all(name in found.processes for name in self.watched):
+            return None
+        used = list(found.processes.values())
+        if self.client_alone:
+            if "cpu_busy" not in found.figures:
+                return None
+            used.append(found.figures["cpu_busy"].mean)
+        return max(used, default=None)
+
+    def _steal(self) -> float | None:
+        """The worst host's mean; None also where the trial was too short to tell it.
+
+        None as well on a machine that is what somebody happens to work on: a shared virtual one
+        was seen to lose 1 to 3 % in one trial of twelve. There the report shows it, and both
+        sides bear it.
+        """
+        if not self.dedicated:
+            return None
+        shares = []
+        for host in self.hosts:
+            series = self.series.get(host.host)
+            if series is None or "cpu_steal" not in host.figures:
+                return None
+            if (host.cores or 0) * series.seconds * _TICKS_PER_S * COARSEST_STEAL < 1:
+                return None
+            shares.append(host.figures["cpu_steal"].mean)
+        return max(shares, default=None)
+
+
+def sampler_job(client_job: str) -> str:
+    """The job under which the samplers of a client's trial run, one on each host."""
+    return f"hosts-{client_job}"
+
+
+def start(
+    executors: Mapping[str, Executor],
+    job: str,
+    seconds: int,
+    client: str,
+    watched: Sequence[Watched],
+) -> dict[str, str]:
+    """Start a sampler on every host, just after the trial's client; called for a new client only.
+
+    What a try that died has left under this job is ended first. Where a client is adopted its
+    samplers are adopted with it: nothing is to be called, they go on by themselves.
+
+    Args:
+        executors: of every host, by its name.
+        job: the samplers'; from :func:`sampler_job`.
+        seconds: how long the client is to run, and so are they.
+        client: name of the host where the watched processes run.
+        watched: client and load balancer, already started.
+
+    Returns:
+        By host, why there is no sampler on it; empty where all is well.
+    """
+
+    def begin(host: str) -> None:
+        executor = executors[host]
+        executor.stop_job(job, timeout_s=STOP_LIMIT_S)
+        executor.forget_job(job)
+        jobs = [each.job for each in watched] if host == client else []
+        executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
+
+    _, reasons = _on_each(executors, begin)
+    return reasons
+
+
+def stop_and_collect(
+    executors: Mapping[str, Executor],
+    job: str,
+    client: str,
+    watched: Sequence[Watched],
+    *,
+    client_alone: bool,
+    dedicated: bool,
+) -> HostMetrics:
+    """What the samplers have printed; ends those that still run. Repeatable: nothing is removed.
+
+    Args:
+        executors, job, client, watched: as given to :func:`start`.
+        client_alone: nothing but client and load balancer runs on the client's host.
+        dedicated: the hosts of a fleet; not the machine on which Benchlab itself runs.
+    """
+
+    def end(host: str) -> str:
+        executor = executors[host]
+        absent = executor.job_status(job).state == "absent"
+        executor.stop_job(job, timeout_s=STOP_LIMIT_S)
+        if absent:
+            raise _NoFiguresError("no sampler was started there")
+        return executor.job_output(job)
+
+    printed, reasons = _on_each(executors, end)
+    series = {}
+    for host, output in printed.items():
+        found = parse(output)
+        if found.intervals:
+            series[host] = found
+        else:
+            said = " ".join(output.split())[-200:] or "nothing"
+            reasons[host] = f"its sampler printed no two samples; the last it printed: {said}"
+    return HostMetrics(
+        hosts=tuple(
+            HostFigures(host, reason=reasons[host])
+            if host not in series
+            else HostFigures(
+                host,
+                cores=series[host].cores,
+                figures=figures(series[host]),
+                processes=_shares(series[host], watched if host == client else ()),
+            )
+            for host in executors
+        ),
+        series={host: series[host] for host in executors if host in series},
+        client=client,
+        watched=tuple(each.name for each in watched),
+        client_alone=client_alone,
+        dedicated=dedicated,
+    )
+
+
+def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
+    """How far the clocks of any two hosts are apart, in milliseconds.
+
+    A host reads its clock between the question and the answer (Cristian, Probabilistic clock
+    synchronization, Distributed Computing 3, 1989), which gives an interval for its offset. Those
+    of several questions are intersected, and the middle is taken. With at most 5 ms of
+    uncertainty on each host, clocks that agree are never seen more than 10 ms apart.
+
+    Returns:
+        None where there is one host, where one does not answer, or where one is too far away to
+        tell. It takes a round trip to every host for each of several questions: asked once for a
+        campaign, not for each trial.
+    """
+    if len(executors) < 2:
+        return None
+    offsets, reasons = _on_each(executors, lambda host: _clock_offset(executors[host]))
+    if reasons or any(uncertainty > COARSEST_CLOCK_S for _, uncertainty in offsets.values()):
+        return None
+    ahead = [offset for offset, _ in offsets.values()]
+    return (max(ahead) - min(ahead)) * 1000
+
+
+def _clock_offset(executor: Executor) -> tuple[float, float]:
+    """By how many seconds a host's clock is ahead of this machine's, and how uncertain that is."""
+    least, most = -math.inf, math.inf
+    for _ in range(ASK_CLOCK):
+        asked, begin = time.time(), time.monotonic()
+        said = executor.run(["date", "+%s.%N"], timeout_s=STOP_LIMIT_S).stdout.strip()
+        answered = asked + time.monotonic() - begin
+        try:
+            read = float(said)
+        except ValueError as error:
+            raise _NoFiguresError(f"its clock says {said!r}") from error
+        least, most = max(least, read - answered), min(most, read - asked)
+    if least > most:
+        raise _NoFiguresError("its clock, or this machine's, was set meanwhile")
+    return (least + most) / 2, (most - least) / 2
+
+
+class _NoFiguresError(BenchlabError):
+    """A host has no figures; never leaves this module."""
+
+
+def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:
+    if series.cores is None:
+        return {}
+    return {
+        each.name: series.processes[each.job] / max(1, min(each.threads, series.cores))
+        for each in watched
+        if each.job in series.processes
+    }
+
+
+def _on_each(
+    executors: Mapping[str, Executor], work: Callable[[str], Result]
+) -> tuple[dict[str, Result], dict[str, str]]:
+    """Do something on all hosts at once: results, and reasons of the hosts where it failed."""
+    results: dict[str, Result] = {}
+    reasons: dict[str, str] = {}
+    if not executors:
+        return results, reasons
+    with ThreadPoolExecutor(len(executors), thread_name_prefix="hosts") as pool:
+        futures = {host: pool.submit(work, host) for host in executors}
+    for host, future in futures.items():
+        try:
+            results[host] = future.result()
+        except (BenchlabError, OSError, subprocess.SubprocessError) as error:
+            reasons[host] = str(error)
+    return results, reasons
+
+
+def _written(metric: str, value: float | None) -> str:
+    """Bytes whole, fractions to four digits."""
+    if value is None:
+        return ""
+    return f"{value:.0f}" if "bytes" in metric else f"{value:.4f}"

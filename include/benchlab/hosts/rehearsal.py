@@ -1,0 +1,124 @@
+"""A host that runs nothing: what acts on it shows which commands it would run."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchlab.hosts.executor import Completed, JobStatus
+
+# What a shell takes as it stands, and `<` and `>` around what is not known yet: <tidb-1>.
+_PLAIN = re.compile(r"[\w@%+=:,./<>-]+")
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, SQL text or file.
+
+    Attributes:
+        stage: the step of the plan to which it belongs.
+        host: where it runs: ``this machine``, ``client``, ``each storage host``.
+        purpose: what it is for; empty where the text says it.
+        text: as a shell would read it; SQL, or the text of a file. Never contains a secret.
+    """
+
+    stage: str
+    host: str
+    purpose: str
+    text: str
+
+
+class Rehearsal:
+    """See :class:`benchlab.hosts.executor.Executor`; what it is asked to do is kept and not done.
+
+    Every command succeeds without output, except those that only look whether something can be
+    done (``check=False``); jobs run until they are stopped.
+
+    Args:
+        host: its name in the list of commands.
+        keep: called with host, purpose and text of each command.
+        answers: what a command or SQL text with this string in it prints. Such a command only
+            asks, so it is not kept.
+        job_output: what every job prints.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        keep: Callable[[str, str, str], None],
+        answers: Mapping[str, str],
+        job_output: str = "",
+    ) -> None:
+        self.host, self._keep, self._answers = host, keep, answers
+        self._job_output = job_output
+        self._jobs: dict[str, JobStatus] = {}
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 60,
+        check: bool = True,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        text = _shown(command, env)
+        for asked, answer in self._answers.items():
+            if asked in text or asked in stdin:
+                return Completed(0, answer, "")
+        if check:
+            if command[0] == "mariadb":
+                self._keep(self.host, "SQL", _statements(stdin))
+            else:
+                self._keep(self.host, "", f"{text} <<'END'\n{stdin}\nEND" if stdin else text)
+        return Completed(0 if check else 1, "", "")
+
+    def start_job(
+        self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> bool:
+        self._jobs[job] = JobStatus("running")
+        self._keep(self.host, "start, in the background", _shown(command, env))
+        return True
+
+    def job_status(self, job: str) -> JobStatus:
+        return self._jobs.get(job, JobStatus("absent"))
+
+    def job_output(self, job: str) -> str:
+        return self._job_output
+
+    def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
+        if job in self._jobs:
+            self._jobs[job] = JobStatus("complete", 0)
+
+    def forget_job(self, job: str) -> None:
+        self._jobs.pop(job, None)
+
+    def put(self, path: Path, text: str, *, private: bool = False) -> None:
+        if path.name != ".reflink-probe":
+            self._keep(self.host, f"write {path}", text)
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        yield host, port
+
+    def end_processes(self) -> int:
+        return 0
+
+
+def shell(words: Iterable[str]) -> str:
+    """A command line as a shell would read it; ``<names>`` are left readable."""
+    return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
+
+
+def _shown(command: Sequence[str], env: Mapping[str, str] | None) -> str:
+    variables = ["env", *(f"{key}={value}" for key, value in env.items())] if env else []
+    return shell([*variables, *command])
+
+
+def _statements(sql: str) -> str:
+    """One statement on a line, each with its semicolon."""
+    return "".join(f"{statement.strip()};\n" for statement in sql.rstrip("; ").split(";"))

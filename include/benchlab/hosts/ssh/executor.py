@@ -1,0 +1,234 @@
+"""A host of a fleet over SSH: commands, detached jobs, files.
+
+What runs there needs a POSIX shell, GNU coreutils, grep and util-linux, and for what belongs to
+other users ``sudo`` without a password; no Python. Every step is one small shell script and one
+round trip, so that a broken link leaves a step done or not begun, and every script has a time
+limit on the host itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self, cast
+
+from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
+from benchlab.hosts.executor import JOB_TAG, JOB_WRAPPER, START_LIMIT_S, TAG, Completed, JobStatus
+from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.ssh import scripts
+
+if TYPE_CHECKING:
+    from benchlab.hosts.ssh.link import Limits, Link
+
+SCRIPT_LIMIT_S = 60.0
+OUTPUT_LIMIT_S = 600.0
+GRACE_S = 10.0
+KILLED = 137
+# A login account's own has no sbin on Debian, where HAProxy lies.
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class SSHExecutor:
+    """A host of a fleet. See :class:`benchlab.hosts.executor.Executor`.
+
+    All threads share one connection; it is opened on first use, and again after it was lost. A
+    process that was forked opens its own.
+
+    Args:
+        host: where it is and by which key it is known.
+        key: the text of the private SSH key.
+        campaign: the tag that every process carries.
+        directory: where jobs are kept, on the host.
+        limits: how long to wait for a host that says nothing.
+
+    Raises:
+        TargetError: from every method, where the host shows another key than expected.
+        UnreachableError: from every method, where there is no connection or it was lost.
+    """
+
+    def __init__(
+        self,
+        host: FleetHost,
+        key: str,
+        campaign: str,
+        directory: Path,
+        *,
+        limits: Limits | None = None,
+    ) -> None:
+        self.host = f"{host.name} ({host.ssh_address})"
+        self._to, self._key, self._limits = host, key, limits
+        self._campaign = campaign
+        self._jobs = directory / "jobs"
+        self._links: dict[int, Link] = {}
+
+    def __repr__(self) -> str:
+        return f"SSHExecutor({self.host}, campaign {self._campaign})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection of this process; the next call opens another one."""
+        if link := self._links.pop(os.getpid(), None):
+            link.close()
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 60,
+        check: bool = True,
+        stdin: str = "",
+        env: Mapping[str, str] | None = None,
+    ) -> Completed:
+        """See :class:`benchlab.hosts.executor.Executor`; ``sudo`` passes ``env`` and the tag on."""
+        return self._run(
+            shlex.join(command),
+            command,
+            {"PATH": PATH, **(env or {}), TAG: self._campaign},
+            stdin=stdin,
+            timeout_s=timeout_s,
+            check=check,
+        )
+
+    def start_job(
+        self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> bool:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        shown = shlex.join(command)
+        variables = {"PATH": PATH, **(env or {}), TAG: self._campaign, JOB_TAG: job}
+        arguments = (str(self._jobs), job, f"{START_LIMIT_S:.0f}", JOB_WRAPPER, shown)
+        done = self._run(
+            shown,
+            ["sh", "-c", scripts.START, "start", *arguments, *_tagged_sudo(command, variables)],
+            variables,
+        )
+        return done.stdout.strip() == "started"
+
+    def job_status(self, job: str) -> JobStatus:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        done = self._script(f"status of job {job}", scripts.JOB + "state", *self._job(job))
+        state, _, code = done.stdout.strip().partition(" ")
+        if state not in ("absent", "running", "complete", "lost"):
+            raise CommandError(self.host, f"status of job {job}", 0, done.stdout + done.stderr)
+        known = cast(Literal["absent", "running", "complete", "lost"], state)
+        return JobStatus(known, int(code) if code else None)
+
+    def job_output(self, job: str) -> str:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        script = '[ ! -e "$1" ] || exec cat "$1"'
+        path = str(self._jobs / job / "output")
+        return self._script(f"output of job {job}", script, path, timeout_s=OUTPUT_LIMIT_S).stdout
+
+    def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        arguments = (*self._job(job), f"{timeout_s * 100:.0f}")
+        limit_s = timeout_s + SCRIPT_LIMIT_S
+        self._script(f"stop job {job}", scripts.STOP, *arguments, timeout_s=limit_s)
+
+    def forget_job(self, job: str) -> None:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        done = self._script(f"forget job {job}", scripts.FORGET, *self._job(job))
+        if done.stdout.strip() == "running":
+            raise TargetError(f"on {self.host}: job {job} is still running; stop it first")
+
+    def put(self, path: Path, text: str, *, private: bool = False) -> None:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        size = len(text.encode())
+        arguments = (str(path), "077" if private else "022", str(size))
+        self._script(f"write {path}", scripts.PUT, *arguments, stdin=text, timeout_s=OUTPUT_LIMIT_S)
+
+    @contextlib.contextmanager
+    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """See :class:`benchlab.hosts.executor.Executor`; a port of loopback, forwarded over SSH."""
+        with self._link().forward(host, port) as local:
+            yield "127.0.0.1", local
+
+    def end_processes(self) -> int:
+        """See :class:`benchlab.hosts.executor.Executor`; of all users, therefore as root."""
+        script = (
+            'script=$1; shift; [ "$(id -u)" = 0 ] || exec sudo -n sh -c "$script" release "$@"\n'
+            'exec sh -c "$script" release "$@"'
+        )
+        tag = f"{TAG}={self._campaign}"
+        arguments = (scripts.RELEASE, tag, f"{GRACE_S * 100:.0f}")
+        return int(self._script(f"end all of {tag}", script, *arguments).stdout)
+
+    def _job(self, job: str) -> tuple[str, str, str]:
+        return str(self._jobs / job), f"{TAG}={self._campaign}", f"{JOB_TAG}={job}"
+
+    def _script(
+        self,
+        shown: str,
+        script: str,
+        *arguments: str,
+        stdin: str = "",
+        timeout_s: float = SCRIPT_LIMIT_S,
+    ) -> Completed:
+        """A script that does not carry the campaign's tag; errors show it as ``shown``."""
+        command = ["sh", "-c", script, "benchlab", *arguments]
+        return self._run(shown, command, {}, stdin=stdin, timeout_s=timeout_s)
+
+    def _run(
+        self,
+        shown: str,
+        command: Sequence[str],
+        variables: Mapping[str, str],
+        *,
+        stdin: str = "",
+        timeout_s: float = SCRIPT_LIMIT_S,
+        check: bool = True,
+    ) -> Completed:
+        program = scripts.RUN.format(
+            exports="".join(f"export {shlex.quote(f'{k}={v}')}; " for k, v in variables.items()),
+            limit=f"{max(timeout_s, 0.001):.3f}",  # of 0 it would make none at all
+            command=shlex.join(_tagged_sudo(command, variables)),
+        )
+        try:
+            ended = self._link().execute(program, stdin.encode(), timeout_s)
+        except UnreachableError as error:
+            raise UnreachableError(f"{error}\nwhile running `{shown}`") from error
+        except TimeoutError as error:
+            raise CommandTimeout(self.host, shown, timeout_s) from error
+        stdout, stderr = _text(ended.stdout), _text(ended.stderr)
+        if ended.timed_out or (ended.exit_code == KILLED and ended.seconds >= timeout_s):
+            raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr)
+        # This is how `timeout` itself says that there is no such program.
+        no_program = ended.exit_code in (126, 127) and stderr.startswith("timeout: ")
+        if no_program or (check and ended.exit_code != 0):
+            raise CommandError(self.host, shown, ended.exit_code, stdout + stderr)
+        return Completed(ended.exit_code, stdout, stderr)
+
+    def _link(self) -> Link:
+        # Slow to import, and not needed for reading a topology or a DAG file.
+        from benchlab.hosts.ssh.link import Limits, Link
+
+        # By process: a connection that was open at a fork is the parent's.
+        return self._links.setdefault(
+            os.getpid(), Link(self._to, self.host, self._key, self._limits or Limits())
+        )
+
+
+def _tagged_sudo(command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """A command as it is; of sudo's, which clears the environment, with the variables' names."""
+    if command[0] == "sudo" and variables:
+        return ["sudo", f"--preserve-env={','.join(variables)}", *command[1:]]
+    return list(command)
+
+
+def _text(raw: bytes) -> str:
+    """Text as Python reads a file: no output is refused, and every line ends in a newline."""
+    return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read()

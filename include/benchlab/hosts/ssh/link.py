@@ -1,0 +1,365 @@
+"""One SSH connection to one host, shared by all threads of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import asyncssh
+
+from benchlab.errors import TargetError, UnreachableError
+from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.ssh.event_loop import call
+
+# sshd lets in ten sessions per connection (MaxSessions); two are left for probing the link.
+SESSIONS = 8
+UNANSWERED_KEEPALIVES = 2
+OPEN_AGAIN_S = 0.05
+PIPE_LIMIT_S = 2.0
+
+asyncssh.set_log_level("WARNING")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long to wait for a host that says nothing, in seconds.
+
+    Attributes:
+        connect_s: for a connection, and for a session in it.
+        keepalive_s: between two questions whether it is there; after two without an answer the
+            connection counts as lost.
+        grace_s: after a command's time limit, within which the host should have ended it.
+    """
+
+    connect_s: float = 15
+    keepalive_s: float = 10
+    grace_s: float = 10
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A remote program that has ended; ``timed_out``: its output was still open at its limit."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    seconds: float
+
+
+class Link:
+    """The connection to one host; opened when it is first needed, and again when it was lost.
+
+    Args:
+        host: where to connect to, and the one host key that is accepted.
+        name: the host's name in errors.
+        key: the text of the private key.
+        limits: how long to wait.
+    """
+
+    def __init__(self, host: FleetHost, name: str, key: str, limits: Limits) -> None:
+        self._host, self._name, self._key, self._limits = host, name, key, limits
+        self._connection: asyncssh.SSHClientConnection | None = None
+        self._opening = asyncio.Lock()
+        self._slots = asyncio.Semaphore(SESSIONS)
+
+    def execute(self, program: str, stdin: bytes, limit_s: float) -> Ended:
+        """Run a POSIX shell program to its end.
+
+        The host's process list shows a fixed command: the program's text goes ahead of its input.
+        The program itself sees to it that it ends after ``limit_s`` seconds; on SIGTERM it ends
+        at once.
+
+        Raises:
+            TargetError: the host shows another key than expected.
+            UnreachableError: there is no connection, or it was lost.
+            TimeoutError: the host is there, but the program did not end.
+        """
+        return call(self._execute(program.encode(), stdin, limit_s))
+
+    @contextlib.contextmanager
+    def forward(self, host: str, port: int) -> Iterator[int]:
+        """A port of this machine's loopback that leads to ``host:port`` as the host sees it.
+
+        Raises:
+            TargetError: the host shows another key than expected.
+            UnreachableError: there is no connection, the host forwards nothing, or nothing listens
+                at that address.
+        """
+        listener = call(self._forward(host, port))
+        try:
+            yield listener.get_port()
+        finally:
+            call(_close_listener(listener))
+
+    def close(self) -> None:
+        """Give the connection up; the next use opens another one."""
+        call(self._close())
+
+    async def _execute(self, program: bytes, stdin: bytes, limit_s: float) -> Ended:
+        async with self._slots:
+            channel, session = await self._session(len(program))
+            begin = time.monotonic()
+            try:
+                channel.write(program + stdin)
+                channel.write_eof()
+                timed_out = await self._wait(session, limit_s)
+            except asyncio.CancelledError:
+                with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+                    channel.terminate()
+                    await asyncio.wait_for(session.exited.wait(), PIPE_LIMIT_S)
+                raise
+            except TimeoutError:  # an OSError, but not the link's
+                raise
+            except (OSError, asyncssh.Error) as error:
+                raise self._lost(error) from error
+            finally:
+                channel.abort()
+        if session.exit_code is None:
+            raise self._lost(session.error)
+        seconds = time.monotonic() - begin
+        return Ended(
+            session.exit_code, bytes(session.stdout), bytes(session.stderr), timed_out, seconds
+        )
+
+    async def _forward(self, host: str, port: int) -> asyncssh.SSHListener:
+        connection = await self._connected()
+        try:
+            async with asyncio.timeout(self._limits.connect_s):
+                # Whoever uses the port is only told that nobody answers; this says why.
+                _, probe = await connection.open_connection(host, port)
+                probe.close()
+                return await connection.forward_local_port("127.0.0.1", 0, host, port)
+        except asyncssh.ChannelOpenError as error:
+            if connection.is_closed():
+                raise self._lost(None) from error
+            forbidden = error.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
+            what = (
+                "its SSH server forwards nothing: set `AllowTcpForwarding local` in its sshd_config"
+                if forbidden
+                else f"{error.reason}; does the server listen there, and may this host reach it?"
+            )
+            raise UnreachableError(
+                f"{host} port {port} cannot be reached through {self._name}: {what}"
+            ) from error
+        except (OSError, asyncssh.Error) as error:
+            if isinstance(error, TimeoutError):
+                self._abort(connection)
+            raise self._lost(error) from error
+
+    async def _wait(self, session: _Session, limit_s: float) -> bool:
+        """Wait for the exit code and then for the end of the output, which daemons can hold open.
+
+        Returns:
+            Whether the output was still open when the time was up.
+        """
+        loop = asyncio.get_running_loop()
+        end = loop.time() + limit_s
+        try:
+            async with asyncio.timeout_at(end + self._limits.grace_s):
+                await session.exited.wait()
+        except TimeoutError:
+            await self._probe()
+            raise
+        try:
+            async with asyncio.timeout_at(max(end, loop.time() + PIPE_LIMIT_S)):
+                await session.closed.wait()
+        except TimeoutError:
+            return True
+        return False
+
+    async def _probe(self) -> None:
+        """Find out whether a host that should have answered is there.
+
+        Raises:
+            UnreachableError: it is not; its connection is given up, so that the next use opens one.
+        """
+        connection = await self._connected()
+        channel, session = await self._session(0)
+        try:
+            async with asyncio.timeout(self._limits.grace_s):
+                await session.exited.wait()
+        except TimeoutError as error:
+            self._abort(connection)
+            raise self._lost(error) from error
+        finally:
+            channel.abort()
+        if session.exit_code is None:
+            raise self._lost(session.error)
+
+    async def _session(self, size: int) -> tuple[asyncssh.SSHClientChannel[bytes], _Session]:
+        """Start a shell that reads its program, ``size`` bytes, from its input."""
+        connection = await self._connected()
+        deadline = time.monotonic() + self._limits.connect_s
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.connect_s):
+                    found: Any = await connection.create_session(
+                        _Session, f"""exec sh -c 'eval "$(head -c {size})"'""", encoding=None
+                    )
+                    channel, session = found
+                    return channel, session
+            except asyncssh.ChannelOpenError as error:
+                # sshd counts an ended session for a moment longer than we do.
+                if connection.is_closed():
+                    raise self._lost(None) from error
+                if time.monotonic() > deadline:
+                    raise self._lost(error) from error
+                await asyncio.sleep(OPEN_AGAIN_S)
+            except (OSError, asyncssh.Error) as error:
+                if isinstance(error, TimeoutError):
+                    self._abort(connection)
+                raise self._lost(error) from error
+
+    async def _connected(self) -> asyncssh.SSHClientConnection:
+        async with self._opening:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await self._connect()
+            return self._connection
+
+    async def _connect(self) -> asyncssh.SSHClientConnection:
+        expected, private = self._keys()
+        shown: list[asyncssh.SSHKey] = []
+
+        class Client(asyncssh.SSHClient):
+            """Lets in the one expected key, and notes any other."""
+
+            def validate_host_public_key(
+                self, host: str, addr: str, port: int, key: asyncssh.SSHKey
+            ) -> bool:
+                shown.append(key)
+                return key.public_data == expected.public_data
+
+        try:
+            async with asyncio.timeout(self._limits.connect_s):
+                return await asyncssh.connect(
+                    self._host.ssh_address,
+                    self._host.ssh_port,
+                    username=self._host.user,
+                    client_factory=Client,
+                    client_keys=[private],
+                    # The expected kind of key first, and then every other: a host that has
+                    # none of that kind is to show what it has, not to hang up.
+                    known_hosts=([], [], []),
+                    server_host_key_algs="^" + b",".join(expected.sig_algorithms).decode(),
+                    # Nothing of the account that Benchlab runs in: no settings, agent or password.
+                    config=[],
+                    agent_path=None,
+                    preferred_auth="publickey",
+                    keepalive_interval=self._limits.keepalive_s,
+                    keepalive_count_max=UNANSWERED_KEEPALIVES,
+                )
+        except (asyncssh.HostKeyNotVerifiable, asyncssh.KeyExchangeFailed) as error:
+            raise self._stranger(expected, shown, error) from error
+        except asyncssh.PermissionDenied as error:
+            raise UnreachableError(
+                f"{self._name} does not let {self._host.user} in with the private key it was "
+                f"given; the public key belongs in ~{self._host.user}/.ssh/authorized_keys there"
+            ) from error
+        except (OSError, asyncssh.Error, TimeoutError) as error:
+            raise UnreachableError(
+                f"{self._name} cannot be reached over SSH at {self._host.ssh_address} port "
+                f"{self._host.ssh_port}: {self._why(error)}; is it running, and does the network "
+                "let port and address through?"
+            ) from error
+
+    def _keys(self) -> tuple[asyncssh.SSHKey, asyncssh.SSHKey]:
+        """The key the host has to show, and the one shown to it.
+
+        Raises:
+            TargetError: one of them cannot be read. The text has nothing of the private key.
+        """
+        try:
+            expected = asyncssh.import_public_key(self._host.host_key)
+        except asyncssh.KeyImportError as error:
+            raise TargetError(
+                f"{self._name}: {self._host.host_key!r} is no public host key; "
+                "`ssh-keyscan -t ed25519 HOST` shows what one looks like"
+            ) from error
+        try:
+            return expected, asyncssh.import_private_key(self._key)
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
+            raise TargetError(
+                f"the private SSH key for {self._name} cannot be read ({error}); give a key "
+                "without a passphrase, in OpenSSH's or PEM format"
+            ) from None
+
+    def _stranger(
+        self, expected: asyncssh.SSHKey, shown: list[asyncssh.SSHKey], error: Exception
+    ) -> TargetError:
+        found = ", ".join(f"{key.get_algorithm()} {key.get_fingerprint()}" for key in shown)
+        return TargetError(
+            f"{self._name} is not the host it should be: expected the host key "
+            f"{expected.get_algorithm()} {expected.get_fingerprint()}, found {found or error}. "
+            "If the host was set up anew, enter its new key; otherwise somebody else answers at "
+            f"{self._host.ssh_address}"
+        )
+
+    def _lost(self, error: Exception | None) -> UnreachableError:
+        return UnreachableError(
+            f"the SSH connection to {self._name} was lost: {self._why(error)}; what was being run "
+            "there ends at its time limit at the latest"
+        )
+
+    def _why(self, error: Exception | None) -> str:
+        if isinstance(error, OSError) and (error.errno or 0) > 0:
+            return os.strerror(cast(int, error.errno))  # its own text has an address, no reason
+        if isinstance(error, TimeoutError):
+            return "it does not answer"
+        if isinstance(error, asyncssh.ChannelOpenError):
+            return f"it lets in no further session ({error}; MaxSessions in its sshd_config)"
+        return str(error) if error is not None and str(error) else "it closed the connection"
+
+    def _abort(self, connection: asyncssh.SSHClientConnection) -> None:
+        connection.abort()
+        if self._connection is connection:
+            self._connection = None
+
+    async def _close(self) -> None:
+        if connection := self._connection:
+            connection.close()
+            with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
+                await asyncio.wait_for(connection.wait_closed(), PIPE_LIMIT_S)
+            self._abort(connection)
+
+
+class _Session(asyncssh.SSHClientSession[bytes]):
+    """Collects what a program prints; never makes it wait."""
+
+    def __init__(self) -> None:
+        self.stdout, self.stderr = bytearray(), bytearray()
+        self.exit_code: int | None = None
+        self.error: Exception | None = None
+        self.exited, self.closed = asyncio.Event(), asyncio.Event()
+
+    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
+        (self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout).extend(data)
+
+    def exit_status_received(self, status: int) -> None:
+        self.exit_code = status
+        self.exited.set()
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        self.exit_code = 128 + _number(signal)
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.error = exc
+        self.exited.set()
+        self.closed.set()
+
+
+async def _close_listener(listener: asyncssh.SSHListener) -> None:
+    listener.close()
+    await listener.wait_closed()
+
+
+def _number(name: str) -> int:
+    """A signal's number by its name in SSH's protocol, as KILL."""
+    return getattr(signal, f"SIG{name}", signal.SIGKILL)

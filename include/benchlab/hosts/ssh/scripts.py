@@ -1,0 +1,150 @@
+"""What :mod:`benchlab.hosts.ssh.executor` runs on a host: POSIX shell, GNU coreutils, grep and
+util-linux.
+
+Arguments come as ``$1``, ``$2``, ... and never as part of a script's text.
+"""
+
+# The whole is one compound command: cut off half-way it is a syntax error and nothing is run.
+# The variables are set in a subshell, so that this shell does not carry the campaign's tag.
+# `timeout` makes a process group of its own, in which also what sudo runs stays.
+RUN = """{{
+end() {{
+    kill -KILL "$child" "-$child" 2> /dev/null
+    [ "$(id -u)" = 0 ] || sudo -n kill -KILL -- "-$child" 2> /dev/null
+}}
+exec 3<&0
+( {exports} exec timeout -s KILL {limit} {command} ) <&3 3<&- &
+child=$!
+exec 3<&-
+trap end TERM
+wait "$child" 2> /dev/null
+code=$?
+[ "$code" != 137 ] || end
+exit "$code"
+}}
+"""
+
+# $1 jobs, $2 job, $3 seconds, $4 wrapper, $5 the command for people, then the command.
+START = """
+mkdir -p "$1" || exit 1
+cd "$1" || exit 1
+if ! error=$(mkdir "$2" 2>&1); then
+    [ -d "$2" ] && echo there && exit 0
+    echo "$error" >&2; exit 1
+fi
+cd "$2" || exit 1
+left=$(($3 * 100)) wrapper=$4
+printf '%s\\n' "$5" > command || exit 1
+shift 5
+setsid --fork sh -c "$wrapper" job "$@" < /dev/null > /dev/null 2>&1 || exit 1
+until [ -e pid ] || [ -e exit_code ]; do
+    [ "$left" -gt 0 ] || { echo "the job did not begin" >&2; exit 1; }
+    left=$((left - 1))
+    sleep 0.01
+done
+echo started
+"""
+
+# $1 the job's directory, $2 and $3 the tags of the campaign and of the job.
+JOB = """
+directory=$1 campaign=$2 job=$3
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+carries() {
+    case $1 in ''|*[!0-9]*) return 1 ;; esac
+    [ -d "/proc/$1" ] || return 1
+    if [ -r "/proc/$1/environ" ]; then
+        grep -qszxF -e "$campaign" "/proc/$1/environ" && grep -qszxF -e "$job" "/proc/$1/environ"
+    else
+        as_root grep -qszxF -e "$campaign" "/proc/$1/environ" &&
+            as_root grep -qszxF -e "$job" "/proc/$1/environ"
+    fi
+}
+program() {
+    pid=$(cat "$directory/pid" 2> /dev/null)
+    ! carries "$pid" || echo "$pid"
+}
+tagged() {
+    as_root grep -lszxF -e "$job" /proc/[0-9]*/environ 2> /dev/null | while read -r file; do
+        pid=${file#/proc/} pid=${pid%/environ}
+        ! carries "$pid" || echo "$pid"
+    done
+}
+exit_code() {
+    code=$(cat "$directory/exit_code" 2> /dev/null)
+    case $code in ''|*[!0-9]*) return 1 ;; esac
+    echo "complete $code"
+}
+state() {
+    if [ ! -d "$directory" ]; then echo absent; return; fi
+    running=$(program)
+    if exit_code; then return; fi
+    # Without a program it has just ended, and its wrapper has not yet written the exit code.
+    if [ -n "$running" ] || [ -n "$(tagged)" ]; then echo running; return; fi
+    exit_code || echo lost
+}
+"""
+
+# $4 hundredths of a second until SIGKILL. By the job's status and not by its pid: while it turns
+# into its program (execve) a process has for a moment no environment to be known by.
+STOP = (
+    JOB
+    + """
+now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
+signal() { kill -s "$1" "$2" 2> /dev/null || [ ! -d "/proc/$2" ] || as_root kill -s "$1" "$2"; }
+kill_program() {
+    # sudo cannot pass SIGKILL on.
+    if [ "$(cat "/proc/$1/comm" 2> /dev/null)" = sudo ]; then
+        for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do signal KILL "$child"; done
+    fi
+    signal KILL "$1"
+}
+deadline=$(($(now) + $4)) asked=
+while [ "$(state)" = running ]; do
+    pid=$(program)
+    if [ "$(now)" -gt "$deadline" ]; then
+        # The program alone, so that its wrapper can still note how it ended.
+        for one in ${pid:-$(tagged)}; do kill_program "$one"; done
+    elif [ -n "$pid" ] && [ -z "$asked" ]; then
+        signal TERM "$pid"
+        asked=yes
+    fi
+    sleep 0.02
+done
+"""
+)
+
+FORGET = JOB + 'if [ "$(state)" = running ]; then echo running; else rm -rf "$directory"; fi'
+
+# $1 path, $2 umask, $3 bytes. `set -C` creates the file and follows no link; what was cut off on
+# the way does not replace a whole file.
+PUT = """
+mkdir -p "$(dirname "$1")" || exit 1
+rm -f "$1.part" || exit 1
+umask "$2"
+set -C
+cat > "$1.part" || exit 1
+if [ "$(wc -c < "$1.part")" != "$3" ]; then
+    rm -f "$1.part"; echo "the text was cut off on its way" >&2; exit 1
+fi
+mv -fT "$1.part" "$1"
+"""
+
+# $1 the campaign's tag, $2 hundredths of a second until SIGKILL. Prints how many there were. It
+# looks twice before it believes that none is left: a process has no environment during execve.
+RELEASE = """
+now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
+deadline=$(($(now) + $2)) asked=' ' count=0 clean=0
+while [ "$clean" -lt 2 ]; do
+    found=$(grep -lszxF -e "$1" /proc/[0-9]*/environ)
+    clean=$((clean + 1))
+    for file in $found; do
+        clean=0 pid=${file#/proc/} pid=${pid%/environ}
+        if [ "$(now)" -ge "$deadline" ]; then kill -KILL "$pid" 2> /dev/null; fi
+        case $asked in *" $pid "*) continue ;; esac
+        kill -TERM "$pid" 2> /dev/null
+        asked="$asked$pid " count=$((count + 1))
+    done
+    sleep 0.02
+done
+echo "$count"
+"""

@@ -1,0 +1,195 @@
+"""What Benchlab says in a report, by language: one locale file each, in Fluent's syntax.
+
+A sentence is written once, in ``locale/<language>.ftl`` under an id, with places for its values
+(Project Fluent; https://projectfluent.org/fluent/guide/ describes the syntax). English is the
+reference: every other file has the same messages with the same values, which a test holds. Adding a
+language is one file, named by its code as Babel knows it.
+
+A sentence that is decided before its language is known, like the reason of a verdict, is a
+:class:`Message`: an id and values.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, TypeAlias
+
+from benchlab.errors import BenchlabError
+
+if TYPE_CHECKING:
+    import babel
+    from fluent.runtime import FluentBundle
+
+REFERENCE = "en"
+SUFFIX = ".ftl"
+
+_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?")
+
+Value: TypeAlias = "str | int | float | Message"
+
+
+class LanguageError(BenchlabError):
+    """A language that Benchlab has no locale file for, or a file that lacks a sentence."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A sentence, or a part of one, in no language yet.
+
+    Attributes:
+        id: of the message in the locale files.
+        values: what stands in its places, by name. A number is written as the language writes
+            numbers; give text where it must not be.
+        fallback: recorded English text, for a language that has no message of just this text;
+            only of what can be added without one, as a gate's sentence.
+    """
+
+    id: str
+    values: tuple[tuple[str, Value], ...] = ()
+    fallback: str | None = None
+
+    def __str__(self) -> str:
+        """In English, as logs and JSON have it."""
+        return english().text(self)
+
+
+Said: TypeAlias = Message | str
+"""A sentence in no language yet; or text that was recorded, and stays as it is."""
+
+
+def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's word
+    """A :class:`Message` from its id and values."""
+    return Message(id, tuple(values.items()))
+
+
+def side_name(side: str) -> Message:
+    """``baseline`` or ``candidate``, as a sentence has it."""
+    return Message(f"side-{side}")
+
+
+def gate_sentence(gate: str, sentence: str) -> Message:
+    """What holds when a gate passes: its definition's words where a language has no others.
+
+    The definition's numbers are values of the message, ``n1``, ``n2`` in order, so that bounds can
+    change without a new translation.
+    """
+    numbers = enumerate(_NUMBER.findall(sentence), start=1)
+    values = tuple((f"n{place}", number) for place, number in numbers)
+    return Message(f"gate-{gate.replace('_', '-')}", values, fallback=sentence)
+
+
+class Language:
+    """One language: its sentences.
+
+    Args:
+        code: as ``en``; its locale file is ``locale/<code>.ftl``.
+
+    Raises:
+        LanguageError: there is no such file.
+    """
+
+    def __init__(self, code: str) -> None:
+        if code not in codes():
+            raise LanguageError(f"language {code!r}: there is none; known: {', '.join(codes())}")
+        self.code = code
+
+    def say(self, id: str, /, **values: Value) -> str:  # noqa: A002
+        """The sentence of this id with its values.
+
+        Raises:
+            LanguageError: the locale file has no such message, or the message wants other values.
+        """
+        entry = self._bundle.get_message(id) if self._bundle.has_message(id) else None
+        if entry is None or entry.value is None:
+            raise LanguageError(f"locale/{self.code}{SUFFIX}: has no message {id!r}")
+        told = {
+            name: self.text(value) if isinstance(value, Message) else value
+            for name, value in values.items()
+        }
+        text, errors = self._bundle.format_pattern(entry.value, told)
+        if errors:
+            raise LanguageError(f"locale/{self.code}{SUFFIX}: message {id!r}: {errors[0]}")
+        return str(text)
+
+    def has(self, id: str) -> bool:  # noqa: A002
+        """Whether there is such a message: of what can be added without one, as a gate."""
+        return self._bundle.has_message(id)
+
+    def text(self, said: Said) -> str:
+        """A message in this language; recorded text as it is."""
+        if isinstance(said, str):
+            return said
+        if said.fallback is not None:
+            return self._known(said) or said.fallback
+        return self.say(said.id, **dict(said.values))
+
+    def _known(self, said: Message) -> str | None:
+        """A recorded text in this language; None where it has none of just this text.
+
+        Its message says in the attribute ``of`` which text it is of: an older or a changed
+        definition may have other words under the same id.
+        """
+        entry = self._bundle.get_message(said.id) if self.has(said.id) else None
+        if entry is None or "of" not in entry.attributes:
+            return None
+        original, errors = self._bundle.format_pattern(entry.attributes["of"], dict(said.values))
+        known = not errors and original == said.fallback
+        return self.say(said.id, **dict(said.values)) if known else None
+
+    def texts(self, said: Iterable[Said]) -> tuple[str, ...]:
+        """Each of :meth:`text`."""
+        return tuple(self.text(each) for each in said)
+
+    @functools.cached_property
+    def letters(self) -> frozenset[str]:
+        """The letters that its messages are written with: a chart needs a font that has them."""
+        return frozenset(character for character in self._source if character.isalpha())
+
+    @functools.cached_property
+    def locale(self) -> babel.Locale:
+        """What Babel calls it."""
+        import babel
+
+        return babel.Locale.parse(self.code)
+
+    @functools.cached_property
+    def _bundle(self) -> FluentBundle:
+        from fluent.runtime import FluentBundle, FluentResource
+
+        # Without isolation marks, which would make the figures of a page hard to copy.
+        bundle = FluentBundle([self.code], use_isolating=False)
+        bundle.add_resource(FluentResource(self._source))
+        return bundle
+
+    @functools.cached_property
+    def _source(self) -> str:
+        file = resources.files("benchlab.language").joinpath("locale", f"{self.code}{SUFFIX}")
+        return file.read_text(encoding="utf-8")
+
+
+@functools.cache
+def load(code: str) -> Language:
+    """One language; the same object each time.
+
+    Raises:
+        LanguageError: there is no locale file for it.
+    """
+    return Language(code)
+
+
+def english() -> Language:
+    """The language that logs, terminals and machine-readable files are written in."""
+    return load(REFERENCE)
+
+
+@functools.cache
+def codes() -> tuple[str, ...]:
+    """The languages there are, the reference first."""
+    folder = resources.files("benchlab.language").joinpath("locale")
+    names = [entry.name for entry in folder.iterdir()]
+    found = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}
+    return (REFERENCE, *sorted(found - {REFERENCE}))

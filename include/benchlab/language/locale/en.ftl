@@ -1,0 +1,692 @@
+### What reports say, in English.
+
+## Sides
+
+side-baseline = baseline
+side-candidate = candidate
+
+## Why a verdict is what it is
+
+reason-rounds = { $rounds ->
+    [one] 1 complete round: at least two are needed to tell a change from noise
+   *[other] { $rounds } complete rounds: at least two are needed to tell a change from noise
+}
+reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
+reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
+reason-noise = the rounds differ too much to tell a change of { $limit }% from none
+reason-lost-throughput-one-side = { $count ->
+    [one] 1 planned trial has no valid result, only on the { $side } side
+   *[other] { $count } planned trials have no valid result, only on the { $side } side
+}
+reason-lost-throughput = { $count } planned trials have no valid result ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-lost-p95-one-side = { $count ->
+    [one] 1 planned trial has no p95 latency, only on the { $side } side
+   *[other] { $count } planned trials have no p95 latency, only on the { $side } side
+}
+reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-again = its pair of blocks was measured again
+reason-unsound = on the { $side } side { $why }
+reason-after-last-trial = after the last trial { $fault }
+condition-fault = { $violations ->
+    [one] condition { $clause } of TPC-C does not hold: { $sentence } (1 violation)
+   *[other] condition { $clause } of TPC-C does not hold: { $sentence } ({ $violations } violations)
+}
+reason-symptom = the symptom { $gate } shows { $where }: it is not so that { $sentence }
+reason-errors = the client met errors { $where }
+where-trials-only = { $count ->
+    [one] only on the { $side } side, at 1 trial
+   *[other] only on the { $side } side, at { $count } trials
+}
+where-trials-more = much more often on the { $side } side, at { $count } trials against { $against }
+where-cells-only = { $count ->
+    [one] only on the { $side } side, at 1 thread count
+   *[other] only on the { $side } side, at { $count } thread counts
+}
+where-cells-more = much more often on the { $side } side, at { $count } thread counts against { $against }
+where-errors-only = { $count ->
+    [one] only on the { $side } side, 1 error
+   *[other] only on the { $side } side, { $count } errors
+}
+where-errors-more = much more often on the { $side } side, { $count } errors against { $against }
+
+## Joints between texts
+
+between-sentences = { " " }
+and-more = { $shown } and { $more } more
+of-each-side = baseline: { $baseline }, candidate: { $candidate }
+of-both-sides = { $value } (both sides)
+time-pattern = yyyy-MM-dd HH:mm:ss 'UTC'
+also-in = Also in: { $pages }
+recorded-texts = What servers, hosts, trials and report types said is in English, as it was recorded.
+
+## Title and overview
+
+title = { $system } Performance Test Report -- { $candidate } vs. { $baseline }
+title-aa = { $system } Performance Test Report -- { $version } against itself (A/A)
+label-apart = { $version } ({ $apart })
+label-slowdown = slowed down by { $limit } on purpose
+measured-how = { $client ->
+    [none] { "" }
+   *[other] { " " }with { $client }
+}{ $where ->
+    [machine] { "" }
+    [rented] { " " }on { $hosts } EC2 hosts
+   *[owned] { " " }on { $hosts } hosts
+}
+subject = { $engine } { $candidate } (candidate) was measured{ measured-how } against { $baseline } (baseline): how much does throughput change, and can the figure be trusted?
+subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice: an A/A campaign{ measured-how }, which measures the noise of the measurement and says nothing about another version.
+subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
+summary-aa = A/A campaign, both sides alike: it measures noise.
+summary-slowdown = Candidate slowed down by { $limit } on purpose.
+headline = { $workload }: { $verdict }, { $figures }.
+overview = { $workload }: { $verdict }, { $figures }, { $arithmetic }; { $latency }.
+
+## Verdicts
+
+verdict-regression = regression
+verdict-improvement = improvement
+verdict-equivalent = equivalent
+verdict-inconclusive = inconclusive
+verdict-unstable = unstable
+verdict-false-alarm = { $verdict } (false alarm)
+false-alarm = Both sides are the same version, so this is a false alarm.
+estimate-alone = estimate { $estimate }
+estimate-without-interval = estimate { $estimate } without an interval
+estimate-with-interval = estimate { $estimate } (95% interval { $interval })
+interval-told = 95% interval { $interval }, adjusted p { $p }
+interval-of-geometric-mean = geometric mean, { interval-told }
+arithmetic = arithmetic mean of the per-thread percentages { $mean }
+arithmetic-sentence = Arithmetic mean of the per-thread percentages { $mean }.
+outcome-change = { $verdict ->
+    [improvement] The { $workload } { $metric } of { $candidate } is improved by { $size } against { $baseline } ({ $told }).
+   *[regression] The { $workload } { $metric } of { $candidate } is reduced by { $size } against { $baseline } ({ $told }).
+}
+outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
+outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $because }; { $figures }.
+outcome-inconclusive = { $shape ->
+    [aside] { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
+   *[reason] { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out: { $because }; { $figures }.
+}
+note = Note: { $because }.
+note-label = Note:
+why-sequential = the sides were measured one after the other, so that a drift of the hosts is not told apart from the version
+rounds-used = The estimate is from the { $used } of { $rounds } rounds that are complete; a row of the table is from the rounds in which both sides have a valid trial of it.
+latency-unknown = { $reasons ->
+    [0] The { $workload } { $latency }: estimate { $missing }.
+   *[other] The { $workload } { $latency }: estimate { $missing }: { $because }.
+}
+latency-change = { $verdict ->
+    [improvement] The { $workload } { $latency } of { $candidate } is shorter by { $size } than that of { $baseline } ({ verdict-improvement }; { $told }).
+   *[regression] The { $workload } { $latency } of { $candidate } is longer by { $size } than that of { $baseline } ({ verdict-regression }; { $told }).
+}
+latency-otherwise = { $reasons ->
+    [0] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }).
+   *[other] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }): { $because }.
+}
+latency-in-short = p95 latency: { $verdict }, { $estimate }
+latency-in-short-unknown = p95 latency: { $missing }
+moved = At { $threads } threads throughput changed by { $change }, { $against } against the other thread counts: the mean over all of them does not show it.
+
+## Scope
+
+scope-filled = { $dataset ->
+    [restored] filled from its dataset snapshot
+   *[loaded] loaded
+}
+scope-chance = { $where ->
+    [fleet] how its data came to lie on the hosts
+   *[machine] how its data came to lie, where it ran
+}
+scope-verdicts = { $verdicts ->
+    [one] verdict holds
+   *[other] verdicts hold
+}
+scope-versions = The { scope-verdicts } for the versions, and not for this deployment alone: each side was deployed and { scope-filled } once, but what one deployment happens to be ({ scope-chance }) is known from { $campaigns } A/A campaigns of this report type, and every interval has it in it.
+scope-known = { $campaigns ->
+    [one] 1 is known
+   *[other] { $campaigns } are known
+}
+scope-deployment = The { scope-verdicts } for this deployment only: each side was deployed and { scope-filled } once, so what that one deployment happened to be ({ scope-chance }) cannot be told apart from its version. To tell it apart takes { $needed } A/A campaigns of this report type, each loaded on its own; { scope-known }.
+scope-deployment-of = The { scope-verdicts } of { $workloads } for this deployment only: each side was deployed and { scope-filled } once, so what that one deployment happened to be ({ scope-chance }) cannot be told apart from its version. To tell it apart takes { $needed } A/A campaigns of this report type, each loaded on its own; { scope-known }.
+scope-sequential = Nor can what changed between the measurements of the two sides: all of the baseline was measured before the candidate.
+scope-one-round = With one round there is nothing to tell a change from noise by, so that no verdict can go beyond inconclusive.
+
+## Clients
+
+client-made = These figures were made by { $client }. Figures of different clients must not be compared with each other.
+client-unknown = a client that is not recorded ({ $missing })
+client-tpmc = tpmC is the number of New Order transactions a minute, without TPC-C's keying and think times and without an audit: it compares the two sides, and is no result in the sense of the TPC.
+details = { $title } at each thread count: geometric means of the rounds' percentiles. Of them p95 has a verdict of its own, above.
+details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to 17 ms and of 3% to 6% above, and none above 16 s.
+
+## Result quality
+
+trials-counted = Trials: { $planned } planned, { $executed } executed, { $used } used.
+repeats-none = Pairs of blocks measured again: none.
+repeats = Pairs of blocks measured again ({ $count }): { $each }.
+repeat = { $workload } in round { $round }, measured { $attempts } times
+repeat-because = { repeat } ({ $because })
+missing-none = Planned trials without a valid result: none.
+missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
+trials-reporting = { $trials ->
+    [one] in 1 trial that reports them
+   *[other] in { $trials } trials that report them
+}
+errors-unknown = Errors ignored by the client: { $missing }, no trial reports them.
+errors-none = Errors ignored by the client: none { trials-reporting }.
+errors-counted = Errors ignored by the client: { $total } { trials-reporting } ({ $each }).
+reconnects-unknown = Reconnects of the client: { $missing }, no trial reports them.
+reconnects-none = Reconnects of the client: none { trials-reporting }.
+reconnects-counted = Reconnects of the client: { $total } { trials-reporting } ({ $each }).
+rounds-used-each = Rounds used, of { $rounds }: { $each }.
+gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
+gates-none = No gate was evaluated.
+gates-validity = Of validity, over all executed trials; a trial that fails one is not used:
+gates-symptom = Of symptom, over all executed trials, or over the thread counts of each side; what they show may be the candidate's own doing, and is kept:
+gates-validity-summary = Gates of validity, over all executed trials: { $counted }
+gates-symptom-summary = Gates of symptom, over trials and thread counts: { $counted }
+gates-data-docs = Every gate with every trial: { $page }, Great Expectations' data docs.
+symptom = Symptom { $gate }, where it is not so that { $sentence }: { $places }.
+symptom-places = { $count } on the { $side } side ({ $places })
+excluded-summary = { $count ->
+    [one] 1 executed trial whose figures are not used
+   *[other] { $count } executed trials whose figures are not used
+}
+
+## Variables and parameters
+
+variables-unknown = Effective variables: { $missing }; whether the sides differ in more than was asked is not known.
+variables-found = { $kind ->
+    [cluster] Of { $compared } effective variables and configuration items that both sides have,
+   *[server] Of { $compared } effective variables that both sides have,
+} { $changed ->
+    [one] 1 differs though the report type does not ask for it
+   *[other] { $changed } differ though the report type does not ask for it
+} (changed defaults, as a rule); { $baseline } only the baseline has and { $candidate } only the candidate has. { $trivial } that differ between any two servers (version, ports, paths, identity) are left out.
+variables-counted = { $kind ->
+    [cluster] { $count ->
+        [one] 1 variable or configuration item
+       *[other] { $count } variables and configuration items
+    }
+   *[server] { $count ->
+        [one] 1 variable
+       *[other] { $count } variables
+    }
+}
+variables-changed = { variables-counted } with another value on each side
+variables-only = { variables-counted } that only { $side } has
+variables-asked-alike = Set alike on both sides, yet different: { $names }.
+parameters-none = { $baseline } and { $candidate } are asked for no parameters: their defaults apply.
+parameters-same = { $baseline } and { $candidate } are asked for the same parameters.
+parameters-different = { $baseline } and { $candidate } are asked for different parameters, as listed.
+parameters-defaults = None: the defaults apply.
+parameters-both-defaults = Both sides: none, the defaults apply.
+value-cut = { $value }… ({ $length } characters)
+
+## Where it was measured
+
+environment = Test environment
+environment-ec2 = Test environment (AWS EC2)
+shared-machine = { $cores ->
+    [none] Client, load balancer and server share one machine: the figures compare the two sides with each other, and with nothing measured elsewhere.
+   *[other] Client, load balancer and server share the { $cores } cores of one machine: the figures compare the two sides with each other, and with nothing measured elsewhere.
+}
+engine-chosen = Engine { $engine }: { $reason }.
+fleet-same-hosts = The clusters of both sides lie on the same hosts and run one at a time, so that no difference between hosts can explain a difference between the sides.
+fleet-client-host = its host
+fleet-entry = The client connects to HAProxy on its own host ({ $host }, port { $port }), { $others ->
+    [none] where nothing else runs
+   *[other] which also runs { $others }: load and servers take from each other
+}. HAProxy passes the connections on to { $servers ->
+    [0] the one TiDB server
+    [one] the one TiDB server
+   *[other] the { $servers } TiDB servers
+} in turn (roundrobin).
+fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Whatever of the hosts or the cloud changed in the meantime is in the difference between the sides, and in no interval.
+fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It holds the rows as they were loaded once, but they lie on the disks as a restore writes them, in order and without the traces of loading: throughputs may differ from those of a campaign that loaded its dataset.
+published-document = This is the plan of “{ $document }”, measured anew. The document's figures are from other hosts and another time: its changes can be set beside those of this report, its throughputs cannot.
+published-differences = Where the plan differs from the document, besides what was chosen when the campaign was started:
+published-tool = { $version } (the published document: { $published })
+machine-hostname = hostname
+machine-os = os
+machine-kernel = kernel
+machine-cpu = cpu
+machine-cores = cores
+machine-memory = memory
+machine-disk = disk
+machine-filesystem = filesystem
+tool-client = client
+
+## Test plan
+
+step-deploy = { $candidate ->
+    [same] Deploy { $engine } { $baseline } (baseline) and the same once more (candidate)
+   *[other] Deploy { $engine } { $baseline } (baseline) and { $candidate } (candidate)
+} { $where ->
+    [tiup] with TiUP on the same hosts, each as a cluster with its own directories and ports
+    [fleet] on the same hosts, each as a cluster with its own directories and ports
+   *[machine] side by side, each with its own data directory and port
+}; only one runs at a time.
+dataset-tables = { $tables } tables of { $rows } rows
+dataset-warehouses = { $warehouses } warehouses of TPC-C
+step-load = Load { $dataset } into each side.
+step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums tell: TPC-C asks for values at random, and for 5 to 15 lines of each order.
+contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums tell: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
+contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums tell.
+step-analyze = Run ANALYZE on every table.
+step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each side, { $moments ->
+    [load] after the load
+    [last-trial] after its last trial
+   *[both] after the load and once more after its last trial
+}.
+step-snapshot = { $where ->
+    [fleet] Stop each side and take a snapshot of its data, on every host that holds some.
+   *[machine] Stop each side and take a snapshot of its data.
+}
+step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a slowdown on purpose, to see whether it is found.
+step-sequential = { $rounds ->
+    [one] Measure 1 round, sequentially:
+   *[other] Measure { $rounds } rounds, sequentially:
+} all blocks of the baseline, then all of the candidate. In a block, one workload is measured at { $threads } client threads.
+step-interleaved = { $rounds ->
+    [one] Measure 1 round.
+   *[other] Measure { $rounds } rounds.
+} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
+restore-every-trial = Before every trial the side's data are restored from its snapshot.
+restore-after-writes = Before a trial the side's data are restored from its snapshot if anything was written since the last restore.
+restore-per-workload = Before each block the side's data are restored from its snapshot; the trials within a block follow on each other's data.
+restore-never = The data are never restored: each trial runs on what the trials before it left.
+after-restore = After a restore the hosts have nothing of the data in their caches, and the trial waits until the leaders of the regions are spread evenly, move no more, or a time limit is over.
+step-trial = { $where ->
+    [fleet] For each trial: start the cluster, wait until every server answers and the load balancer reports all TiDB servers up,
+   *[machine] For each trial: start the server, wait until it answers and the load balancer reports it up,
+} { $warmup ->
+    [cold] then run the client through the load balancer for { $seconds } s, without a warm-up.
+   *[other] warm up for { $warmup } s (not counted), then run the client through the load balancer for { $seconds } s.
+}
+step-repeat = { $limit ->
+    [0] A pair of blocks with an invalid trial is not measured again.
+   *[other] Measure a pair of blocks again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
+}
+
+## How to read this
+
+read-round = { $placement ->
+    [sequential] A round sets the two sides against each other, though all of the baseline was measured before the candidate;
+   *[interleaved] A round measures the two sides right after each other;
+} candidate divided by baseline, averaged over the thread counts as a geometric mean, is the one value it contributes.
+read-estimate = { $deployments ->
+    [known] The estimate is the geometric mean of these values. The 95% interval (Student's t) tells how far they scatter, and what deployments differ by: the wider, the less is known.
+   *[unknown] The estimate is the geometric mean of these values. The 95% interval (Student's t) tells how far they scatter: the wider, the less is known.
+}
+read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment for { $workloads ->
+    [one] 1 workload
+   *[other] { $workloads } workloads
+}, which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided apart, each by this rule.
+read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
+read-unstable = { $dataset ->
+    [checked] Unstable: trials are missing, or symptoms show, on one side only, or its dataset did not meet a consistency condition any more after the last trial, so its figures cannot be taken at their word.
+   *[other] Unstable: trials are missing, or symptoms show, on one side only, so its figures cannot be taken at their word.
+}
+read-inconclusive = Inconclusive: anything else. The data do not tell, in either direction; more rounds or longer trials might.
+read-inconclusive-one-round = Inconclusive: anything else. With one round it is always this: there is nothing to tell a change from noise by.
+read-rows = Rows per thread count describe and decide nothing, but one that moved against the rest is named. The arithmetic mean of their percentages is what published reports print; it gives gains more weight than losses.
+
+## Provenance
+
+provenance-campaign = Campaign
+provenance-report-type = Report type
+provenance-report-type-value = { $report } ({ $title })
+provenance-state = State
+provenance-origin = Started by
+provenance-started = Started
+provenance-duration = Duration
+provenance-estimate = Planned time and cost
+provenance-estimate-value = { $duration }, ${ $dollars } (list prices of { $day })
+provenance-topology = Topology
+provenance-placement = Placement
+provenance-seed = Order seed
+provenance-calibration = Calibrated by
+provenance-checksum = Dataset checksum
+provenance-rows = Rows loaded
+provenance-benchlab = Benchlab
+state-running = running
+state-complete = complete
+state-failed = failed
+placement-sequential = sequential
+sources-raw = { $kept ->
+    [0] No raw output of the client is kept.
+   *[other] The client's raw output is kept for { $kept } of { $executed } executed trials, under the path in its column raw, relative to the root of the results store.
+}
+sources = trials.csv has one row per executed trial. A figure of one side at one thread count is the geometric mean over the rows of its workload, side and threads that are used. { sources-raw } comparison.csv and report.json have the figures unrounded. Where evidence.zip lies beside this report, the command benchlab verify computes its figures again from the raw outputs, and says what it could not compute again.
+
+## Headings
+
+head-overview = Test overview
+head-published = Published document
+head-hardware = Hardware configuration
+head-software = Software version
+head-parameters = Parameter configuration
+head-both-sides = Both sides
+head-only-side = Only the { $side } ({ $version })
+head-declared = Declared differences, as they took effect
+head-undeclared = Differences that nobody asked for
+head-plan = Test plan
+head-results = Test results
+head-workload = { $workload } performance
+head-quality = Result quality
+head-gates = Gates
+head-excluded = Excluded trials
+head-hosts = Hosts
+head-each-host = Each host by itself
+head-how-to-read = How to read this
+head-provenance = Provenance
+picture-overview = Change of throughput by workload
+picture-workload = { $workload }: throughput and { $latency } against threads; the figures are in the table below
+card-interval = 95% interval
+card-arithmetic = arithmetic mean
+column-item = Item
+column-value = Value
+column-service = Service type
+column-version = Software version
+column-hash = Git hash
+column-parameter = Parameter
+column-parameter-both = Parameter, both sides
+column-variable = Variable
+column-workload = Workload
+column-rounds-used = Rounds used
+column-of-rounds = of
+column-gate = Gate
+column-gate-holds = What holds when it passes
+column-passed = Passed
+column-failed = Failed
+column-not-evaluated = Not evaluated
+column-trial = Trial
+column-attempt = Attempt
+column-why = Why
+
+## Numbers
+
+number-interval = { $low } to { $high }
+number-hours = { $hours } h { $minutes } min
+number-minutes = { $minutes } min { $seconds } s
+number-seconds = { $seconds } s
+
+## Lists
+
+separator-items = { ", " }
+separator-clauses = { "; " }
+
+## Figures
+
+figures-threads = Threads
+figures-p95-column = 95% latency (ms)
+figures-p95 = p95 latency
+figures-new-order-p95 = New Order p95 latency
+figures-new-order-latency = Latency of New Order
+figures-tps-improvement = TPS improvement
+figures-tpmc-improvement = tpmC Improvement (%)
+
+## Charts
+
+chart-fonts = DejaVu Sans
+chart-package = fonts-dejavu-core
+chart-title = { $engine } { $candidate } against { $baseline }
+chart-title-aa = { $engine } { $version } against itself (A/A)
+chart-change = change of throughput with its 95% interval; shaded: within ±{ $limit }
+chart-slower = ← candidate slower
+chart-faster = candidate faster →
+chart-interval = { $estimate }  ({ $interval })
+chart-no-interval = { $estimate }  (no interval)
+chart-throughput = { $metric } ({ $unit }), higher is better
+chart-latency = { $latency } (ms), lower is better
+chart-marks = lines: geometric means; faint points: single rounds
+chart-threads = client threads
+chart-no-trial = no valid trial
+
+## Software
+
+software-component = { $service } ({ $side })
+software-servers = { $count ->
+    [one] { $service } ({ $side }, 1 server)
+   *[other] { $service } ({ $side }, { $count } servers)
+}
+software-servers-on = { $count ->
+    [one] { $service } ({ $side }, 1 server on { $hosts })
+   *[other] { $service } ({ $side }, { $count } servers on { $hosts })
+}
+software-version = { $asked } (server: { $reported })
+software-alike = On each side, the servers of a component are configured alike: the digests of their effective configurations agree.
+software-odd = Servers of one component are not all configured alike: { $servers }.
+software-untold = { $said } Not told by: { $servers }.
+
+## Hardware
+
+hardware-service = Service type
+hardware-instance-type = EC2 type
+hardware-hosts = Hosts
+hardware-number = Number
+hardware-cores = Cores
+hardware-memory = Memory (GiB)
+hardware-cpu = CPU
+hardware-system = System
+hardware-data-on = Data on
+hardware-client = { $client }, HAProxy
+hardware-some-client = Client
+hardware-rented = All { $total } hosts were rented for this campaign in one zone ({ $zone }).
+hardware-unknown-zone = which one was not recorded
+hardware-shared-system = All run { $system }.
+hardware-shared = It is { $total } hosts in all; with several roles: { $each }.
+hardware-roles = { $host } ({ $roles })
+
+## TPC-C's consistency conditions
+
+consistency-both = TPC-C's consistency conditions (clause 3.3.2) on both sides: { $told }.
+consistency-side = TPC-C's consistency conditions (clause 3.3.2) on the { $side }: { $told }.
+consistency-after-load = after the load { $outcome }
+consistency-after-last-trial = after the last trial { $outcome }
+consistency-after-both = after the load and after the last trial { $outcome }
+consistency-unchecked = they were not checked
+consistency-hold = all { $count } that were checked hold ({ $conditions })
+consistency-violated = { $violated ->
+    [one] 1 of the { $count } that were checked does not hold ({ $each })
+   *[other] { $violated } of the { $count } that were checked do not hold ({ $each })
+}
+consistency-violations = { $violations ->
+    [one] { $condition }, { $sentence }: 1 violation
+   *[other] { $condition }, { $sentence }: { $violations } violations
+}
+
+## Hosts while they were under load
+
+hosts-side = Side
+hosts-name = Hosts
+hosts-trials = Trials
+hosts-cpu-busy = CPU
+hosts-cpu-steal = CPU steal
+hosts-cpu-iowait = Waiting for disk
+hosts-memory-used-bytes = Memory (GiB)
+hosts-disk-busy = Disk busy
+hosts-disk-read-bytes-per-s = Disk read (MB/s)
+hosts-disk-write-bytes-per-s = Disk write (MB/s)
+hosts-net-rx-bytes-per-s = Network in (MB/s)
+hosts-net-tx-bytes-per-s = Network out (MB/s)
+hosts-of-role = { $count ->
+    [one] { $role } (1 host)
+   *[other] { $role } ({ $count } hosts)
+}
+hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
+hosts-table-of-several = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
+hosts-processes = Of the CPU granted to them (a core per thread, at most all) used: { $each }.
+hosts-process = { $name } { $mean } on average and { $max } in its busiest trial
+hosts-not-recorded = What the hosts did during the trials was not recorded.
+hosts-not-recorded-because = What the hosts did during the trials was not recorded ({ $gaps }).
+hosts-without-figures = Without figures: { $gap }.
+hosts-gap = { $trials ->
+    [one] { $host } in 1 trial, { $reason }
+   *[other] { $host } in { $trials } trials, { $reason }
+}
+
+## Result quality
+
+quality-cell = { $workload } at { $threads }
+
+## Parameters
+
+parameters-items = { $service } parameter configuration
+parameters-items-of-side = { $service } parameter configuration, only the { $side } ({ $version })
+parameters-items-of-workload = { $service } parameter configuration, while { $workload } is measured
+parameters-variables = TiDB global variable configuration
+parameters-variables-of-side = TiDB global variable configuration, only the { $side } ({ $version })
+parameters-variables-of-workload = TiDB global variable configuration, while { $workload } is measured
+
+## Commands
+
+commands-load = Load the tables, once on each side
+commands-loaded-before = Load the tables, as it was done before their dataset snapshots were taken
+commands-run = Run one trial
+
+## Published pages: Title and overview
+
+published-title = { $product ->
+    [none] { $tool } Performance Test Report -- { $candidate } vs. { $baseline }
+   *[other] { $product } { $tool } Performance Test Report -- { $candidate } vs. { $baseline }
+}
+published-title-one = { $product ->
+    [none] { $tool } Performance Test Report for { $candidate }
+   *[other] { $product } { $tool } Performance Test Report for { $candidate }
+}
+published-overview = Test overview
+published-subject = { $product ->
+    [none] { $tool } throughput of { $candidate } against { $baseline }.
+   *[other] { $tool } throughput of { $product } { $candidate } against { $baseline }.
+}
+published-subject-one = { $product ->
+    [none] { $tool } throughput of { $candidate }.
+   *[other] { $tool } throughput of { $product } { $candidate }.
+}
+published-origin = Reproduced from { $source } (SHA-256 { $sha256 }). Throughputs and latencies are those of the source, digit by digit. Percentages, means and sentences are computed from them.
+published-once = Of each figure the source prints one value. From that no interval and no verdict can be computed.
+published-recorded = Texts that were recorded, as names of columns and parameters, are in the language of the source.
+published-outcome = { $direction ->
+    [up] { $workload }: the { $metric } of { $candidate } is { $pct }% higher than that of { $baseline }
+    [down] { $workload }: the { $metric } of { $candidate } is { $pct }% lower than that of { $baseline }
+   *[same] { $workload }: the { $metric } of { $candidate } is on a par with that of { $baseline }, to two decimals of a percent
+} ({ $count ->
+    [one] 1 row
+   *[other] mean of { $count } rows
+}).
+published-no-mean = { $workload }: no mean over all thread counts, for figures are missing at { $threads } threads.
+
+## Published pages: Environment
+
+published-environment = Test environment
+published-environment-ec2 = Test environment (AWS EC2)
+published-fact = { $name }: { $value }
+published-exact-versions = { $product ->
+    [none] Version
+   *[other] { $product } version
+}
+published-versus = { $candidate } vs. { $baseline }
+published-measured = Time
+published-place = Place
+published-hardware = Hardware configuration
+published-item = Item
+published-service = Service type
+published-software = Software version
+published-software-version = Software version
+published-component = Component
+published-git-hash = GitHash
+published-parameters = Parameter configuration
+published-block = Line { $line } of the source:
+published-no-parameters = The source lists none.
+
+## Published pages: Test plan
+
+published-plan = Test plan
+published-dataset = Dataset: { $tables } tables with { $rows } rows each.
+published-warehouses = Dataset: { $warehouses } warehouses.
+published-analyze = Statistics of the tables are collected before the tests.
+published-back-up = The loaded data is backed up.
+published-restore = Between tests the data is restored from the backup.
+published-client = The load comes from { $client }.
+published-entry = The client reaches the servers through { $names }.
+published-warm-up = Each run is preceded by a warm-up of { $seconds } seconds.
+published-duration = Each run takes { $seconds } seconds.
+published-duration-two = Each run takes { $seconds } seconds by the command of the source, { $stated } seconds by its text.
+published-threads-all = Client threads: { $threads }.
+published-threads-some = Client threads of { $names }: { $threads }.
+published-no-plan = The source records nothing of it.
+published-prepare = Prepare test data
+published-run = Perform the test
+published-built = Written from the recorded plan, with one entry point for all commands:
+published-left-out = Options of the source's commands that are not in this one: { $options }.
+published-no-commands = There is no command that could be written from what the source records.
+
+## Published pages: Results
+
+published-results = Test results
+published-performance = { $workload } performance
+published-threads = Threads
+published-version = Version
+published-latency = 95% latency (ms)
+published-improvement = { $metric } improvement
+published-no-figures = The source prints no figures of { $workload }, so there is nothing to recompute. What it claims stands at the end.
+published-nothing = The source prints no figures of { $workload }, so there is nothing to recompute, and it claims no change.
+published-claim-only = The source states in line { $line } that the { $workload } throughput of { $candidate } { $direction ->
+    [up] is { $pct }% higher than that of
+    [down] is { $pct }% lower than that of
+   *[same] differs by { $pct }% from that of
+} { $baseline }. It prints no figures from which this could be recomputed.
+
+## Published pages: Provenance
+
+published-source = Provenance
+published-claims = Published claims
+published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
+published-line = Line
+published-workload = Workload
+published-versions = Versions named
+published-claimed = Claimed
+published-recomputed = Recomputed
+published-claimed-direction = { $direction ->
+    [up] better, no figure
+    [down] worse, no figure
+   *[same] alike, no figure
+}
+published-all = all
+published-unread = Not understood
+published-unread-note = Parts of the source's tables, sentences and front matter that could not be read as they stand. No figure of them is used in this page.
+published-what = What
+published-unread-html = a table in HTML
+published-unread-commented = a table of results within a comment
+published-unread-bars = lines with | that make no table
+published-unread-front-matter = the front matter is no YAML; read line by line
+published-unread-metric = a table without figures of a known metric ({ $columns })
+published-unread-further = a further table of results ({ $columns }): the same figures as above, of another setting, or at other threads
+published-unread-workload-versions = a table of results: { $workload } has { $count } versions ({ $versions }); two can be compared
+published-unread-column = the column { $heading }
+published-unread-cell = the cell { $cell }
+published-unread-row = a row of { $cells } cells below { $headings } headings
+published-unread-row-threads = a row without thread count ({ $cells })
+published-unread-row-version = a row without version ({ $cells })
+published-unread-doubtful = other figures of { $version } at { $threads } threads than from line { $line } on; neither is taken
+published-unread-doubtful-improvement = other figures of the improvement at { $threads } threads than from line { $line } on; neither is taken
+published-unread-improvements = improvements of { $metric }: { $deciding } decides
+published-unread-sentence = a sentence below a table that is not taken: { $sentence }
+published-unread-table = a table of results ({ $columns }): { $why }
+published-unread-no-workload = no heading says of what
+published-unread-no-version = nothing says of which version
+published-unread-no-figures = no column of figures
+published-unread-twice = the same figure twice
+published-unread-threads = { $count } columns of threads
+published-unread-versions = { $count } versions; two can be compared
+published-unread-some-versions = a version for some figures alone, or twice for the same
+published-unread-several = several columns of versions or of improvements
+
+## Published pages: Charts
+
+published-chart-throughput = { $metric }, higher is better
+published-chart-latency = p95 latency (ms), lower is better
+published-chart-threads = client threads

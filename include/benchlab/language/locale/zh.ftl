@@ -1,0 +1,708 @@
+### 报告文字，简体中文。
+
+## 两方
+
+side-baseline = 基线
+side-candidate = 候选
+
+## 结论的原因
+
+reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次才能把变化与噪声区分开
+reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
+reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
+reason-noise = 各轮次之间差异过大，无法把 { $limit }% 的变化与没有变化区分开
+reason-lost-throughput-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
+reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
+reason-lost-p95-one-side = 有 { $count } 个计划内的试验没有 p95 延迟，且都在{ $side }一方
+reason-lost-p95 = 有 { $count } 个计划内的试验没有 p95 延迟（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
+reason-again = 其所在的测试块对已重新测试
+reason-unsound = { $side }一方：{ $why }
+reason-after-last-trial = 最后一次试验之后，{ $fault }
+condition-fault = 不满足 TPC-C 一致性条件 { $clause }：{ $sentence }（{ $violations } 处违反）
+reason-symptom = 症状 { $gate } { $where }，即以下情况不成立：{ $sentence }
+reason-errors = 客户端遇到错误，{ $where }
+where-trials-only = 只出现在{ $side }一方，共 { $count } 个试验
+where-trials-more = 在{ $side }一方明显更多，{ $count } 个试验对 { $against } 个
+where-cells-only = 只出现在{ $side }一方，共 { $count } 个线程数
+where-cells-more = 在{ $side }一方明显更多，{ $count } 个线程数对 { $against } 个
+where-errors-only = 只出现在{ $side }一方，共 { $count } 个错误
+where-errors-more = 在{ $side }一方明显更多，{ $count } 个错误对 { $against } 个
+
+## 文字之间的连接
+
+between-sentences = { "" }
+and-more = { $shown } 等，另有 { $more } 处
+of-each-side = 基线：{ $baseline }；候选：{ $candidate }
+of-both-sides = { $value }（两方相同）
+time-pattern = yyyy 年 M 月 d 日 HH:mm:ss (UTC)
+also-in = 其他语言：{ $pages }
+recorded-texts = 服务器、主机、试验和报告类型所记录的文字保留英文原文。
+
+## 标题与概况
+
+title = { $system } 性能对比测试报告 - { $candidate } 对比 { $baseline }
+title-aa = { $system } 性能测试报告 - { $version } 与自身对比 (A/A)
+label-apart = { $version } ({ $apart })
+label-slowdown = 人为减速 { $limit }
+measured-how = { $client ->
+    [none] { "" }
+   *[other] 使用 { $client }{ " " }
+}{ $where ->
+    [machine] { "" }
+    [rented] 在 { $hosts } 台 EC2 主机上
+   *[owned] 在 { $hosts } 台主机上
+}
+subject = 本次测试{ measured-how }对比了 { $engine } { $candidate }（候选）与 { $baseline }（基线）：吞吐变化了多少？测得的数字是否可信？
+subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入数据：这是一次{ measured-how }进行的 A/A 测试，只用于衡量测量本身的噪声，不说明其他版本的性能。
+subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
+summary-aa = A/A 测试，两方相同：用于衡量噪声。
+summary-slowdown = 候选被人为减速 { $limit }。
+headline = { $workload }：{ $verdict }，{ $figures }。
+overview = { $workload }：{ $verdict }，{ $figures }，{ $arithmetic }；{ $latency }。
+
+## 结论
+
+verdict-regression = 性能退化
+verdict-improvement = 性能提升
+verdict-equivalent = 持平
+verdict-inconclusive = 无法判定
+verdict-unstable = 结果不稳定
+verdict-false-alarm = { $verdict }（误报）
+false-alarm = 两方为同一版本，因此这是一次误报。
+estimate-alone = 估计值 { $estimate }
+estimate-without-interval = 估计值 { $estimate }（无置信区间）
+estimate-with-interval = 估计值 { $estimate }（95% 置信区间 { $interval }）
+interval-told = 95% 置信区间 { $interval }，校正后的 p 值 { $p }
+interval-of-geometric-mean = 几何平均，{ interval-told }
+arithmetic = 各线程数变化百分比的算术平均值 { $mean }
+arithmetic-sentence = 各线程数变化百分比的算术平均值为 { $mean }。
+outcome-change = { $verdict ->
+    [improvement] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 提升了 { $size }（{ $told }）。
+   *[regression] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 下降了 { $size }（{ $told }）。
+}
+outcome-equivalent = { $candidate } 与 { $baseline } 的 { $workload } { $metric } 持平：变化的 90% 置信区间在 ±{ $limit } 之内；{ $figures }。
+outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $because }；{ $figures }。
+outcome-inconclusive = { $shape ->
+    [aside] { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
+   *[reason] { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化，原因是{ $because }；{ $figures }。
+}
+note = 注意：{ $because }。
+note-label = 注意：
+why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
+rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
+latency-unknown = { $reasons ->
+    [0] { $workload } 的 { $latency }：估计值 { $missing }。
+   *[other] { $workload } 的 { $latency }：估计值 { $missing }，原因是{ $because }。
+}
+latency-change = { $verdict ->
+    [improvement] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $latency }缩短了 { $size }（{ verdict-improvement }；{ $told }）。
+   *[regression] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $latency }增加了 { $size }（{ verdict-regression }；{ $told }）。
+}
+latency-otherwise = { $reasons ->
+    [0] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }）。
+   *[other] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }），原因是{ $because }。
+}
+latency-in-short = p95 延迟：{ $verdict }，{ $estimate }
+latency-in-short-unknown = p95 延迟：{ $missing }
+moved = 线程数为 { $threads } 时，吞吐变化了 { $change }，相对其余线程数变化了 { $against }：仅看所有线程数的平均值无法发现这一点。
+
+## 结论的适用范围
+
+scope-filled = { $dataset ->
+    [restored] 从数据集快照恢复
+   *[loaded] 导入
+}
+scope-chance = { $where ->
+    [fleet] 数据在各主机上的分布
+   *[machine] 数据的存放位置
+}
+scope-verdicts = { $verdicts ->
+   *[other] 上述结论
+}
+scope-versions = { scope-verdicts }对两个版本本身成立，而不仅限于本次部署：每一方只部署并{ scope-filled }数据一次，但单次部署的偶然因素（{ scope-chance }）带来的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并计入了每个置信区间。
+scope-known = 目前已有 { $campaigns } 次
+scope-deployment = { scope-verdicts }仅对本次部署成立：每一方只部署并{ scope-filled }数据一次，因此无法区分单次部署的偶然因素（{ scope-chance }）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；{ scope-known }。
+scope-deployment-of = { scope-verdicts }中，{ $workloads } 的结论仅对本次部署成立：每一方只部署并{ scope-filled }数据一次，因此无法区分单次部署的偶然因素（{ scope-chance }）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；{ scope-known }。
+scope-sequential = 两方测试之间发生的变化同样无法区分：基线的所有测试均在候选之前完成。
+scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
+
+## 客户端
+
+client-made = 以上数据由 { $client } 测得。不同客户端测得的数据不可相互比较。
+client-unknown = 未记录的客户端（{ $missing }）
+client-tpmc = tpmC 为每分钟完成的 New Order 事务数，不含 TPC-C 规定的键入时间与思考时间，也未经审计：仅用于比较两方，并非 TPC 意义上的测试结果。
+details = 各线程数下的 { $title }：各轮次百分位值的几何平均值。其中 p95 另有单独的结论，见上文。
+details-go-tpc = go-tpc 的百分位值较为粗略：其延迟统计的步长在 17 ms 以内为 0.5 ms，超过后为 3% 至 6%，且不超过 16 s。
+
+## 结果质量
+
+trials-counted = 试验：计划 { $planned } 个，执行 { $executed } 个，采用 { $used } 个。
+repeats-none = 重新测试的测试块对：无。
+repeats = 重新测试的测试块对（{ $count }）：{ $each }。
+repeat = 第 { $round } 轮的 { $workload }，共测试 { $attempts } 次
+repeat-because = { repeat }（{ $because }）
+missing-none = 计划内但没有有效结果的试验：无。
+missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
+trials-reporting = 在报告了该项的 { $trials } 个试验中
+errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
+errors-none = 客户端忽略的错误：{ trials-reporting }均无。
+errors-counted = 客户端忽略的错误：{ trials-reporting }共 { $total } 个（{ $each }）。
+reconnects-unknown = 客户端重连：{ $missing }，没有试验报告该项。
+reconnects-none = 客户端重连：{ trials-reporting }均无。
+reconnects-counted = 客户端重连：{ trials-reporting }共 { $total } 次（{ $each }）。
+rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $each }。
+gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
+gates-none = 未评估任何检查项。
+gates-validity = 有效性检查项，覆盖所有已执行的试验；任一项未通过的试验不予采用：
+gates-symptom = 症状检查项，覆盖所有已执行的试验，或每一方的各个线程数；这些现象可能由候选自身引起，因此予以保留：
+gates-validity-summary = 有效性检查项，覆盖所有已执行的试验：{ $counted }
+gates-symptom-summary = 症状检查项，覆盖试验和线程数：{ $counted }
+gates-data-docs = 每个试验的所有检查项：{ $page }，由 Great Expectations 生成的数据文档。
+symptom = 症状 { $gate }，即以下情况不成立（{ $sentence }）：{ $places }。
+symptom-places = { $side }一方 { $count } 处（{ $places }）
+excluded-summary = 有 { $count } 个已执行的试验，其数据未被采用
+
+## 变量与参数
+
+variables-unknown = 生效的变量：{ $missing }；两方除要求的差异之外是否还有其他差异，无从得知。
+variables-found = { $kind ->
+    [cluster] 在两方共有的 { $compared } 个生效的变量和配置项中，
+   *[server] 在两方共有的 { $compared } 个生效的变量中，
+}有 { $changed } 个取值不同，而报告类型并未作此要求（通常是默认值发生了变化）；仅基线有的为 { $baseline } 个，仅候选有的为 { $candidate } 个。另有 { $trivial } 个在任意两台服务器之间都不同（版本、端口、路径、标识），未列出。
+variables-counted = { $kind ->
+    [cluster] { $count } 个变量或配置项
+   *[server] { $count } 个变量
+}
+variables-changed = { variables-counted }在两方取值不同
+variables-only = { variables-counted }仅 { $side } 有
+variables-asked-alike = 要求两方相同、实际却不同的项：{ $names }。
+parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，使用默认值。
+parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
+parameters-different = 对 { $baseline } 和 { $candidate } 要求了不同的参数，如下所列。
+parameters-defaults = 无，使用默认值。
+parameters-both-defaults = 两方均未指定参数，使用默认值。
+value-cut = { $value }…（共 { $length } 个字符）
+
+## 测试环境
+
+environment = 测试环境
+environment-ec2 = 测试环境 (AWS EC2)
+shared-machine = { $cores ->
+    [none] 客户端、负载均衡器和服务器共用一台机器：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+   *[other] 客户端、负载均衡器和服务器共用一台机器的 { $cores } 个核：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+}
+engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
+fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
+fleet-client-host = 其所在主机
+fleet-entry = 客户端连接到本机（{ $host }，端口 { $port }）上的 HAProxy，{ $others ->
+    [none] 该主机上没有运行其他服务
+   *[other] 该主机同时运行 { $others }：压测客户端与服务器会相互争用资源
+}。HAProxy 将连接轮流 (roundrobin) 转发到 { $servers ->
+    [0] 唯一的 TiDB 服务器
+    [1] 唯一的 TiDB 服务器
+   *[other] { $servers } 台 TiDB 服务器
+}。
+fleet-sequential = 两方按先后顺序测试：基线的所有测试均在候选之前完成。其间主机或云环境发生的任何变化都会计入两方的差异，而不体现在任何置信区间中。
+fleet-restored-dataset = 两方的数据集均从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
+published-document = 本次测试按照文档“{ $document }”的方案重新进行。该文档的数据来自其他主机和其他时间：其中的变化幅度可以与本报告的变化幅度对照，吞吐的绝对值则不可对照。
+published-differences = 除启动测试时所作的选择之外，本方案与该文档的不同之处如下：
+published-tool = { $version }（已发布的文档：{ $published }）
+machine-hostname = 主机名
+machine-os = 操作系统
+machine-kernel = 内核
+machine-cpu = CPU
+machine-cores = 核数
+machine-memory = 内存
+machine-disk = 磁盘
+machine-filesystem = 文件系统
+tool-client = 客户端
+
+## 测试方案
+
+step-deploy = { $where ->
+    [tiup] 通过 TiUP 在相同的主机上
+    [fleet] 在相同的主机上
+   *[machine] 在同一台机器上
+}部署 { $engine } { $baseline }（基线）和{ $candidate ->
+    [same] 另一套相同的版本
+   *[other] { " " }{ $candidate }
+}（候选），{ $where ->
+    [tiup] 各自为独立的集群，使用各自的目录和端口
+    [fleet] 各自为独立的集群，使用各自的目录和端口
+   *[machine] 各自使用独立的数据目录和端口
+}；同一时刻只运行其中一方。
+dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
+dataset-warehouses = { $warehouses } 个 TPC-C warehouse
+step-load = 向每一方导入 { $dataset }。
+step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
+contents-sysbench = 由校验和可知，两方的数据行数量和类型相同，但内容不同：sysbench 以随机值填充表，且 --rand-seed 不能使 prepare 的结果可复现。
+contents-differ = 由校验和可知，两方的数据行数量和类型相同，但内容不同。
+step-analyze = 对每张表执行 ANALYZE。
+step-consistency = { $moments ->
+    [load] 导入数据之后，
+    [last-trial] 最后一次试验之后，
+   *[both] 导入数据之后以及最后一次试验之后，
+}在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
+step-snapshot = { $where ->
+    [fleet] 停止每一方，并在所有存有数据的主机上对其数据做快照。
+   *[machine] 停止每一方，并对其数据做快照。
+}
+step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
+step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
+step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，依次使用 { $threads } 个客户端线程。两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
+restore-every-trial = 每个试验之前，均从快照恢复该方的数据。
+restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前从快照恢复该方的数据。
+restore-per-workload = 每个测试块之前，从快照恢复该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
+after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
+step-trial = { $where ->
+    [fleet] 对于每个试验：启动集群，等待所有服务器响应且负载均衡器报告所有 TiDB 服务器可用，
+   *[machine] 对于每个试验：启动服务器，等待其响应且负载均衡器报告其可用，
+}{ $warmup ->
+    [cold] 不预热，然后通过负载均衡器运行客户端 { $seconds } 秒。
+   *[other] 预热 { $warmup } 秒（不计入结果），然后通过负载均衡器运行客户端 { $seconds } 秒。
+}
+step-repeat = { $limit ->
+    [0] 含有无效试验的测试块对不再重新测试。
+   *[other] 如果一对测试块中有无效的试验，则将这一对整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
+}
+
+## 如何阅读本报告
+
+read-round = { $placement ->
+    [sequential] 每个轮次将两方的结果相互对照，但基线的所有测试均在候选之前完成；
+   *[interleaved] 每个轮次紧接着先后测试两方；
+}以候选除以基线，再对各线程数取几何平均，得到该轮次提供的唯一数值。
+read-estimate = { $deployments ->
+    [known] 估计值是这些数值的几何平均值。95% 置信区间（学生 t 分布）表示这些数值的离散程度以及不同部署之间的差异：区间越宽，所知越少。
+   *[unknown] 估计值是这些数值的几何平均值。95% 置信区间（学生 t 分布）表示这些数值的离散程度：区间越宽，所知越少。
+}
+read-change = 性能退化或性能提升：估计值达到 { $limit } 或以上，且针对 { $workloads } 个负载经 Holm 校正后的 p 值小于 { $alpha }，从而将因轮次间波动而出现任何一次误报的概率控制在 { $level }。吞吐与 p95 延迟分别按此规则判定。
+read-equivalent = 持平：90% 置信区间在 ±{ $limit } 之内。
+read-unstable = { $dataset ->
+    [checked] 结果不稳定：缺失的试验或出现的症状只在其中一方，或者其数据集在最后一次试验之后不再满足某项一致性条件，因此不能直接采信其数据。
+   *[other] 结果不稳定：缺失的试验或出现的症状只在其中一方，因此不能直接采信其数据。
+}
+read-inconclusive = 无法判定：除此之外的情况。数据不足以说明任何一个方向；增加轮次或延长试验可能有帮助。
+read-inconclusive-one-round = 无法判定：除此之外的情况。只有一个轮次时总是如此：无法区分变化与噪声。
+read-rows = 表中各线程数的数据仅供描述，不用于判定，但与其余线程数走势不同的会被指出。已发布的报告采用的是各线程数百分比的算术平均值；它赋予提升的权重大于下降。
+
+## 来源
+
+provenance-campaign = 测试编号
+provenance-report-type = 报告类型
+provenance-report-type-value = { $report } ({ $title })
+provenance-state = 状态
+provenance-origin = 启动方式
+provenance-started = 开始时间
+provenance-duration = 持续时间
+provenance-estimate = 计划的时间与费用
+provenance-estimate-value = { $duration }，${ $dollars }（{ $day } 的标价）
+provenance-topology = 拓扑
+provenance-placement = 测试顺序
+provenance-seed = 顺序的随机种子
+provenance-calibration = 用于校准的测试
+provenance-checksum = 数据集校验和
+provenance-rows = 导入的行数
+provenance-benchlab = Benchlab
+state-running = 进行中
+state-complete = 已完成
+state-failed = 失败
+placement-sequential = 先后进行
+sources-raw = { $kept ->
+    [0] 未保留客户端的原始输出。
+   *[other] 在 { $executed } 个已执行的试验中，保留了 { $kept } 个的客户端原始输出，路径见 raw 列，相对于结果库的根目录。
+}
+sources = trials.csv 中每个已执行的试验占一行。某一方在某一线程数下的数据，是该负载、该方、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
+
+## 小标题与表头
+
+head-overview = 测试概况
+head-published = 已发布的文档
+head-hardware = 硬件配置
+head-software = 软件版本
+head-parameters = 参数配置
+head-both-sides = 两方相同
+head-only-side = 仅{ $side } ({ $version })
+head-declared = 所声明的差异的实际取值
+head-undeclared = 未作要求的差异
+head-plan = 测试方案
+head-results = 测试结果
+head-workload = { $workload } 性能
+head-quality = 结果质量
+head-gates = 检查项
+head-excluded = 未采用的试验
+head-hosts = 主机
+head-each-host = 各主机的数据
+head-how-to-read = 如何阅读本报告
+head-provenance = 来源
+picture-overview = 各负载的吞吐变化
+picture-workload = { $workload }：吞吐和 { $latency }随线程数的变化；数据见下表
+card-interval = 95% 置信区间
+card-arithmetic = 算术平均值
+column-item = 项目
+column-value = 值
+column-service = 服务类型
+column-version = 软件版本
+column-hash = Git hash
+column-parameter = 参数
+column-parameter-both = 参数（两方相同）
+column-variable = 变量
+column-workload = 负载
+column-rounds-used = 采用的轮次数
+column-of-rounds = 计划的轮次数
+column-gate = 检查项
+column-gate-holds = 通过时成立的条件
+column-passed = 通过
+column-failed = 未通过
+column-not-evaluated = 未评估
+column-trial = 试验
+column-attempt = 第几次测试
+column-why = 原因
+
+## 检查项：英文见其定义，定义中的数字依次为 $n1、$n2……
+
+gate-summary = 客户端输出了汇总结果
+    .of = the client printed its summary
+gate-client-exit = 客户端自行结束且没有报错
+    .of = the client ended by itself and without an error
+gate-duration = 客户端的运行时间与要求的时间相差不超过 { $n1 } s
+    .of = the client ran within { $n1 } s of the time it was asked to
+gate-effective-threads = 客户端线程至少有 { $n1 }% 的时间处于工作状态
+    .of = the client's threads were at work { $n1 } % of the time or more
+gate-printed-rate = 输出的速率乘以时间等于输出的总数，误差不超过 { $n1 }%
+    .of = printed rate times duration gives the printed count within { $n1 } %
+gate-latency-order = 各延迟值的大小顺序正确且不为负（平均值和 p95 均不超过最大值）
+    .of = latencies are in order and not negative (average and p95 at most the maximum)
+gate-unexpected-errors = 除死锁和冲突外，客户端没有遇到其他错误
+    .of = the client survived no error but deadlocks and conflicts
+gate-tpcc-efficiency = 输出的 efficiency 等于 tpmC /（{ $n1 } x 所导入的 warehouse 数）
+    .of = the printed efficiency is tpmC / ({ $n1 } x the warehouses that were loaded)
+gate-tpcc-mix = 在随机波动范围内，New Order 占全部事务的 { $n1 }%
+    .of = New Orders are { $n1 } % of the transactions, as far as chance allows
+gate-consistency = 数据集满足导入之后所检查的每一项 TPC-C 一致性条件
+    .of = the dataset met each of TPC-C's consistency conditions that was checked after the load
+gate-client-cpu = 客户端和负载均衡器的 CPU 使用率均低于其可用 CPU 的 { $n1 }%
+    .of = client and load balancer stayed below { $n1 } % of the CPU granted to them
+gate-cpu-steal = 在每台主机上，被虚拟化层占用的 CPU 不超过 { $n1 }%
+    .of = the hypervisor took { $n1 } % of the CPU or less, on every host
+gate-version = 每台服务器均为所要求的版本
+    .of = every server is the version that was asked for
+gate-parameters = 所要求的每个参数均已生效
+    .of = every requested parameter is in effect
+gate-configuration = 两方生效的变量除要求的差异之外没有其他差异
+    .of = the sides' effective variables differ only as it was asked for
+gate-dataset = 在某一方的首个试验之前，数据集与快照中的一致
+    .of = the dataset equals the snapshot's before a side's first trial
+gate-server-alive = 为该试验启动的服务器一直运行到试验结束
+    .of = the server that was started for the trial ran to its end
+gate-balance = 试验开始时，leader 和 Region 分布均衡
+    .of = leaders and regions are balanced at the start
+gate-background-work = 试验期间没有运行 ANALYZE、DDL 或备份
+    .of = no analyze, DDL or backup ran during the trial
+gate-load-balancer = 试验前后，负载均衡器的每个后端均为 UP 状态
+    .of = every backend of the load balancer was UP before and after
+gate-balanced-connections = 负载均衡器将连接均匀分配到各后端，相差不超过一个
+    .of = the load balancer spread the connections over its backends to within one
+gate-hosts-probed = 经 CPU 和磁盘探测，同一角色的主机性能相差不超过 { $n1 }%
+    .of = the hosts of a role are equally fast within { $n1 } %, by a probe of CPU and disk
+gate-clock = 各主机的时钟相差不超过 { $n1 } ms
+    .of = the hosts' clocks differ by { $n1 } ms or less
+gate-errors = 没有失败的读操作；包括被忽略的错误在内，失败的写操作不超过事务数的 { $n1 }%
+    .of = no read failed, and of writes at most { $n1 } % of the transactions, ignored errors counted
+gate-reconnects = 客户端没有断开过连接
+    .of = the client lost no connection
+gate-stalls = 序列的每个时间间隔内都有事务完成
+    .of = transactions ended in every interval of the series
+gate-missing-intervals = 客户端输出了序列的每个时间间隔，最后一个除外
+    .of = the client printed every interval of the series, the last one let off
+gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分之一相差不超过 { $n1 }%
+    .of = first and last third of the trial differ by { $n1 } % at most beyond the series' own noise
+gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
+    .of = the throughput of the intervals varies by { $n1 } % at most (standard deviation / mean)
+gate-write-stall = 没有存储服务器出现写停顿或待处理的 compaction
+    .of = no storage server stalled writes or had compaction pending
+gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存、CPU、操作系统和内核
+    .of = the hosts of a role have the same type, cores, memory, CPU, system and kernel
+gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
+    .of = the throughput varies by { $n1 } % at most between rounds (standard deviation / mean)
+gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $n1 }%
+    .of = p95 latency is at most { $n1 } % below that of the next smaller thread count
+gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现一次
+    .of = every planned trial is present exactly once among those whose figures are used
+gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $n1 }%
+    .of = throughput is at most { $n1 } % below the line through the neighbouring thread counts
+
+## 引擎的说明：英文见其定义
+
+caveat-tidb = TiDB 使用其内置存储 (unistore) 运行，该存储仅用于测试：所得数据比较的是两个版本的 SQL 层，而非 TiKV。
+    .of = TiDB ran with its embedded storage (unistore), which is a test store: these figures compare the SQL layers of the two versions, not TiKV.
+
+## 数字
+
+number-interval = { $low } 至 { $high }
+number-hours = { $hours } 小时 { $minutes } 分
+number-minutes = { $minutes } 分 { $seconds } 秒
+number-seconds = { $seconds } 秒
+
+## 列表
+
+separator-items = 、
+separator-clauses = ；
+
+## 数据表
+
+figures-threads = Threads
+figures-p95-column = 95% latency (ms)
+figures-p95 = p95 延迟
+figures-new-order-p95 = New Order p95 延迟
+figures-new-order-latency = New Order 延迟
+figures-tps-improvement = TPS 提升
+figures-tpmc-improvement = tpmC 提升 (%)
+
+## 图表
+
+# 依次尝试的字体；fonts-wqy-microhei 是提供其中第一种字体的 Debian 软件包。
+chart-fonts = WenQuanYi Micro Hei, Noto Sans CJK SC, WenQuanYi Zen Hei, Droid Sans Fallback
+chart-package = fonts-wqy-microhei
+chart-title = { $engine } { $candidate } 对比 { $baseline }
+chart-title-aa = { $engine } { $version } 与自身对比 (A/A)
+chart-change = 吞吐变化及其 95% 置信区间；阴影：±{ $limit } 以内
+chart-slower = ← 候选更慢
+chart-faster = 候选更快 →
+chart-interval = { $estimate }（{ $interval }）
+chart-no-interval = { $estimate }（无置信区间）
+chart-throughput = { $metric } ({ $unit })，越高越好
+chart-latency = { $latency } (ms)，越低越好
+chart-marks = 折线：几何平均值；浅色点：单个轮次
+chart-threads = 客户端线程数
+chart-no-trial = 没有有效试验
+
+## 软件
+
+software-component = { $service }（{ $side }）
+software-servers = { $service }（{ $side }，{ $count } 台服务器）
+software-servers-on = { $service }（{ $side }，位于 { $hosts } 的 { $count } 台服务器）
+software-version = { $asked }（服务器报告：{ $reported }）
+software-alike = 每一方中，同一组件的各台服务器配置一致：其生效配置的摘要相同。
+software-odd = 以下组件的各台服务器配置不完全一致：{ $servers }。
+software-untold = { $said }以下组件未能提供配置：{ $servers }。
+
+## 硬件
+
+hardware-service = 服务类型
+hardware-instance-type = EC2 类型
+hardware-hosts = 主机
+hardware-number = 实例数
+hardware-cores = CPU 核数
+hardware-memory = 内存 (GiB)
+hardware-cpu = CPU
+hardware-system = 操作系统
+hardware-data-on = 数据所在文件系统
+hardware-client = { $client }、HAProxy
+hardware-some-client = 客户端
+hardware-rented = 全部 { $total } 台主机均为本次测试租用，位于同一可用区（{ $zone }）。
+hardware-unknown-zone = 未记录是哪一个
+hardware-shared-system = 所有主机均运行 { $system }。
+hardware-shared = 共 { $total } 台主机，其中承担多个角色的有：{ $each }。
+hardware-roles = { $host }（{ $roles }）
+
+## TPC-C 一致性条件
+
+consistency-both = 两方的 TPC-C 一致性条件（条款 3.3.2）：{ $told }。
+consistency-side = { $side }的 TPC-C 一致性条件（条款 3.3.2）：{ $told }。
+consistency-after-load = 导入数据之后，{ $outcome }
+consistency-after-last-trial = 最后一次试验之后，{ $outcome }
+consistency-after-both = 导入数据之后以及最后一次试验之后，{ $outcome }
+consistency-unchecked = 未做检查
+consistency-hold = 所检查的 { $count } 项条件全部满足（{ $conditions }）
+consistency-violated = 所检查的 { $count } 项条件中有 { $violated } 项不满足（{ $each }）
+consistency-violations = { $condition }，{ $sentence }：{ $violations } 处违反
+
+## 负载下的主机
+
+hosts-side = 测试方
+hosts-name = 主机
+hosts-trials = 试验数
+hosts-cpu-busy = CPU 使用率
+hosts-cpu-steal = CPU steal
+hosts-cpu-iowait = 磁盘等待
+hosts-memory-used-bytes = 内存 (GiB)
+hosts-disk-busy = 磁盘繁忙率
+hosts-disk-read-bytes-per-s = 磁盘读取 (MB/s)
+hosts-disk-write-bytes-per-s = 磁盘写入 (MB/s)
+hosts-net-rx-bytes-per-s = 网络接收 (MB/s)
+hosts-net-tx-bytes-per-s = 网络发送 (MB/s)
+hosts-of-role = { $role }（{ $count } 台主机）
+hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
+hosts-table-of-several = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
+hosts-processes = 在分配给客户端和负载均衡器的 CPU（每线程一核，最多为全部核数）中，实际使用：{ $each }。
+hosts-process = { $name } 平均 { $mean }，最忙的试验中 { $max }
+hosts-not-recorded = 未记录试验期间主机的运行情况。
+hosts-not-recorded-because = 未记录试验期间主机的运行情况（{ $gaps }）。
+hosts-without-figures = 缺少主机数据：{ $gap }。
+hosts-gap = { $host }，{ $trials } 个试验，{ $reason }
+
+## 结果质量
+
+quality-cell = { $workload }，{ $threads } 线程
+
+## 参数
+
+parameters-items = { $service } 参数配置
+parameters-items-of-side = { $service } 参数配置，仅{ $side }（{ $version }）
+parameters-items-of-workload = { $service } 参数配置，仅在测量 { $workload } 时
+parameters-variables = TiDB 全局变量配置
+parameters-variables-of-side = TiDB 全局变量配置，仅{ $side }（{ $version }）
+parameters-variables-of-workload = TiDB 全局变量配置，仅在测量 { $workload } 时
+
+## 命令
+
+commands-load = 在每一方各导入一次数据
+commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
+commands-run = 运行一个试验
+
+## 已发布报告：标题与概况
+
+published-title = { $product ->
+    [none] { $tool } 性能对比测试报告 - { $candidate } 对比 { $baseline }
+   *[other] { $product } { $tool } 性能对比测试报告 - { $candidate } 对比 { $baseline }
+}
+published-title-one = { $product ->
+    [none] { $tool } { $candidate } 性能测试报告
+   *[other] { $product } { $tool } { $candidate } 性能测试报告
+}
+published-overview = 测试概况
+published-subject = { $product ->
+    [none] { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
+   *[other] { $product } { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
+}
+published-subject-one = { $product ->
+    [none] { $candidate } 的 { $tool } 吞吐。
+   *[other] { $product } { $candidate } 的 { $tool } 吞吐。
+}
+published-origin = 本页根据 { $source }（SHA-256 { $sha256 }）重新生成。吞吐与延迟逐位照录原页，百分比、平均值和文字均由这些数据计算得出。
+published-once = 原页对每个数据只给出一个值，由此无法计算置信区间，也无法得出结论。
+published-recorded = 表头、参数名等原始记录保留原页的语言。
+published-outcome = { $direction ->
+    [up] { $workload }：{ $candidate } 的 { $metric } 相比 { $baseline } 提升了 { $pct }%
+    [down] { $workload }：{ $candidate } 的 { $metric } 相比 { $baseline } 下降了 { $pct }%
+   *[same] { $workload }：{ $candidate } 的 { $metric } 与 { $baseline } 持平（精确到百分数的两位小数）
+}（{ $count ->
+    [one] 1 行
+   *[other] { $count } 行的平均值
+}）。
+published-no-mean = { $workload }：线程数为 { $threads } 时缺少数据，因此不计算平均值。
+
+## 已发布报告：环境
+
+published-environment = 测试环境
+published-environment-ec2 = 测试环境 (AWS EC2)
+published-fact = { $name }：{ $value }
+published-exact-versions = { $product ->
+    [none] 版本
+   *[other] { $product } 版本
+}
+published-versus = { $candidate } 对比 { $baseline }
+published-measured = 时间
+published-place = 地点
+published-hardware = 硬件配置
+published-item = 项目
+published-service = 服务类型
+published-software = 软件版本
+published-software-version = 软件版本
+published-component = 组件
+published-git-hash = GitHash
+published-parameters = 参数配置
+published-block = 原页第 { $line } 行：
+published-no-parameters = 原页未列出参数。
+
+## 已发布报告：测试方案
+
+published-plan = 测试方案
+published-dataset = 数据集：{ $tables } 张表，每张表有 { $rows } 行数据。
+published-warehouses = 数据集：{ $warehouses } 个 warehouse。
+published-analyze = 测试前收集表的统计信息。
+published-back-up = 数据导入后进行备份。
+published-restore = 各次测试之间用备份恢复数据。
+published-client = 负载由 { $client } 产生。
+published-entry = 客户端通过 { $names } 访问服务器。
+published-warm-up = 每次测试前预热 { $seconds } 秒。
+published-duration = 每次测试 { $seconds } 秒。
+published-duration-two = 每次测试 { $seconds } 秒（按原页的命令），或 { $stated } 秒（按原页的文字）。
+published-threads-all = 并发线程数：{ $threads }。
+published-threads-some = { $names } 的并发线程数：{ $threads }。
+published-no-plan = 原页没有记录测试方案。
+published-prepare = 准备测试数据
+published-run = 执行测试命令
+published-built = 以下命令按记录的方案写成，所有命令使用同一个入口：
+published-left-out = 原页命令的以下选项没有写入该命令：{ $options }。
+published-no-commands = 原页的记录不足以写出命令。
+
+## 已发布报告：结果
+
+published-results = 测试结果
+published-performance = { $workload } 性能
+published-threads = 线程数
+published-version = 版本
+published-latency = 95% 延迟 (ms)
+published-improvement = { $metric } 提升
+published-no-figures = 原页没有给出 { $workload } 的数据，因此无从重新计算。原页的说法列在文末。
+published-nothing = 原页没有给出 { $workload } 的数据，因此无从重新计算；原页也没有提到其变化。
+published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $workload } 吞吐相比 { $baseline } { $direction ->
+    [up] 提升了 { $pct }%
+    [down] 下降了 { $pct }%
+   *[same] 相差 { $pct }%
+}。原页没有给出可以重新计算的数据。
+
+## 已发布报告：来源
+
+published-source = 来源
+published-claims = 原页的说法
+published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
+published-line = 行
+published-workload = 负载
+published-versions = 提到的版本
+published-claimed = 原页的说法
+published-recomputed = 重新计算
+published-claimed-direction = { $direction ->
+    [up] 更好，无数值
+    [down] 更差，无数值
+   *[same] 相当，无数值
+}
+published-all = 全部
+published-unread = 未能读取
+published-unread-note = 原页的表格、文字和 front matter 中未能照原样读取的部分；本页未采用其中的任何数据。
+published-what = 内容
+published-unread-html = HTML 格式的表格
+published-unread-commented = 注释中的结果表
+published-unread-bars = 含有 | 但不成表格的行
+published-unread-front-matter = front matter 不是 YAML，按行读取
+published-unread-metric = 没有已知指标数据的表格（{ $columns }）
+published-unread-further = 另一张结果表（{ $columns }）：与上文的数据相同，但设置不同或线程数不同
+published-unread-workload-versions = 结果表：{ $workload } 有 { $count } 个版本（{ $versions }），只能对比两个版本
+published-unread-column = 列 { $heading }
+published-unread-cell = 单元格 { $cell }
+published-unread-row = 表头有 { $headings } 列，该行有 { $cells } 个单元格
+published-unread-row-threads = 没有线程数的行（{ $cells }）
+published-unread-row-version = 没有版本的行（{ $cells }）
+published-unread-doubtful = { $threads } 线程时 { $version } 的数据与第 { $line } 行起的数据不一致，两者均不采用
+published-unread-doubtful-improvement = { $threads } 线程时的提升值与第 { $line } 行起的提升值不一致，两者均不采用
+published-unread-improvements = { $metric } 的提升值：以 { $deciding } 为准
+published-unread-sentence = 未采用的表格下方的句子：{ $sentence }
+published-unread-table = 结果表（{ $columns }）：{ $why }
+published-unread-no-workload = 没有标题说明属于哪个负载
+published-unread-no-version = 未说明属于哪个版本
+published-unread-no-figures = 没有数据列
+published-unread-twice = 同一数据出现两次
+published-unread-threads = 线程数列有 { $count } 列
+published-unread-versions = 有 { $count } 个版本，只能对比两个版本
+published-unread-some-versions = 只有部分数据标明版本，或者同一数据两次标明版本
+published-unread-several = 版本列或提升列多于一列
+
+## 已发布报告：图
+
+published-chart-throughput = { $metric }（越高越好）
+published-chart-latency = p95 延迟 (ms)（越低越好）
+published-chart-threads = 并发线程数

@@ -1,0 +1,280 @@
+"""A report type becomes a plan: ordered trials, steps with their minutes, hosts, disk, dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from benchlab.errors import SpecError
+from benchlab.plan import order
+from benchlab.plan import steps as steps_module
+from benchlab.plan.order import PlannedTrial, seed_of
+from benchlab.plan.pricing import PriceList, Rent
+from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
+from benchlab.plan.steps import GIB, PlanStep
+from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
+
+__all__ = [
+    "GIB",
+    "Host",
+    "Plan",
+    "PlanStep",
+    "PlannedTrial",
+    "hosts",
+    "make",
+    "needs_approval",
+    "seed_of",
+]
+
+# What a workload's throughput is where the plan does not say: transactions per second.
+DEFAULT_METRIC = "tps"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine of the plan.
+
+    Attributes:
+        role: of several, joined by ``+``; ``all`` of a single machine.
+        instance_type, vcpu: None where nothing is rented.
+        name: its name in the fleet; empty where it has none.
+    """
+
+    role: str
+    instance_type: str | None
+    vcpu: int | None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign will do.
+
+    Attributes:
+        minutes: estimated wall time; the sum of the steps'.
+        dollars: None where nothing is rented, or the price is not known (TiDB Cloud).
+        disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
+            of a fleet.
+        topology: name of the topology; None on one machine.
+        vcpus: of the rented hosts, which the account's quota has to allow; None where there are
+            none.
+        prices_as_of: day of the oldest price in ``dollars``, as ``2025-01-31``.
+        page_minutes: a published plan's estimate as its page does it, by hand.
+        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
+            it has them already, or its hosts are not rented.
+        warnings: what a reader should know before it is run, as sentences.
+        metrics: by workload, the metric that its throughput is; see :meth:`metric`.
+        slowdown_pct: the share of the time for which the candidate's server is stopped on purpose.
+    """
+
+    report: str
+    engine: str
+    target: str
+    sides: dict[Side, SideSpec]
+    rounds: int
+    seed: int
+    trials: tuple[PlannedTrial, ...]
+    hosts: tuple[Host, ...]
+    minutes: float
+    dollars: float | None
+    disk_gib: float
+    placement: str = "interleaved"
+    topology: str | None = None
+    steps: tuple[PlanStep, ...] = ()
+    vcpus: int | None = None
+    prices_as_of: str | None = None
+    page_minutes: float | None = None
+    seeded_minutes: float | None = None
+    seeded_dollars: float | None = None
+    warnings: tuple[str, ...] = ()
+    metrics: dict[str, str] = field(default_factory=dict)
+    slowdown_pct: float = 0.0
+
+    def metric(self, workload: str) -> str:
+        """The metric on which a workload's verdict is; plans of earlier releases know only TPS."""
+        return self.metrics.get(workload, DEFAULT_METRIC)
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that ``benchlab plan --json`` prints."""
+        return {
+            "report": self.report,
+            "engine": self.engine,
+            "target": self.target,
+            "sides": {side: spec.model_dump() for side, spec in self.sides.items()},
+            "rounds": self.rounds,
+            "seed": self.seed,
+            "trials": [asdict(trial) for trial in self.trials],
+            "hosts": [
+                {key: value for key, value in asdict(host).items() if key != "name" or value}
+                for host in self.hosts
+            ],
+            "minutes": self.minutes,
+            "dollars": self.dollars,
+            "disk_gib": self.disk_gib,
+            "placement": self.placement,
+            "topology": self.topology,
+            "steps": [asdict(step) for step in self.steps],
+            "vcpus": self.vcpus,
+            "prices_as_of": self.prices_as_of,
+            "page_minutes": self.page_minutes,
+            "seeded_minutes": self.seeded_minutes,
+            "seeded_dollars": self.seeded_dollars,
+            "warnings": list(self.warnings),
+            "metrics": self.metrics,
+            "slowdown_pct": self.slowdown_pct,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Plan:
+        """The inverse of :meth:`to_json`; what a plan of an earlier release lacks is as it was."""
+        return cls(
+            **{
+                **raw,
+                "sides": {side: SideSpec(**spec) for side, spec in raw["sides"].items()},
+                "trials": tuple(PlannedTrial(**trial) for trial in raw["trials"]),
+                "hosts": tuple(Host(**host) for host in raw["hosts"]),
+                "steps": tuple(PlanStep(**step) for step in raw.get("steps", ())),
+                "warnings": tuple(raw.get("warnings", ())),
+            }
+        )
+
+
+def make(
+    spec: ReportSpec,
+    engine: str,
+    campaign: str,
+    read_only: Iterable[str],
+    *,
+    topology: Topology | None = None,
+    prices: PriceList | None = None,
+    metrics: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Plan:
+    """Plan a campaign.
+
+    Args:
+        spec: the report type, overrides applied.
+        engine: the engine that is deployed; a key of ``spec.engines``.
+        campaign: the campaign's id; its hash is the seed where the spec has none.
+        read_only: the workloads that leave the data as they found it.
+        topology: the one that ``spec`` names; None on one machine.
+        prices: needed where hosts are rented.
+        metrics: by workload, the metric that its throughput is; others' are left out.
+        warnings: what a reader should know of it.
+
+    Raises:
+        SpecError: a price is missing, a rented fleet has no budget, or the plan is above its
+            limit; says how it adds up.
+    """
+    seed = spec.seed if spec.seed is not None else seed_of(campaign)
+    trials = tuple(order.trials(spec, seed, read_only))
+    planned = steps_module.plan_steps(spec, trials, topology)
+    minutes = round(sum(step.minutes for step in planned), 1)
+    rent = _rent(topology, prices)
+    dollars = None if rent is None else rent.dollars(minutes)
+    if rent is not None and dollars is not None:
+        _check_budget(spec.budget, rent, minutes, dollars)
+    seeded_minutes = None
+    if rent is not None and spec.snapshots is None:
+        seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
+        seeded_minutes = round(
+            sum(step.minutes for step in steps_module.plan_steps(seeded, trials, topology)), 1
+        )
+    return Plan(
+        report=spec.report,
+        engine=engine,
+        target=spec.target,
+        sides={side: spec.side(engine, side) for side in spec.measured_sides},
+        rounds=spec.rounds,
+        seed=seed,
+        trials=trials,
+        hosts=hosts(topology, prices),
+        minutes=minutes,
+        dollars=dollars,
+        disk_gib=round(steps_module.disk_bytes(spec, topology) / GIB, 2),
+        placement=spec.placement,
+        topology=spec.topology,
+        steps=tuple(
+            PlanStep(step.stage, step.side, step.what, round(step.minutes, 2)) for step in planned
+        ),
+        vcpus=None if rent is None else rent.vcpus,
+        prices_as_of=None if rent is None else rent.as_of.isoformat(),
+        page_minutes=(
+            None
+            if spec.published is None
+            else round(steps_module.page_minutes(spec, spec.published, topology), 1)
+        ),
+        seeded_minutes=seeded_minutes,
+        seeded_dollars=(
+            None if rent is None or seeded_minutes is None else rent.dollars(seeded_minutes)
+        ),
+        warnings=tuple(warnings),
+        metrics={
+            name: metric
+            for name, metric in (metrics or {}).items()
+            # As in plans of earlier releases, which knew no other.
+            if name in spec.workloads and metric != DEFAULT_METRIC
+        },
+        slowdown_pct=spec.slowdown_pct,
+    )
+
+
+def needs_approval(plan: Plan, budget: Budget | None) -> bool:
+    """Whether a person has to approve a plan before anything is rented."""
+    return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
+
+
+def _rent(topology: Topology | None, prices: PriceList | None) -> Rent | None:
+    if not isinstance(topology, Ec2Topology):
+        return None
+    if prices is None:
+        raise SpecError("prices: a rented fleet cannot be planned without a price list")
+    return prices.rent(topology)
+
+
+def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:
+    if budget is None:
+        raise SpecError(
+            "budget: missing; a report type that rents hosts says above which cost a person has "
+            "to approve it (budget.approve_above) and above which it is refused (budget.limit)"
+        )
+    if dollars > budget.limit:
+        raise SpecError(
+            f"budget.limit: the plan costs ${dollars:.2f}, more than the limit of "
+            f"${budget.limit:.2f}: {minutes / 60:.2f} hours at ${rent.usd_per_hour:.4f} an hour ("
+            f"{', '.join(rent.arithmetic)}; prices of {rent.as_of.isoformat()}). Take fewer "
+            "rounds, threads or workloads, shorter trials or smaller hosts, or raise the limit"
+        )
+
+
+def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
+    """The machines of a plan.
+
+    Raises:
+        SpecError: the price list does not have the vCPUs of an instance type.
+    """
+    match topology:
+        case Ec2Topology() if prices is not None:
+            return tuple(
+                Host(role, kind, prices.vcpu(kind, topology.region), name)
+                for name, role, kind in topology.host_types()
+            )
+        case HostsTopology():
+            return tuple(
+                Host("+".join(host.roles), None, None, host.name) for host in topology.hosts
+            )
+        case CloudTopology():
+            return (
+                *_nodes("tidb", topology),
+                *_nodes("tikv", topology),
+                Host("client", topology.client, None, "client-1"),
+            )
+        case _:
+            return (Host("all", None, None),)
+
+
+def _nodes(role: str, topology: CloudTopology) -> list[Host]:
+    nodes = topology.tidb if role == "tidb" else topology.tikv
+    vcpu = int(nodes.size.partition("C")[0])
+    return [Host(role, nodes.size, vcpu, f"{role}-{n}") for n in range(1, nodes.count + 1)]

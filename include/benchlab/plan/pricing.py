@@ -1,0 +1,181 @@
+"""What rented hosts cost: the dated list prices of ``configs/prices.csv``.
+
+One line a price: ``instance_type,region,vcpu,usd_per_hour,as_of,source``. ``instance_type`` is an
+EC2 instance type (on demand, Linux, shared tenancy), or ``gp3`` for a GiB of a root volume, which
+has no vCPUs. Amounts are decimal numbers and stay such until they are rounded up to whole cents.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from pathlib import Path
+
+from benchlab.errors import SpecError
+from benchlab.plan.topology import Ec2Topology
+
+COLUMNS = ("instance_type", "region", "vcpu", "usd_per_hour", "as_of", "source")
+ROOT_VOLUME = "gp3"
+CENT = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Price:
+    """One list price.
+
+    Attributes:
+        vcpu: of the instance type; None of a volume.
+        usd_per_hour: of one host; of a volume for one GiB.
+        as_of: the day on which it was so.
+        source: where it is published.
+    """
+
+    instance_type: str
+    region: str
+    vcpu: int | None
+    usd_per_hour: Decimal
+    as_of: date
+    source: str
+
+
+@dataclass(frozen=True)
+class Rent:
+    """What a fleet costs.
+
+    Attributes:
+        usd_per_hour: of all hosts with their root volumes.
+        vcpus: of all hosts, which the account's quota has to allow.
+        as_of: day of the oldest price in it.
+        arithmetic: how it adds up, as ``3 x m5.xlarge at $0.192``.
+    """
+
+    usd_per_hour: Decimal
+    vcpus: int
+    as_of: date
+    arithmetic: tuple[str, ...]
+
+    def dollars(self, minutes: float) -> float:
+        """The rent of so many minutes, billed by the second, rounded up to whole cents."""
+        seconds = (Decimal(str(minutes)) * 60).to_integral_value(ROUND_CEILING)
+        return float((self.usd_per_hour * seconds / 3600).quantize(CENT, ROUND_CEILING))
+
+
+@dataclass(frozen=True)
+class PriceList:
+    """Prices by instance type and region, and the file they are from."""
+
+    path: Path
+    prices: Mapping[tuple[str, str], Price]
+
+    def price(self, instance_type: str, region: str) -> Price:
+        """The price of one instance type in one region.
+
+        Raises:
+            SpecError: it is not in the list; says what to add.
+        """
+        try:
+            return self.prices[instance_type, region]
+        except KeyError:
+            raise SpecError(
+                f"{self.path}: has no price of {instance_type} in {region}; add a line "
+                f"`{instance_type},{region},<vcpu>,<dollars an hour>,<yyyy-mm-dd>,<source>` "
+                "with the list price"
+            ) from None
+
+    def vcpu(self, instance_type: str, region: str) -> int:
+        """How many vCPUs an instance type has. Raises as :meth:`of`."""
+        found = self.price(instance_type, region).vcpu
+        if found is None:
+            raise SpecError(f"{self.path}: {instance_type}: vcpu: empty; it is no instance type")
+        return found
+
+    def rent(self, topology: Ec2Topology) -> Rent:
+        """What a fleet costs.
+
+        Raises:
+            SpecError: a price is missing.
+        """
+        volume = self.price(ROOT_VOLUME, topology.region)
+        hourly, vcpus, gib = Decimal(0), 0, 0
+        used, arithmetic = [volume], []
+        for machines in topology.roles.values():
+            price = self.price(machines.instance_type, topology.region)
+            hourly += machines.count * price.usd_per_hour
+            vcpus += machines.count * self.vcpu(machines.instance_type, topology.region)
+            gib += machines.count * machines.root_gib
+            used.append(price)
+            arithmetic.append(
+                f"{machines.count} x {machines.instance_type} at ${price.usd_per_hour}"
+            )
+        arithmetic.append(f"{gib} GiB of root volumes at ${volume.usd_per_hour}")
+        return Rent(
+            usd_per_hour=hourly + gib * volume.usd_per_hour,
+            vcpus=vcpus,
+            as_of=min(price.as_of for price in used),
+            arithmetic=tuple(arithmetic),
+        )
+
+
+def load(path: Path) -> PriceList:
+    """Read a price list.
+
+    Raises:
+        SpecError: it cannot be read, or a line is wrong; names file, line and column.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = csv.DictReader(file)
+            if tuple(rows.fieldnames or ()) != COLUMNS:
+                raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
+            prices: dict[tuple[str, str], Price] = {}
+            for row in rows:
+                price = _price(row, f"{path}: line {rows.line_num}")
+                key = (price.instance_type, price.region)
+                if key in prices:
+                    raise SpecError(
+                        f"{path}: line {rows.line_num}: {price.instance_type} in {price.region} "
+                        "has a price already"
+                    )
+                prices[key] = price
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    return PriceList(path, prices)
+
+
+def _price(row: Mapping[str, str | None], where: str) -> Price:
+    cells: dict[str, str] = {}
+    for column in COLUMNS:
+        text = (row.get(column) or "").strip()
+        if not text and column != "vcpu":
+            raise SpecError(f"{where}: {column}: empty")
+        cells[column] = text
+    if None in row:
+        raise SpecError(f"{where}: has more than {len(COLUMNS)} columns")
+    vcpu = cells["vcpu"]
+    if vcpu and (not vcpu.isdecimal() or int(vcpu) < 1):
+        raise SpecError(f"{where}: vcpu: {vcpu!r} is not a whole number of at least 1")
+    try:
+        as_of = date.fromisoformat(cells["as_of"])
+    except ValueError:
+        raise SpecError(f"{where}: as_of: {cells['as_of']!r} is not a day as 2025-01-31") from None
+    return Price(
+        instance_type=cells["instance_type"],
+        region=cells["region"],
+        vcpu=int(vcpu) if vcpu else None,
+        usd_per_hour=_amount(cells["usd_per_hour"], where),
+        as_of=as_of,
+        source=cells["source"],
+    )
+
+
+def _amount(text: str, where: str) -> Decimal:
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("nan")
+    if not amount.is_finite() or amount <= 0:
+        raise SpecError(f"{where}: usd_per_hour: {text!r} is not an amount above 0")
+    return amount

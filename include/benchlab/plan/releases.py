@@ -1,0 +1,255 @@
+"""The release calendar: ``configs/releases.csv``, every release with the day it came out.
+
+Columns ``version``, ``release_date`` (``2022-12-29``) and ``type`` (a :data:`versions.Kind`), in
+the order of the days; releases of one day in the order of their versions. Which engine a release
+is of tells how its version is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+from benchlab.errors import SpecError
+from benchlab.plan import versions
+from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, Version
+
+COLUMNS = ("version", "release_date", "type")
+# Of a list of releases: what came before there were versions to be named, as `rc1`.
+BEFORE_VERSIONS = "pre-GA"
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """All releases that are known, in the order of their days."""
+
+    releases: tuple[Release, ...]
+
+    def owned(self, owns: Callable[[str], bool]) -> tuple[Release, ...]:
+        """The releases of one engine, which says of a version whether it is one of its own."""
+        return tuple(each for each in self.releases if owns(each.version.text))
+
+    def to_csv(self) -> str:
+        """As :func:`load` reads it."""
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows((each.version.text, each.day, each.kind) for each in self.releases)
+        return text.getvalue()
+
+
+@dataclass(frozen=True)
+class NewReleases:
+    """What a list of releases has for the calendar.
+
+    Attributes:
+        releases: in the order of the list.
+        left_out: lines that name no version, as ``line 2: rc1 (pre-GA)``.
+    """
+
+    releases: tuple[Release, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A calendar with the releases of a list.
+
+    Attributes:
+        changed: releases whose day or type is another one now: as it was, as it is.
+    """
+
+    calendar: Calendar
+    added: tuple[Release, ...]
+    changed: tuple[tuple[Release, Release], ...]
+
+
+def days(releases: Iterable[Release], kinds: Iterable[ReleaseKind]) -> tuple[date, ...]:
+    """The days on which a release of these kinds came out, each once, in order."""
+    wanted = frozenset(kinds)
+    return tuple(sorted({each.day for each in releases if each.kind in wanted}))
+
+
+def load(path: Path) -> Calendar:
+    """Read a calendar.
+
+    Raises:
+        SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, a
+            version twice; names the file and each such line.
+    """
+    columns, rows = _rows(path)
+    if columns != COLUMNS:
+        raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
+    releases = _releases(path, rows)
+    faults = [
+        f"{path}: line {second}: {after.version.text} ({after.day}) belongs before "
+        f"{before.version.text} ({before.day}) of line {first}; the order is by day, then version"
+        for (first, before), (second, after) in pairwise(releases)
+        if _place(before) > _place(after)
+    ]
+    _refuse(faults)
+    return Calendar(tuple(release for _, release in releases))
+
+
+def read_new(path: Path) -> NewReleases:
+    """Read a list of releases in any order: the columns of a calendar, and maybe more.
+
+    Where there is no type it is told by the version: with a ``-`` it is a pre-release, with a patch
+    number above 0 a patch.
+
+    Raises:
+        SpecError: as :func:`load` says, but for the order; or a type has to be written.
+    """
+    columns, rows = _rows(path)
+    if missing := [each for each in COLUMNS[:2] if each not in columns]:
+        raise SpecError(
+            f"{path}: line 1: has no column {', '.join(missing)}; a list of releases has at least "
+            f"{', '.join(COLUMNS[:2])}"
+        )
+    named = [(line, row) for line, row in rows if row.get("type") != BEFORE_VERSIONS]
+    left_out = (
+        f"line {line}: {row['version']} ({BEFORE_VERSIONS})"
+        for line, row in rows
+        if row.get("type") == BEFORE_VERSIONS
+    )
+    releases = _releases(path, named)
+    return NewReleases(tuple(release for _, release in releases), tuple(left_out))
+
+
+def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) -> Merged:
+    """A calendar with releases added, whatever their order.
+
+    Args:
+        new: each version once.
+        replace: take their day and type where the calendar has others.
+
+    Raises:
+        SpecError: the calendar has another day or type of a version; names all, as they are in
+            both.
+    """
+    there = {_name(each): each for each in calendar.releases}
+    new = sorted(new, key=_place)
+    added = tuple(each for each in new if _name(each) not in there)
+    changed = tuple(
+        (there[_name(each)], each) for each in new if there.get(_name(each), each) != each
+    )
+    if changed and not replace:
+        _refuse(
+            [
+                f"the calendar has {_shown(was)}, the list {_shown(now)}; --replace takes the "
+                "list's"
+                for was, now in changed
+            ]
+        )
+    merged = {**there, **{_name(each): each for each in new}}
+    return Merged(Calendar(tuple(sorted(merged.values(), key=_place))), added, changed)
+
+
+def write(calendar: Calendar, path: Path) -> None:
+    """Write a calendar: the whole file or nothing."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(calendar.to_csv(), encoding="utf-8")
+    part.replace(path)
+
+
+def _name(release: Release) -> str:
+    """What tells versions apart: `-RC.1` is `-rc.1`."""
+    return release.version.text.casefold()
+
+
+def _shown(release: Release) -> str:
+    return f"{release.version.text} of {release.day} ({release.kind})"
+
+
+def _place(release: Release) -> tuple[date, tuple[int, int, int], str]:
+    return release.day, release.version.numbers, release.version.text
+
+
+_Row = Mapping[str, str]
+
+
+def _rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, _Row]]]:
+    """The columns of a file, and its rows with their line numbers."""
+    try:
+        # A spreadsheet may begin a file with a byte order mark.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.DictReader(file, strict=True)
+            columns = tuple(lines.fieldnames or ())
+            rows = [(lines.line_num, _row(row, f"{path}: line {lines.line_num}")) for row in lines]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    return columns, rows
+
+
+def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> _Row:
+    if None in row:
+        raise SpecError(f"{where}: has more columns than the first line names")
+    # A line break stays, and is refused where the text is read.
+    return {str(column): str(text or "").strip(" \t") for column, text in row.items()}
+
+
+def _releases(path: Path, rows: Iterable[tuple[int, _Row]]) -> list[tuple[int, Release]]:
+    """The release of each row with its line; all faults at once."""
+    faults = list[str]()
+    found = dict[str, tuple[int, Release]]()
+    for line, row in rows:
+        try:
+            release = _release(row)
+        except SpecError as fault:
+            faults.append(f"{path}: line {line}: {fault}")
+            continue
+        name = _name(release)
+        if name in found:
+            there, version = found[name][0], release.version.text
+            faults.append(f"{path}: line {line}: {version} is in line {there} already")
+        else:
+            found[name] = (line, release)
+    _refuse(faults)
+    return list(found.values())
+
+
+def _release(row: _Row) -> Release:
+    version = versions.parse(row["version"])
+    return Release(version, _day(row["release_date"]), _kind(version, row.get("type", "")))
+
+
+def _day(text: str) -> date:
+    with contextlib.suppress(ValueError):
+        # Python also reads 20221229 and 2022-W52-4, which nobody would find again in a calendar.
+        if (day := date.fromisoformat(text)).isoformat() == text:
+            return day
+    raise SpecError(f"release_date: {text!r} is not a day as 2022-12-29")
+
+
+def _kind(version: Version, text: str) -> ReleaseKind:
+    kind = text or _told_by(version)
+    fits = (kind == "pre-release" or not version.is_prerelease) and (
+        kind != "patch" or version.numbers[2] > 0
+    )
+    for known in RELEASE_KINDS:
+        if kind == known and fits:
+            return known
+    if kind is None:
+        raise SpecError(
+            f"type: missing, and {version.text} does not tell it; write {', '.join(RELEASE_KINDS)}"
+        )
+    if kind in RELEASE_KINDS:
+        raise SpecError(f"type: {kind!r} cannot be that of {version.text}")
+    raise SpecError(f"type: unknown: {kind!r}; there are: {', '.join(RELEASE_KINDS)}")
+
+
+def _told_by(version: Version) -> ReleaseKind | None:
+    if version.is_prerelease:
+        return "pre-release"
+    return "patch" if version.numbers[2] > 0 else None
+
+
+def _refuse(faults: Sequence[str]) -> None:
+    if faults:
+        raise SpecError("\n".join(faults))

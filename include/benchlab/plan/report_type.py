@@ -1,0 +1,557 @@
+"""Report types as frozen data: one YAML under ``configs/reports/`` each.
+
+A choice that changes what is measured has no default: it must be written down. Unknown keys,
+duplicate keys and values out of range are refused, each naming the field, what was found and
+what is allowed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
+
+import pydantic
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab.errors import SpecError
+from benchlab.language import REFERENCE
+from benchlab.plan import versions
+from benchlab.plan.dataset import KINDS, AnyDataset
+from benchlab.plan.schedule import Schedule
+
+Side = Literal["baseline", "candidate"]
+SIDES: tuple[Side, Side] = ("baseline", "candidate")
+RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
+# Engines, workloads, targets, publishers and languages are found by presence, so their names are
+# checked against what is there by catalog.py; here they only have to look like names.
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
+Port = Annotated[int, Field(ge=1024, le=65535)]
+# Parameters end up in option files and in SQL: one line each, and numbers that can be written.
+ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
+Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
+Components = dict[Name, Parameters]
+
+MAX_TRIALS = 100_000
+MAX_REPEATS = 2
+# The publisher of every report.
+FILES = "files"
+# How long a person is waited for who has to approve a plan.
+APPROVAL_DAYS = 3
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class SideSpec(_Frozen):
+    """One side: a version plus the parameters that only this side has.
+
+    Attributes:
+        version: or the version rule that names it as of a day; see :mod:`benchlab.plan.versions`.
+        parameters: of the SQL server: configuration items and global variables.
+        components: configuration items of a cluster's other components, by component.
+    """
+
+    version: str
+    parameters: Parameters = {}
+    components: Components = {}
+
+    @pydantic.field_validator("version")
+    @classmethod
+    def _well_formed(cls, value: str) -> str:
+        return value if versions.is_rule(value) else _version(value)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Its version is one, and no version rule."""
+        return not versions.is_rule(self.version)
+
+
+class VersionParameters(_Frozen):
+    """Parameters of the sides whose version lies in a range.
+
+    Attributes:
+        since, until: the first version that has them, and the first that has them no more; None:
+            without an end.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    parameters: Parameters = {}
+    components: Components = {}
+
+    @pydantic.field_validator("since", "until")
+    @classmethod
+    def _well_formed(cls, value: str | None) -> str | None:
+        return None if value is None else _version(value)
+
+    @pydantic.model_validator(mode="after")
+    def _is_range(self) -> Self:
+        if self.since is None and self.until is None:
+            raise ValueError(
+                "neither `since` nor `until` is set; what holds for every version stands under "
+                "`parameters` and `components` of the engine"
+            )
+        if self.since and self.until and _numbers(self.since) >= _numbers(self.until):
+            raise ValueError(f"no version is since {self.since} and until {self.until}")
+        return self
+
+    def holds_for(self, version: str) -> bool:
+        """Whether a version lies in the range."""
+        numbers = _numbers(version)
+        return (self.since is None or numbers >= _numbers(self.since)) and (
+            self.until is None or numbers < _numbers(self.until)
+        )
+
+
+class EngineSpec(_Frozen):
+    """What is compared where this engine is deployed.
+
+    Attributes:
+        candidate: None where only one version is measured (``sides: single``).
+        parameters, components: for both sides; a side's own come on top.
+        by_version: for the sides whose version lies in a range, on top of those of both sides.
+        by_workload: components' items that hold while one workload is measured.
+    """
+
+    baseline: SideSpec
+    candidate: SideSpec | None = None
+    parameters: Parameters = {}
+    components: Components = {}
+    by_version: Annotated[tuple[VersionParameters, ...], Field(strict=False)] = ()
+    by_workload: dict[Name, Components] = {}
+
+    @pydantic.model_validator(mode="after")
+    def _rules_fit(self) -> Self:
+        if self.candidate is not None and self.candidate.version in versions.PREVIOUS:
+            raise ValueError(
+                f"candidate.version: {self.candidate.version!r} is relative to a candidate; it can "
+                "be the baseline's"
+            )
+        return self
+
+
+class Client(_Frozen):
+    """How the client is called, beyond workload, threads and time.
+
+    Attributes:
+        program: which of the programs that can run the workloads; None: the first of them that
+            is on the client's host.
+        report_interval: seconds between the values of a series.
+        auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+    """
+
+    program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
+    report_interval: Annotated[int, Field(ge=1, le=60)] = 1
+    auto_inc: bool = True
+
+
+class Published(_Frozen):
+    """The published document whose plan this is.
+
+    Attributes:
+        document: its title.
+        client: the client it names, where Benchlab uses another version.
+        differences: sentences that say where this plan differs from the document, and why.
+        describes: of the steps that a plan may do without, those that the document does.
+    """
+
+    document: Annotated[str, Field(min_length=1)]
+    client: str | None = None
+    differences: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
+
+
+class Budget(_Frozen):
+    """Dollars of one campaign.
+
+    Attributes:
+        approve_above: above it a person has to approve the plan before anything is rented.
+        limit: above it the plan is refused.
+    """
+
+    approve_above: Annotated[float, Field(ge=0, strict=False)]
+    limit: Annotated[float, Field(ge=0, strict=False)]
+
+    @pydantic.model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.approve_above > self.limit:
+            raise ValueError("approve_above is more than limit, so that nobody would be asked")
+        return self
+
+
+class Ports(_Frozen):
+    """Where things listen: the load balancer, and the servers of a ``local`` target.
+
+    ``entry`` is the load balancer's, the one address the client is given; ``stats`` its
+    statistics. On one machine each side's server has its own port, and ``status`` is TiDB's HTTP
+    status; all listen on loopback.
+    """
+
+    entry: Port = 13390
+    stats: Port = 13391
+    baseline: Port = 13410
+    candidate: Port = 13420
+    status: Port = 13430
+
+    @pydantic.model_validator(mode="after")
+    def _distinct(self) -> Self:
+        used = list(self.model_dump().values())
+        if len(set(used)) != len(used):
+            raise ValueError("each port must be another one")
+        return self
+
+
+class Destination(BaseModel):
+    """One place to which the report is published.
+
+    Attributes:
+        to: its publisher.
+        options: what the publisher has to know, as its own fields beside ``to``; that these are
+            right checks catalog.py.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    __pydantic_extra__: dict[str, Text | int | pydantic.FiniteFloat | bool | None] = Field(
+        init=False
+    )
+
+    to: Name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.__pydantic_extra__)
+
+
+class ReportSpec(_Frozen):
+    """One report type.
+
+    Attributes:
+        report: its name; the name of its file and of its DAG.
+        engine: the engine to deploy, a key of ``engines``; ``auto`` takes the first of them
+            that can be had on the machine.
+        topology: the hosts of a fleet, by the name of a file in ``configs/topologies/``; None
+            where the target has none.
+        sides: ``different``; ``same`` for an A/A campaign, in which the candidate is the baseline
+            once more, deployed and loaded on its own; ``single`` where one version is measured.
+        placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
+            then all of the candidate.
+        snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
+            always loaded.
+        published: the document whose plan this is; None where it is nobody's.
+        threads: client threads of the sweep, in the order they are run.
+        seconds: measured length of a trial; ``warmup_seconds`` come before and are not counted.
+        threshold_pct: the smallest change that is called a regression or an improvement.
+        repeat_limit: how often a pair of blocks with an invalid trial is measured again.
+        slowdown_pct: the candidate is slowed down on purpose: its server is stopped for this share
+            of the time while it is measured, to see whether Benchlab finds it. 0: it is not.
+        seed: decides the order of the blocks; None takes it from the campaign's id.
+        languages: of the report, by code; its main page is in the first.
+        publish: where the report is published; see :attr:`destinations`.
+        schedule: when it is run by the calendar; None: only when somebody starts it.
+    """
+
+    report: Name
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    target: Name
+    topology: Name | None = None
+    engine: Name
+    engines: Annotated[dict[Name, EngineSpec], Field(min_length=1)]
+    sides: Literal["different", "same", "single"] = "different"
+    dataset: AnyDataset
+    workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
+    threads: Annotated[
+        tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
+    ]
+    rounds: Annotated[int, Field(ge=1, le=1000)]
+    seconds: Annotated[int, Field(ge=1, le=86_400)]
+    warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
+    restore: RestorePolicy
+    placement: Literal["interleaved", "sequential"] = "interleaved"
+    client: Client = Client()
+    budget: Budget | None = None
+    snapshots: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]+(/[A-Za-z0-9._/-]+)?$")] | None = (
+        None
+    )
+    published: Published | None = None
+    threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
+    repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
+    slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
+    seed: Annotated[int, Field(ge=0)] | None = None
+    ports: Ports = Ports()
+    languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
+    publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
+    schedule: Schedule | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for field in ("workloads", "threads"):
+            values = getattr(self, field)
+            if len(set(values)) != len(values):
+                raise ValueError(f"{field}: {list(values)} names one twice; each cell is run once")
+        if len(set(self.languages)) != len(self.languages):
+            raise ValueError(f"languages: {list(self.languages)} names one twice")
+        if self.engine != "auto" and self.engine not in self.engines:
+            raise ValueError(
+                f"engine: {self.engine} has no entry under `engines`; there are: "
+                f"{', '.join(self.engines)}"
+            )
+        for name, engine in self.engines.items():
+            if (engine.candidate is None) != (self.sides == "single"):
+                raise ValueError(
+                    f"engines.{name}.candidate: must be set, unless `sides: single` says that one "
+                    "version is measured; then it must not"
+                )
+            if self.sides == "different" and engine.baseline == engine.candidate:
+                raise ValueError(
+                    f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
+                    "measure the noise of one version against itself, write `sides: same` "
+                    "(an A/A campaign)"
+                )
+        if self.slowdown_pct and self.sides == "single":
+            raise ValueError(
+                f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
+                "and `sides: single` has none; write `sides: same`, or leave it out"
+            )
+        if self.trial_count > MAX_TRIALS:
+            raise ValueError(
+                f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
+                "take fewer rounds, threads or workloads"
+            )
+        return self
+
+    @property
+    def trial_count(self) -> int:
+        """Trials of a campaign: every cell on both sides in every round."""
+        return len(self.workloads) * len(self.threads) * self.rounds * len(self.measured_sides)
+
+    @property
+    def measured_sides(self) -> tuple[Side, ...]:
+        """Both sides, or the baseline where one version is measured."""
+        return SIDES[:1] if self.sides == "single" else SIDES
+
+    @property
+    def destinations(self) -> tuple[Destination, ...]:
+        """Where the report is published: into files first, named or not, so that it is there
+        whatever becomes of the others.
+        """
+        others = (each for each in self.publish if each.to != FILES)
+        return (Destination(to=FILES), *others)
+
+    @property
+    def deployable_engines(self) -> tuple[str, ...]:
+        """The engines that a campaign may deploy."""
+        return tuple(self.engines) if self.engine == "auto" else (self.engine,)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Every side that may be deployed has a version, and no version rule."""
+        return all(
+            side.is_resolved
+            for name in self.deployable_engines
+            for side in (self.engines[name].baseline, self.engines[name].candidate)
+            if side is not None
+        )
+
+    def side(self, engine: str, side: Side, *, by_version: bool = True) -> SideSpec:
+        """The effective side where ``engine`` is deployed, common parameters merged in.
+
+        Args:
+            by_version: with the parameters of its range of versions.
+        """
+        spec = self.engines[engine]
+        chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
+        ranges = [
+            each
+            for each in spec.by_version
+            if by_version and chosen.is_resolved and each.holds_for(chosen.version)
+        ]
+        layers: list[EngineSpec | VersionParameters | SideSpec] = [spec, *ranges, chosen]
+        names = dict.fromkeys(name for layer in layers for name in layer.components)
+        return SideSpec(
+            version=chosen.version,
+            parameters={key: value for layer in layers for key, value in layer.parameters.items()},
+            components={
+                name: {
+                    key: value
+                    for layer in layers
+                    for key, value in layer.components.get(name, {}).items()
+                }
+                for name in names
+            },
+        )
+
+    def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:
+        """The same report type with some fields changed, checked again as a whole.
+
+        Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
+        changed.
+
+        Raises:
+            SpecError: an unknown key or a bad value.
+        """
+        raw = self.model_dump(mode="json")
+        for key, value in overrides.items():
+            if key == "report":
+                raise SpecError("report: the name of a report type cannot be overridden")
+            else:
+                _set_dotted(raw, key, value)
+        return _validated(raw, where="override")
+
+
+def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:
+    """Validate; where that fails on keys that are unknown here, once more without them."""
+    try:
+        return cast(ReportSpec, validate(raw))
+    except pydantic.ValidationError as error:
+        unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
+        if not unknown:
+            raise
+    known = copy.deepcopy(raw)
+    for path in unknown:
+        _drop(known, path)
+    return cast(ReportSpec, validate(known))
+
+
+def _drop(raw: Any, path: tuple[Any, ...]) -> None:
+    *parents, last = path
+    for parent in parents:
+        if isinstance(raw, list) or parent in raw:  # else the name of a union's member
+            raw = raw[parent]
+    del raw[last]
+
+
+RecordedSpec = Annotated[ReportSpec, pydantic.WrapValidator(_as_known)]
+"""A report type as a campaign recorded it, maybe by another version of Benchlab: keys that this
+version does not know are dropped, and missing ones mean what they meant, their defaults."""
+
+
+def _version(text: str) -> str:
+    """A version as it is written, for a validator: pydantic adds the field.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return versions.parse(text).text
+    except SpecError as error:
+        raise ValueError(str(error).removeprefix("version: ")) from error
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    return versions.parse(version).numbers
+
+
+def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:
+    *parents, last = key.split(".")
+    node: Any = raw
+    for parent in parents:
+        node = node.get(parent) if isinstance(node, dict) else None
+    if not isinstance(node, dict):
+        raise SpecError(f"{key}: no such field in a report type")
+    node[last] = value
+
+
+def load(path: Path) -> ReportSpec:
+    """Read one report type.
+
+    Raises:
+        SpecError: the file cannot be read, is not YAML, or does not validate; all faults of
+            the file are named at once.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    spec = loads(text, where=str(path))
+    if spec.report != path.stem and spec.published is None:
+        raise SpecError(f"{path}: report: {spec.report!r} must be the file's name, {path.stem!r}")
+    return spec
+
+
+def loads(text: str, where: str = "report type") -> ReportSpec:
+    """Read one report type from YAML text; ``where`` begins each message."""
+    raw = from_yaml(text, where)
+    if not isinstance(raw, dict):
+        raise SpecError(
+            f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
+        )
+    return _validated(raw, where)
+
+
+def from_yaml(text: str, where: str) -> object:
+    """What YAML text says; None where it says nothing.
+
+    Raises:
+        SpecError: it is not YAML, or a key is in one mapping twice; begins with ``where``.
+    """
+    try:
+        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
+        raise SpecError(f"{where}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
+
+
+def _validated(raw: dict[str, Any], where: str) -> ReportSpec:
+    try:
+        return ReportSpec.model_validate(raw)
+    except pydantic.ValidationError as error:
+        raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
+
+
+def faults(error: pydantic.ValidationError, within: tuple[str | int, ...] = ()) -> list[str]:
+    """What is wrong, as sentences that each begin with the field.
+
+    Args:
+        error: of a model that is a report type, or a part of one.
+        within: the field whose part that is, from the report type on.
+    """
+    sentences = []
+    items = error.errors(include_url=False)
+    for item in items:
+        if item["type"] == "too_short" and any(
+            len(other["loc"]) > len(item["loc"]) and other["loc"][: len(item["loc"])] == item["loc"]
+            for other in items
+        ):
+            continue  # the list is only short because its items were refused
+        place = (*within, *item["loc"])
+        if place[:1] == ("dataset",) and place[1:2] and place[1] in KINDS:
+            place = (place[0], *place[2:])
+        names = map(str, place)
+        field = ".".join(name if name.isprintable() else repr(name) for name in names)
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"
+        elif item["type"] == "missing":
+            message = "missing; it must be set"
+        elif field and not isinstance(item["input"], dict | list):
+            message += f", found {item['input']!r}"
+        sentences.append(f"{field}: {message}" if field else message)
+    return sentences
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML lets a repeated key silently win; here it is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a list or a mapping cannot be a key", key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)

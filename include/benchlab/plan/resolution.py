@@ -1,0 +1,113 @@
+"""Version rules of a report type become versions, as of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from benchlab.errors import NoReleaseError
+from benchlab.plan import versions
+from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
+from benchlab.plan.schedule import OnRelease
+from benchlab.plan.versions import FINAL, Release, ReleaseKind, Version
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A report type as it was on a day.
+
+    Attributes:
+        spec: with a version on each side that may be deployed.
+        notes: which rule named which version, as sentences; none where there was no rule.
+    """
+
+    spec: ReportSpec
+    on: date
+    notes: tuple[str, ...]
+
+
+def resolve(
+    spec: ReportSpec,
+    releases_of: Callable[[str], Sequence[Release]],
+    on: date,
+    *,
+    aa: bool = False,
+) -> Resolved:
+    """A report type whose version rules are replaced by versions.
+
+    Args:
+        releases_of: the releases of an engine, by its name.
+        aa: an A/A campaign of the candidate: both sides are what the candidate is. Of a report
+            type with `sides: same` every campaign is one, and of the baseline.
+
+    Raises:
+        NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
+            the same; names the field.
+    """
+    aa = aa and spec.sides == "different"
+    notes: list[str] = []
+    changes: dict[str, Any] = {}
+    for name in spec.deployable_engines:
+        entry = spec.engines[name]
+        sides: dict[Side, SideSpec] = {"baseline": entry.baseline}
+        if entry.candidate is not None:
+            sides = {
+                "candidate": entry.candidate,
+                "baseline": entry.candidate if aa else entry.baseline,
+            }
+        candidate: Version | None = None
+        for side, chosen in sides.items():
+            version, rule = _version(spec, name, side, chosen, releases_of(name), on, candidate)
+            if side == "candidate":
+                candidate = version
+            changes[f"engines.{name}.{side}"] = {
+                **chosen.model_dump(mode="json"),
+                "version": version.text,
+            }
+            # With `sides: same` the candidate only serves to name a baseline.
+            if rule and not (spec.sides == "same" and side == "candidate"):
+                notes.append(f"{'both sides' if spec.sides == 'same' else side}: {rule}")
+        if spec.sides == "different" and not aa:
+            _refuse_no_pair(name, entry, changes, on)
+    if aa:
+        changes["sides"] = "same"
+        notes.append("an A/A campaign: the candidate against itself, to know the noise")
+    return Resolved(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
+
+
+def _refuse_no_pair(engine: str, entry: EngineSpec, changes: Mapping[str, Any], on: date) -> None:
+    baseline, candidate = (changes[f"engines.{engine}.{side}"] for side in SIDES)
+    if baseline == candidate and entry.candidate is not None:
+        raise NoReleaseError(
+            f"engines.{engine}: no pair on {on}: `{entry.baseline.version}` of the baseline and "
+            f"`{entry.candidate.version}` of the candidate are both {baseline['version']}"
+        )
+
+
+def _version(
+    spec: ReportSpec,
+    engine: str,
+    side: Side,
+    chosen: SideSpec,
+    releases: Sequence[Release],
+    on: date,
+    candidate: Version | None,
+) -> tuple[Version, str | None]:
+    """The version of a side, and which rule named it; None: it was written."""
+    if chosen.is_resolved:
+        return versions.parse(chosen.version), None
+    try:
+        release = versions.resolve(
+            versions.parse_rule(chosen.version), releases, on, candidate, _kinds_of_day(spec)
+        )
+    except NoReleaseError as error:
+        raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
+    version = release.version
+    return version, f"{chosen.version} on {on} is {version.text}, released {release.day}"
+
+
+def _kinds_of_day(spec: ReportSpec) -> Sequence[ReleaseKind]:
+    """What the release of a day may be: what the schedule has runs for."""
+    return spec.schedule.types if isinstance(spec.schedule, OnRelease) else FINAL

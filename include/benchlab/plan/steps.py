@@ -1,0 +1,310 @@
+"""What a campaign does, step by step, and about how long each takes.
+
+Everything here is an estimate that is made before anything has started. On one machine it rests on
+times seen on 2 cores with MariaDB. For a fleet nothing has been measured: the constants are round
+numbers for clusters of the size of the published ones, each with its reason, chosen so that a
+campaign rather ends early than late. The time left of a campaign at work is taken from its own
+pace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchlab.plan.dataset import Dataset, Warehouses
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import Published, ReportSpec, Side
+from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
+
+GIB = 2**30
+
+# One machine, seconds; seen on 2 cores with MariaDB.
+PREPARE_S = 9.0
+LOCAL_LOAD_ROWS_PER_S = 60_000
+RESTORE_S = 0.6
+RESTART_S = 1.9
+CAMPAIGN_S = 18.0
+
+# One machine, bytes: an empty server (system tables, redo and undo logs), and a row with its index
+# entry and the free space of half-filled pages, as measured after `sysbench prepare`.
+EMPTY_SERVER_BYTES = 160 * 2**20
+ROW_BYTES = 260
+
+PROVISION_S = 360.0
+"""RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
+CHECK_HOSTS_S = 60.0
+"""Owned hosts: login and programs; nothing is rented or installed."""
+CLOUD_PROVISION_S = 1500.0
+"""TiDB Cloud's CREATING to ACTIVE; its documents speak of 20 to 30 minutes."""
+DEPLOY_S = 180.0
+"""`tiup cluster deploy` with its downloads, to all hosts at once, and the first start."""
+LOAD_ROWS_PER_S = 60_000
+"""`sysbench prepare` with 16 threads, one a table, through TiDB, its secondary index included."""
+LOAD_WAREHOUSES_PER_S = 1 / 4.0
+"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, some 125,000 rows a second."""
+SEED_BYTES_PER_S = 150e6
+"""A dataset snapshot from object storage, on each storage host, all at once."""
+ANALYZE_ROWS_PER_S = 400_000
+"""`ANALYZE TABLE`, one table after another; it reads every row once."""
+CHECKSUM_ROWS_PER_S = 1_000_000
+"""Counting rows and hashing them, by SQL: after the load and after a side's first restore."""
+CHECK_ROWS_PER_S = 1_000_000
+"""The conditions of TPC-C's dataset: aggregates over orders and their lines, most of all rows."""
+CUSTOMERS_CHECKED_UP_TO = 10
+"""Warehouses up to which each of their customers is checked, too: it takes long, and memory."""
+CUSTOMERS_CHECK_S = 1.5
+"""That, for each warehouse, with the index that it needs; as seen on one machine."""
+STOP_S = 12.0
+"""`tiup cluster stop`: TiDB, then TiKV, then PD."""
+REFLINK_S = 5.0
+"""Copying or laying back by shared blocks (XFS), all storage hosts at once, and dropping caches."""
+COPY_BYTES_PER_S = 500e6
+"""The same where blocks cannot be shared, on each host's disk, all hosts at once."""
+START_S = 20.0
+"""`tiup cluster start`: PD, then TiKV, then TiDB, until each answers."""
+BALANCE_S = 20.0
+"""Until all stores are Up and leaders are spread evenly after a start."""
+TRIAL_S = 3.0
+"""Of every trial, beside its run: the load balancer, checks before and after, results fetched."""
+REPEAT_SHARE = 0.05
+"""Measuring again what was invalid; a guess until campaigns have shown their own share."""
+PUBLISH_S = 120.0
+"""Data docs, comparison, report, upload."""
+RELEASE_S = 120.0
+"""Terminating, and waiting until groups and keys can be removed."""
+
+REPLICAS = 3
+"""Copies of a region in TiKV, as PD has it by default."""
+TIKV_ROW_BYTES = 220
+"""A sysbench row with its index entry in TiKV, compressed, with some room for compaction."""
+WAREHOUSE_BYTES = 75 * 2**20
+"""A TPC-C warehouse in TiKV, likewise."""
+
+PAGE_COPY_BYTES_PER_S = 1e9
+"""`cp` of a data directory on one host's NVMe disk, as by hand: one host after the other."""
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One step of a campaign.
+
+    Attributes:
+        stage: ``provision``, ``deploy``, ``load``, ``analyze``, ``check``, ``back up``,
+            ``prepare`` (these five on one machine), ``measure``, ``repeats``, ``check``,
+            ``publish``, ``give back``. A dataset without conditions is not checked.
+        side: None where it is not of one side.
+        what: for people.
+        minutes: estimated.
+    """
+
+    stage: str
+    side: Side | None
+    what: str
+    minutes: float
+
+
+def plan_steps(
+    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology | None
+) -> tuple[PlanStep, ...]:
+    """The steps of a campaign in order; their minutes add up to the estimate."""
+    timed = _local(spec, trials) if topology is None else _fleet(spec, trials, topology)
+    return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in timed)
+
+
+def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:
+    """How long a published plan takes as its page says it, step after step by hand.
+
+    Every side is deployed and loaded anew. Where the page describes it, every table is analyzed,
+    and before every workload but the first the cluster is stopped and its data are copied back,
+    host by host. Fleet, load and cluster are taken to be as fast as Benchlab's, which is in the
+    page's favour; so is that nobody ever waits for a person.
+    """
+    blocks = len(spec.workloads) * spec.rounds
+    one_side = DEPLOY_S + _load_s(spec)
+    one_side += blocks * len(spec.threads) * (spec.warmup_seconds + spec.seconds)
+    if "analyze" in published.describes:
+        one_side += spec.dataset.rows / ANALYZE_ROWS_PER_S
+    if "restore" in published.describes:
+        copy = data_bytes(spec, topology) * _tikv_count(topology) / PAGE_COPY_BYTES_PER_S
+        # As many copies as workloads: one into the backup, one back before each of the others.
+        one_side += blocks * (STOP_S + copy + START_S + BALANCE_S)
+    provision, _, release = _around(topology)
+    return (provision + len(spec.measured_sides) * one_side + release) / 60
+
+
+def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
+    """One copy of the dataset: on the machine, or on each storage host of a fleet."""
+    if topology is None:
+        return EMPTY_SERVER_BYTES + spec.dataset.rows * ROW_BYTES
+    if isinstance(spec.dataset, Dataset):
+        logical: float = spec.dataset.rows * TIKV_ROW_BYTES
+    else:
+        logical = spec.dataset.warehouses * WAREHOUSE_BYTES
+    return logical * REPLICAS / _tikv_count(topology)
+
+
+def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
+    """Data and snapshot of every side: on the machine, or on each storage host of a fleet.
+
+    Shared blocks take less; but compaction rewrites them in time. TiDB Cloud keeps no snapshot.
+    """
+    copies = 1 if isinstance(topology, CloudTopology) else 2
+    return len(spec.measured_sides) * copies * data_bytes(spec, topology)
+
+
+_Timed = tuple[str, Side | None, str, float]
+
+
+def _local(spec: ReportSpec, trials: Sequence[PlannedTrial]) -> Iterator[_Timed]:
+    prepare = PREPARE_S + spec.dataset.rows / LOCAL_LOAD_ROWS_PER_S
+    check = "check, " if _has_conditions(spec) else ""
+    for side in spec.measured_sides:
+        what = f"deploy, load {spec.dataset}, analyze, {check}back up"
+        yield "prepare", side, what, prepare + _check_s(spec)
+    for of_side, what, members in _portions(spec, trials):
+        seconds = sum(
+            RESTART_S + (RESTORE_S if trial.restore else 0) + spec.warmup_seconds + trial.seconds
+            for trial in members
+        )
+        yield "measure", of_side, what, seconds
+    yield from _check_again(spec, RESTART_S)
+    yield "publish", None, "checks, comparison, report; start and end of the campaign", CAMPAIGN_S
+
+
+def _fleet(
+    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology
+) -> Iterator[_Timed]:
+    provision, provisioning, release = _around(topology)
+    yield "provision", None, provisioning, provision
+    for side in spec.measured_sides:
+        yield from _prepare(spec, side, topology)
+    measured = 0.0
+    previous: PlannedTrial | None = None
+    for of_side, what, members in _portions(spec, trials):
+        seconds = 0.0
+        for trial in members:
+            seconds += TRIAL_S + spec.warmup_seconds + trial.seconds
+            seconds += _before(spec, trial, previous, topology)
+            previous = trial
+        measured += seconds
+        yield "measure", of_side, what, seconds
+    if spec.repeat_limit:
+        share = f"{REPEAT_SHARE:.0%} of what is measured, for pairs of blocks that are invalid"
+        yield "repeats", None, share, REPEAT_SHARE * measured
+    yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
+    yield "publish", None, "checks, comparison, report", PUBLISH_S
+    if isinstance(topology, HostsTopology):
+        yield "give back", None, "end servers and jobs, remove data", release
+    else:
+        yield "give back", None, "give back everything that was rented", release
+
+
+def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Timed]:
+    in_cloud = isinstance(topology, CloudTopology)
+    if not in_cloud:
+        yield "deploy", side, "deploy the cluster with TiUP on all hosts, and start it", DEPLOY_S
+    if spec.snapshots:
+        seconds = data_bytes(spec, topology) / SEED_BYTES_PER_S
+        yield "load", side, f"{spec.dataset} from the dataset snapshot, once there is one", seconds
+    else:
+        yield "load", side, f"load {spec.dataset}", _load_s(spec)
+    # The second checksum, of the first restore, is counted here, too.
+    checksums = 1 if spec.restore == "never" or in_cloud else 2
+    analyze = spec.dataset.rows * (1 / ANALYZE_ROWS_PER_S + checksums / CHECKSUM_ROWS_PER_S)
+    yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
+    if _has_conditions(spec):
+        yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
+    if spec.restore != "never" and not in_cloud:
+        what = "stop the cluster, copy the data on all storage hosts at once"
+        yield "back up", side, what, STOP_S + _copy_s(spec, topology)
+
+
+def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
+    """After the last trial, each side is started on the data that it has then."""
+    if _has_conditions(spec):
+        for side in spec.measured_sides:
+            what = "whether the last trial has left the dataset consistent"
+            yield "check", side, what, start_s + _check_s(spec)
+
+
+def _before(
+    spec: ReportSpec, trial: PlannedTrial, previous: PlannedTrial | None, topology: Topology
+) -> float:
+    """Seconds until a trial's cluster is up with the data it shall have."""
+    if isinstance(topology, CloudTopology):
+        # There is no way to lay a snapshot back: the tables are dropped and loaded again.
+        return _load_s(spec) + spec.dataset.rows / ANALYZE_ROWS_PER_S if trial.restore else 0.0
+    switch = previous is None or previous.side != trial.side
+    if not trial.restore and not switch:
+        return 0.0
+    return STOP_S + (_copy_s(spec, topology) if trial.restore else 0.0) + START_S + BALANCE_S
+
+
+def _portions(
+    spec: ReportSpec, trials: Sequence[PlannedTrial]
+) -> Iterator[tuple[Side | None, str, list[PlannedTrial]]]:
+    """The trials in portions to be shown: a round, or in sequence a workload of one side."""
+    portions: dict[tuple[Side | None, str], list[PlannedTrial]] = {}
+    for trial in trials:
+        if spec.placement == "sequential" or spec.sides == "single":
+            key: tuple[Side | None, str] = (trial.side, trial.workload.removeprefix("oltp_"))
+        else:
+            key = (None, f"round {trial.round}")
+        portions.setdefault(key, []).append(trial)
+    for (side, name), members in portions.items():
+        number = sum(trial.restore for trial in members)
+        restores = f", {number} restore{'s' * (number != 1)}" if number else ""
+        yield side, f"{name}, {len(members)} trials of {spec.seconds} s{restores}", members
+
+
+def _around(topology: Topology | None) -> tuple[float, str, float]:
+    """Seconds of provisioning, what it is, seconds of releasing."""
+    match topology:
+        case Ec2Topology():
+            number = sum(machines.count for machines in topology.roles.values())
+            return PROVISION_S, f"rent {number} hosts in {topology.region}", RELEASE_S
+        case CloudTopology():
+            what = f"create the TiDB Cloud cluster in {topology.region}, rent the client's host"
+            return CLOUD_PROVISION_S, what, RELEASE_S
+        case HostsTopology():
+            return CHECK_HOSTS_S, f"log in to {len(topology.hosts)} hosts, check them", STOP_S
+        case None:
+            return 0.0, "", 0.0
+
+
+def _has_conditions(spec: ReportSpec) -> bool:
+    return isinstance(spec.dataset, Warehouses)
+
+
+def _check_s(spec: ReportSpec) -> float:
+    if not isinstance(spec.dataset, Warehouses):
+        return 0.0
+    warehouses = spec.dataset.warehouses
+    customers = CUSTOMERS_CHECK_S * warehouses if warehouses <= CUSTOMERS_CHECKED_UP_TO else 0.0
+    return spec.dataset.rows / CHECK_ROWS_PER_S + customers
+
+
+def _load_s(spec: ReportSpec) -> float:
+    if isinstance(spec.dataset, Dataset):
+        return spec.dataset.rows / LOAD_ROWS_PER_S
+    return spec.dataset.warehouses / LOAD_WAREHOUSES_PER_S
+
+
+def _copy_s(spec: ReportSpec, topology: Topology) -> float:
+    """Rented disks are formatted with XFS; of an owned host's file system nothing is known."""
+    if isinstance(topology, HostsTopology):
+        return data_bytes(spec, topology) / COPY_BYTES_PER_S
+    return REFLINK_S
+
+
+def _tikv_count(topology: Topology | None) -> int:
+    match topology:
+        case Ec2Topology():
+            return topology.roles["tikv"].count
+        case HostsTopology():
+            return sum("tikv" in host.roles for host in topology.hosts)
+        case CloudTopology():
+            return topology.tikv.count
+        case None:
+            return 1

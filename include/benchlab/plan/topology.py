@@ -1,0 +1,238 @@
+"""Topologies: which hosts a campaign runs on, one YAML under ``configs/topologies/`` each.
+
+``kind: ec2`` is rented for the campaign, ``kind: hosts`` is owned, ``kind: tidb_cloud`` is a
+cluster that TiDB Cloud runs. Unknown keys are errors.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import pydantic
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from benchlab.errors import SpecError
+from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, Role
+
+InstanceType = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
+Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
+Region = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
+HostKey = Annotated[str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [A-Za-z0-9+/=]+$")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Machines(_Frozen):
+    """The rented hosts of one role: all alike.
+
+    Attributes:
+        root_gib: size of the root volume (gp3); it holds data and snapshots where the instance
+            type has no local NVMe disks.
+    """
+
+    instance_type: InstanceType
+    count: Annotated[int, Field(ge=1, le=100)]
+    root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
+
+
+class Image(_Frozen):
+    """The AMI, by its id or by the SSM parameter that names the newest of a release."""
+
+    id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]+$")] | None = None
+    ssm_parameter: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/._-]+$")] | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.id is None) == (self.ssm_parameter is None):
+            raise ValueError("write either `id` or `ssm_parameter`")
+        return self
+
+
+class Ec2Topology(_Frozen):
+    """A fleet to be rented.
+
+    Attributes:
+        subnets: ids, in the order in which they are tried when a zone has no capacity; the
+            whole fleet is in one. Empty: the default subnets of the region, by zone name.
+        ssh_from: the addresses (CIDR) from which Benchlab logs in.
+        ssh_by: which of a host's addresses Benchlab uses.
+        user: the account of the image that has ``sudo``.
+        tiup: how TiUP gets onto the client: the ``https`` address of its install script, or
+            ``image`` where the image has it. None: not decided, so that nothing is rented.
+        instance_profile: lets the hosts read and write dataset snapshots on S3; None: they
+            get no permission at all.
+    """
+
+    kind: Literal["ec2"]
+    region: Region
+    image: Image
+    user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+    subnets: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")], ...], Field(strict=False)
+    ] = ()
+    ssh_from: Annotated[str, Field(pattern=r"^[0-9a-f.:]+/[0-9]{1,3}$")]
+    ssh_by: Literal["private", "public"] = "private"
+    tiup: Annotated[str, Field(pattern=r"^(image|https://[^\s'\"]+)$")] | None
+    instance_profile: str | None = None
+    roles: dict[Role, Machines]
+
+    @pydantic.model_validator(mode="after")
+    def _complete(self) -> Self:
+        _check_roles({role: machines.count for role, machines in self.roles.items()})
+        return self
+
+    def host_types(self) -> list[tuple[str, Role, str]]:
+        """Name, role and instance type of every host, in the order of the roles."""
+        return [
+            (f"{role}-{number}", role, self.roles[role].instance_type)
+            for role in ROLES
+            for number in range(1, self.roles[role].count + 1)
+        ]
+
+
+class OwnedHost(_Frozen):
+    """A host that is there already; see :class:`benchlab.hosts.fleet.FleetHost`.
+
+    Attributes:
+        host_key: None where it is not known yet; then no campaign can log in.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    address: Address
+    roles: Annotated[tuple[Role, ...], Field(min_length=1, strict=False)]
+    host_key: HostKey | None = None
+    ssh_address: Address | None = None
+    ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
+
+
+class HostsTopology(_Frozen):
+    """A fleet of owned hosts.
+
+    Attributes:
+        ssh: name of the Airflow Connection with the private key; the command line takes the
+            file named in ``BENCHLAB_SSH_KEY``.
+        data: directory for data and snapshots on every host, on one file system.
+    """
+
+    kind: Literal["hosts"]
+    ssh: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
+    user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")]
+    data: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/._-]+$")]
+    hosts: Annotated[tuple[OwnedHost, ...], Field(min_length=1, strict=False)]
+
+    @pydantic.model_validator(mode="after")
+    def _complete(self) -> Self:
+        for what in ("name", "address"):
+            values = [getattr(host, what) for host in self.hosts]
+            if len(set(values)) != len(values):
+                raise ValueError(f"hosts: two have the same {what}")
+        counts = {role: sum(role in host.roles for host in self.hosts) for role in ROLES}
+        _check_roles({role: count for role, count in counts.items() if count})
+        return self
+
+    def fleet(self) -> Fleet:
+        """The hosts; the key of one that is not known yet is empty, and no host has that."""
+        return Fleet(
+            tuple(
+                FleetHost(
+                    name=host.name,
+                    roles=host.roles,
+                    address=host.address,
+                    ssh_address=host.ssh_address or host.address,
+                    ssh_port=host.ssh_port,
+                    user=self.user,
+                    host_key=host.host_key or "",
+                    data=Path(self.data),
+                )
+                for host in self.hosts
+            )
+        )
+
+
+class Nodes(_Frozen):
+    """The servers of one component in TiDB Cloud: all alike.
+
+    Attributes:
+        size: vCPUs and memory of each, as TiDB Cloud writes it: ``16C32G``.
+        storage_gib: of each; None where it keeps no data.
+    """
+
+    size: Annotated[str, Field(pattern=r"^[0-9]+C[0-9]+G$")]
+    count: Annotated[int, Field(ge=1, le=100)]
+    storage_gib: Annotated[int, Field(ge=1)] | None = None
+
+
+class CloudTopology(_Frozen):
+    """A cluster that TiDB Cloud runs, and the rented host that drives the load.
+
+    Attributes:
+        client: instance type of the client's host, in the same region.
+    """
+
+    kind: Literal["tidb_cloud"]
+    provider: Literal["aws"]
+    region: Region
+    tidb: Nodes
+    tikv: Nodes
+    client: InstanceType
+
+
+Topology = Ec2Topology | HostsTopology | CloudTopology
+_KINDS: dict[object, type[Topology]] = {
+    "ec2": Ec2Topology,
+    "hosts": HostsTopology,
+    "tidb_cloud": CloudTopology,
+}
+
+
+def load(path: Path) -> Topology:
+    """Read one topology.
+
+    Raises:
+        SpecError: it cannot be read or does not validate; names the file and the field.
+    """
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    kind = raw.get("kind") if isinstance(raw, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        known = ", ".join(map(str, _KINDS))
+        raise SpecError(f"{path}: kind: must be one of {known}, found {kind!r}")
+    try:
+        return _KINDS[kind].model_validate(raw)
+    except pydantic.ValidationError as error:
+        faults = [
+            f"{path}: {'.'.join(map(str, item['loc']))}: "
+            + item["msg"].removeprefix("Value error, ")
+            for item in error.errors(include_url=False)
+        ]
+        raise SpecError("\n".join(faults)) from error
+
+
+def regions(directory: Path) -> list[str]:
+    """The regions of all EC2 topologies in a directory, sorted; broken files are passed over.
+
+    Whoever looks for what is left to be released must not be stopped by a file that does not
+    validate; `benchlab validate` names those.
+    """
+    found = set()
+    for path in directory.glob("*.yaml"):
+        with contextlib.suppress(SpecError):
+            topology = load(path)
+            if isinstance(topology, Ec2Topology):
+                found.add(topology.region)
+    return sorted(found)
+
+
+def _check_roles(counts: dict[Role, int]) -> None:
+    missing = [role for role in ROLES if role not in counts]
+    if missing:
+        raise ValueError(f"no host has the role {', '.join(missing)}; a fleet needs each")
+    if counts["client"] != 1:
+        raise ValueError(f"client: exactly one host drives the load, found {counts['client']}")

@@ -1,0 +1,233 @@
+"""Versions of the engines, how they are written, and which one was current on a day.
+
+TiDB's versions carry a leading ``v`` (``v6.5.0``, ``v2.1.0-rc.2``), as TiUP writes them;
+MariaDB's do not (``10.11.5``). Where a report type does not name a version, it has a *version rule*
+that names one as of a day, from the releases of the calendar (releases.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, get_args
+
+from benchlab.errors import NoReleaseError, SpecError
+
+# Without leading zeros, so that a version is written in one way.
+_NUMBER = "(?:0|[1-9][0-9]{0,3})"
+_PATTERN = re.compile(rf"v?({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-[0-9A-Za-z.-]+)?")
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version, as it was written and as numbers; a pre-release has its release's numbers."""
+
+    text: str
+    numbers: tuple[int, int, int]
+
+    @property
+    def series(self) -> tuple[int, int]:
+        """Major and minor number: ``(6, 5)`` of v6.5.12."""
+        return self.numbers[:2]
+
+    @property
+    def is_prerelease(self) -> bool:
+        """An alpha, a beta or a release candidate."""
+        return "-" in self.text
+
+
+def parse(text: str) -> Version:
+    """Read one version.
+
+    Raises:
+        SpecError: it is not of the form ``v6.5.0`` (TiDB) or ``10.11.5`` (MariaDB).
+    """
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        raise SpecError(
+            f"version: {text!r} is not a version; write v6.5.0 for TiDB or 10.11.5 for MariaDB"
+        )
+    major, minor, patch = match.groups()
+    return Version(text, (int(major), int(minor), int(patch)))
+
+
+ReleaseKind = Literal["GA", "LTS", "DMR", "patch", "pre-release"]
+"""Of a release. GA, LTS and DMR are the first of a series: generally available, with long-term
+support, a development milestone."""
+RELEASE_KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
+# What is compared unless a rule says otherwise: everything that was meant to be used.
+FINAL: tuple[ReleaseKind, ...] = ("GA", "LTS", "DMR", "patch")
+
+NEWEST = "newest"
+OF_THE_DAY = "release of the day"
+PREVIOUS = ("previous series", "previous patch", "previous LTS")
+RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *PREVIOUS)
+"""Version rules, for people; ``LTS`` and ``6.5`` stand for any kind and any series."""
+_NEWEST_OF = re.compile(
+    rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"
+)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release: its version, the day it came out, and what it is."""
+
+    version: Version
+    day: date
+    kind: ReleaseKind
+
+
+@dataclass(frozen=True)
+class VersionRule:
+    """A version as of a day.
+
+    Attributes:
+        text: as it is written, see :data:`RULES`.
+        kinds: the releases that it looks at.
+        series: the only series that it looks at; None: all.
+    """
+
+    text: str
+    kinds: tuple[ReleaseKind, ...] = FINAL
+    series: tuple[int, int] | None = None
+
+    @property
+    def is_relative(self) -> bool:
+        """It names a baseline by its candidate."""
+        return self.text in PREVIOUS
+
+
+def is_rule(text: str) -> bool:
+    """Whether this is a version rule, and no version."""
+    return text in (OF_THE_DAY, *PREVIOUS) or _NEWEST_OF.fullmatch(text) is not None
+
+
+def parse_rule(text: str) -> VersionRule:
+    """Read one version rule.
+
+    Raises:
+        SpecError: it is none; says which there are.
+    """
+    if text in (OF_THE_DAY, *PREVIOUS):
+        return VersionRule(text)
+    match = _NEWEST_OF.fullmatch(text)
+    if match is None:
+        raise SpecError(f"version: {text!r} is no version rule; there are: {', '.join(RULES)}")
+    if match["series"]:
+        major, minor = match["series"].split(".")
+        return VersionRule(text, series=(int(major), int(minor)))
+    kinds = tuple(kind for kind in FINAL if match["kind"] in (None, kind))
+    return VersionRule(text, kinds)
+
+
+def resolve(
+    rule: VersionRule,
+    releases: Sequence[Release],
+    on: date,
+    candidate: Version | None = None,
+    kinds_of_day: Sequence[ReleaseKind] = FINAL,
+) -> Release:
+    """The release that a rule names on a day.
+
+    Args:
+        releases: of one engine.
+        candidate: for a rule that is relative to it.
+        kinds_of_day: what the `release of the day` may be.
+
+    Raises:
+        NoReleaseError: none fits; says what the calendar has.
+    """
+    there = [each for each in releases if each.day <= on]
+    if rule.text == OF_THE_DAY:
+        found = of_the_day([each for each in there if each.kind in kinds_of_day])
+    elif rule.is_relative:
+        if candidate is None:
+            raise SpecError(f"version: {rule.text!r} is relative to a candidate; there is none")
+        found = _PREVIOUS[rule.text](there, candidate)
+    else:
+        found = newest(there, rule.kinds, rule.series)
+    if found is None:
+        of = f" of {candidate.text}" if rule.is_relative and candidate else ""
+        known = max((each.version for each in there), key=lambda v: v.numbers, default=None)
+        has = (
+            f"its newest release then is {known.text}" if known else "it has no release until then"
+        )
+        raise NoReleaseError(
+            f"{rule.text}{of} on {on}: there is none in the calendar; {has}. Add it to "
+            "configs/releases.csv (`benchlab releases update`), or name a version"
+        )
+    return found
+
+
+def newest(
+    releases: Iterable[Release],
+    kinds: Sequence[ReleaseKind] = FINAL,
+    series: tuple[int, int] | None = None,
+) -> Release | None:
+    """The highest version of these kinds and this series; None where there is none."""
+    fit = [
+        each for each in releases if each.kind in kinds and series in (None, each.version.series)
+    ]
+    return max(fit, key=lambda each: each.version.numbers, default=None)
+
+
+def of_the_day(releases: Sequence[Release]) -> Release | None:
+    """What came out last: of the last day that has a release, the highest version."""
+    last = max((each.day for each in releases), default=None)
+    return newest([each for each in releases if each.day == last], RELEASE_KINDS)
+
+
+def previous_series(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The newest patch of the series before the candidate's, as published reports take it."""
+    return newest(each for each in releases if each.version.series < candidate.series)
+
+
+def previous_patch(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The version before the candidate in its own series."""
+    return newest(
+        each
+        for each in releases
+        if each.version.series == candidate.series and each.version.numbers < candidate.numbers
+    )
+
+
+def previous_lts(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The newest patch of the LTS series before the candidate's."""
+    there = list(releases)
+    before = newest(
+        [each for each in there if each.version.series < candidate.series], kinds=("LTS",)
+    )
+    return newest(there, series=before.version.series) if before else None
+
+
+_PREVIOUS = dict(zip(PREVIOUS, (previous_series, previous_patch, previous_lts), strict=True))
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two texts are one version, written with or without ``v``: ``v5.1.1``, ``5.1.1``."""
+    return _spelt_alike(one) == _spelt_alike(other)
+
+
+def order(text: str) -> tuple[tuple[int, ...], bool, str]:
+    """The key by which versions are sorted: a pre-release before its release, a hotfix after it.
+
+    Reads any way of writing a version, also those of published pages.
+
+    Example:
+        ``sorted(["v5.1.0", "v5.0.6", "v5.1.0-rc.1"], key=order)`` begins with ``v5.0.6`` and ends
+        with ``v5.1.0``.
+    """
+    number, dash, suffix = without_letter(text).partition("-")
+    is_out = not dash or suffix.startswith("hotfix")
+    return tuple(int(part) for part in re.findall("[0-9]+", number)), is_out, suffix
+
+
+def without_letter(text: str) -> str:
+    """A version without its ``v`` and without what parentheses behind it say."""
+    return text.partition("(")[0].strip().lower().removeprefix("v")
+
+
+def _spelt_alike(text: str) -> str:
+    return re.sub(r"\s", "", text).lower().removeprefix("v")

@@ -1,0 +1,110 @@
+"""What is wrong in published pages: every figure recomputed, every sentence held against them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, get_args
+
+from benchlab.published.audit import (
+    check_commands,
+    check_drift,
+    check_figures,
+    check_names,
+    check_threads,
+    recompute,
+)
+from benchlab.published.audit.finding import KINDS, Finding, number
+from benchlab.published.reading.model import Metric, PublishedReport, Row, Workload
+from benchlab.published.reading.stated import published_headline
+
+_DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One page and what is wrong in it, by kind and line."""
+
+    report: PublishedReport
+    findings: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As `benchlab audit --json` prints it: changes in percent, latencies in ms.
+
+        What is missing is null.
+        """
+        report = self.report
+        return {
+            "report": report.id,
+            "source": report.source,
+            "title": report.title,
+            "kind": report.kind,
+            "language": report.language,
+            "versions": list(report.versions),
+            "workloads": [_workload(report, each) for each in report.workloads],
+            "findings": [finding.to_json() for finding in self.findings],
+            "unread": [{"line": each.line, "what": each.what} for each in report.unread],
+        }
+
+
+def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
+    """Audit each page, and all of them against each other, in the order given.
+
+    A finding is reported only where it is certain: what a page leaves open is no finding.
+
+    >>> audit([load(Path("page.md"))[0]])[0].findings  # doctest: +SKIP
+    """
+    drifts = list(check_drift.check_all(reports))
+    return [
+        Audit(
+            report,
+            tuple(
+                sorted(
+                    (
+                        *check_commands.check(report),
+                        *check_figures.check(report),
+                        *check_names.check(report),
+                        *check_threads.check(report),
+                        *(finding for later, finding in drifts if later is report),
+                    ),
+                    key=_order,
+                )
+            ),
+        )
+        for report in reports
+    ]
+
+
+def _order(finding: Finding) -> tuple[int, int]:
+    return KINDS.index(finding.kind), finding.line
+
+
+def _workload(report: PublishedReport, workload: Workload) -> dict[str, Any]:
+    headline = published_headline(report, workload)
+    return {
+        "name": workload.name,
+        "metric": workload.metric,
+        "rows": [_row(row, workload) for row in workload.rows],
+        "headline_pct_published": number(headline.value) if headline else None,
+        "headline_pct": _shown(recompute.headline(workload)),
+    }
+
+
+def _row(row: Row, workload: Workload) -> dict[str, Any]:
+    return {
+        "threads": row.threads,
+        "sides": {
+            version: {
+                metric: number(side[metric].value) if metric in side else None
+                for metric in get_args(Metric)
+            }
+            for version, side in row.sides.items()
+        },
+        "improvement_pct_published": number(row.improvement.value) if row.improvement else None,
+        "improvement_pct": _shown(recompute.improvement(row, workload)),
+    }
+
+
+def _shown(exact: Decimal | None) -> float | int | str | None:
+    return None if exact is None else number(recompute.rounded_to(exact, _DECIMALS))

@@ -1,0 +1,233 @@
+"""The figures of a published page, computed again from the rows of its tables.
+
+Printed figures are rounded. So the exact improvement of a row is known as an interval only, and a
+published figure is wrong only where no figures that print alike give it, half a last printed digit
+included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, localcontext
+from statistics import median
+
+from benchlab.published.reading.model import Metric, Printed, Row, Workload
+
+DECIMALS = 2
+"""Of a row's improvement where the page prints none, and as it is shown."""
+
+MEAN = "the mean"
+
+_HUNDRED = Decimal(100)
+# Digits enough for any printed figure; a longer one is no measurement.
+_EXACT = Context(prec=200)
+_MOST_DIGITS = 40
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The values that a figure can have, from low to high; both ends belong to it."""
+
+    low: Decimal
+    high: Decimal
+
+    def allow(self, value: Decimal, rounding: Decimal) -> bool:
+        """Whether a value of it is printed as ``value``, which is rounded by ``rounding``."""
+        return self.low - rounding <= value <= self.high + rounding
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One way to sum the rows up in one number of percent."""
+
+    name: str
+    value: Decimal
+
+
+def improvement(row: Row, workload: Workload) -> Decimal | None:
+    """Of the candidate against the baseline, in percent, from the figures as they are printed.
+
+    None where a figure is missing, where the table has not exactly two versions, or where the
+    baseline's figure is not above zero.
+    """
+    pair = _pair(row, workload)
+    if pair is None:
+        return None
+    baseline, candidate = pair
+    return _change(baseline.value, candidate.value)
+
+
+def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
+    """What the exact improvement can be, as each printed figure is off by half a last digit."""
+    pair = _pair(row, workload)
+    if pair is None:
+        return None
+    baseline, candidate = pair
+    least = baseline.value - baseline.rounding
+    low = _change(baseline.value + baseline.rounding, candidate.value - candidate.rounding)
+    if least <= 0:
+        return Bounds(low, Decimal("Infinity"))
+    return Bounds(low, _change(least, candidate.value + candidate.rounding))
+
+
+def improvements(workload: Workload) -> dict[int, Decimal | None]:
+    """Those of all rows, by threads."""
+    return {row.threads: improvement(row, workload) for row in workload.rows}
+
+
+def headline(workload: Workload) -> Decimal | None:
+    """The arithmetic mean of the rows' improvements, each rounded to two decimals.
+
+    So published pages compute it from v5.1 on, and so a reader can do it from a page that is
+    rendered anew. None where a row cannot be recomputed, for a mean over the others would be
+    another figure.
+    """
+    return _mean_of_rounded(workload, DECIMALS)
+
+
+def headline_bounds(workload: Workload) -> Bounds | None:
+    """What the mean of all rows can be: of rows rounded as they are printed, or not at all.
+
+    A printed improvement that is right tells more of the exact one than the figures do.
+    """
+    of_rounded = _mean_of_rounded(workload)
+    mean = headline(workload)
+    if of_rounded is None or mean is None:
+        return None
+    exact = [
+        _narrowed(bounds, row.improvement)
+        for row in workload.rows
+        if (bounds := improvement_bounds(row, workload))
+    ]
+    low, high = _mean([each.low for each in exact]), _mean([each.high for each in exact])
+    return Bounds(min(low, of_rounded, mean), max(high, of_rounded, mean))
+
+
+def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
+    """Of the rows' improvements, each with so many decimals; None: with its printed ones."""
+    exact = [improvement(row, workload) for row in workload.rows]
+    rounded = [
+        rounded_to(value, decimals(row.improvement) if places is None else places)
+        for row, value in zip(workload.rows, exact, strict=True)
+        if value is not None
+    ]
+    return _mean(rounded) if rounded and len(rounded) == len(exact) else None
+
+
+def _narrowed(bounds: Bounds, printed: Printed | None) -> Bounds:
+    if printed is None or not bounds.allow(printed.value, printed.rounding):
+        return bounds
+    return Bounds(
+        max(bounds.low, printed.value - printed.rounding),
+        min(bounds.high, printed.value + printed.rounding),
+    )
+
+
+def headlines(workload: Workload) -> Iterator[Headline]:
+    """The mean and what may have been printed for it, the most likely first.
+
+    First the mean and the rows, each once; then what sums rows up in another way. Nothing where a
+    row cannot be recomputed.
+    """
+    rows = sorted(workload.rows, key=lambda row: row.threads)
+    pairs = [pair for row in rows if (pair := _pair(row, workload))]
+    exact = [_change(baseline.value, candidate.value) for baseline, candidate in pairs]
+    if not rows or len(exact) != len(rows):
+        return
+    yield Headline(MEAN, _mean(exact))
+    yield Headline(f"the last row ({rows[-1].threads} threads)", exact[-1])
+    for row, value in zip(rows[:-1], exact[:-1], strict=True):
+        largest = "the largest row" if value == max(exact) else "the row"
+        yield Headline(f"{largest} ({row.threads} threads)", value)
+    yield Headline("the median", median(exact))
+    sums = [sum((pair[side].value for pair in pairs), Decimal()) for side in (0, 1)]
+    yield Headline("the quotient of the sums", _change(*sums))
+    of_it = "as a percentage of the baseline's figure"
+    yield Headline(f"the mean, {of_it}", _mean(exact) + _HUNDRED)
+    yield Headline(f"the last row ({rows[-1].threads} threads), {of_it}", exact[-1] + _HUNDRED)
+
+
+def named(value: Decimal, places: int, workload: Workload) -> list[str]:
+    """What a printed headline is, that is not the mean as it rounds: each as a few words.
+
+    Args:
+        value: the printed headline, with its sign.
+        places: its decimals.
+
+    Returns:
+        Of the mean and of single rows those that are printed so when they are truncated, rounded
+        (a row), or rounded to tens (the mean). Where there is none, the other :func:`headlines`;
+        last anything rounded to tens. Empty where nothing fits.
+    """
+    rows = list(headlines(workload))
+    likely, less_likely = rows[: len(workload.rows) + 1], rows[len(workload.rows) + 1 :]
+    return (
+        _fits(value, places, likely)
+        or _fits(value, places, less_likely)
+        or [
+            f"{each.name}, {rounded_to(each.value, DECIMALS)}, rounded to tens"
+            for each in rows
+            if _to_tens(each.value) == value
+        ]
+    )
+
+
+def _fits(value: Decimal, places: int, candidates: Sequence[Headline]) -> list[str]:
+    found: list[str] = []
+    for each in candidates:
+        shown = f"{each.name}, {rounded_to(each.value, max(places, DECIMALS))}"
+        if each.name != MEAN and rounded_to(each.value, places) == value:
+            found.append(f"{shown}, rounded")
+        elif _quantize(each.value, places, ROUND_DOWN) == value:
+            found.append(f"{shown}, truncated")
+        elif each.name == MEAN and _to_tens(each.value) == value:
+            found.append(f"{shown}, rounded to tens")
+    return found
+
+
+def decimals(printed: Printed | None) -> int:
+    """Of a printed number; those of published improvements where there is none."""
+    if printed is None:
+        return DECIMALS
+    exponent = printed.value.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else DECIMALS
+
+
+def rounded_to(value: Decimal, places: int) -> Decimal:
+    """Half away from zero, as pages round."""
+    return _quantize(value, places, ROUND_HALF_UP)
+
+
+def _pair(row: Row, workload: Workload) -> tuple[Printed, Printed] | None:
+    if workload.metric is None or len(workload.versions) != 2:
+        return None
+    baseline, candidate = (_figure(row, side, workload.metric) for side in workload.versions)
+    if baseline is None or candidate is None or baseline.value <= 0 or candidate.value < 0:
+        return None
+    return baseline, candidate
+
+
+def _figure(row: Row, version: str, metric: Metric) -> Printed | None:
+    printed = row.sides.get(version, {}).get(metric)
+    if printed is None or len(printed.value.as_tuple().digits) > _MOST_DIGITS:
+        return None
+    return printed
+
+
+def _change(baseline: Decimal, candidate: Decimal) -> Decimal:
+    with localcontext(_EXACT):
+        return (candidate - baseline) / baseline * _HUNDRED
+
+
+def _mean(values: Sequence[Decimal]) -> Decimal:
+    with localcontext(_EXACT):
+        return sum(values, Decimal()) / len(values)
+
+
+def _quantize(value: Decimal, places: int, rounding: str) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-places), rounding, context=_EXACT)
+
+
+def _to_tens(value: Decimal) -> Decimal:
+    return value.quantize(Decimal("1E1"), ROUND_HALF_UP, context=_EXACT)

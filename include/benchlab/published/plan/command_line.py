@@ -1,0 +1,205 @@
+"""A published command, read as its client reads it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchlab.published.plan import client_options as known
+from benchlab.published.reading.model import Command
+
+CLIENTS = frozenset({"sysbench", "tiup", "go-tpc"})
+PROGRAMS = CLIENTS | frozenset(
+    {"mysql", "mysqladmin", "git", "curl", "wget", "haproxy", "make", "ssh", "scp", "ansible"}
+    | {"ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
+)
+NOT_MEASURED = known.ACTIONS - {"run"}
+"""Actions that load, check or remove data: no figure of a page is theirs."""
+# They start the program behind their own options.
+_STARTERS = frozenset(
+    {"do", "env", "exec", "ionice", "nice", "nohup", "numactl", "stdbuf", "sudo", "taskset"}
+    | {"time", "timeout"}
+)
+_ENDS = ";|&<>"
+_PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[^<>|;&]*>")
+# In angle brackets it would be a redirection.
+_AS_ONE_WORD = str.maketrans("<>", "{}", string.whitespace + "'")
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """What a client is asked to do.
+
+    Attributes:
+        client: ``sysbench`` or ``go-tpc``, which is also behind ``tiup bench tpcc``.
+        script: of sysbench, as it is written; None where none is found.
+        action: ``prepare``, ``run``, ...; None where none is found.
+        options: values by long name, in the command's order; None: without a value.
+        unknown: options that the client certainly does not have: as written, by long name.
+    """
+
+    client: str
+    script: str | None
+    action: str | None
+    options: Mapping[str, str | None]
+    unknown: Mapping[str, str]
+
+    @property
+    def host(self) -> str | None:
+        """Where it connects; None where that is not certain."""
+        if self.client == "sysbench":
+            return self.options.get("mysql-host")
+        return self.options.get("host", known.GO_TPC_HOST)
+
+    @property
+    def port(self) -> str | None:
+        """None where that is not certain."""
+        if self.client == "sysbench":
+            return self.options.get("mysql-port")
+        return self.options.get("port", known.GO_TPC_PORT)
+
+
+def read(command: Command, sysbench_version: str | None = None) -> CommandLine | None:
+    """Take a command apart; None where it is of neither client.
+
+    Args:
+        sysbench_version: as the page prints it.
+
+    >>> line = read(Command("go-tpc", "go-tpc tpcc run -T 8 --time=5m", 1, True))
+    >>> line.action, dict(line.options)
+    ('run', {'threads': '8', 'time': '5m'})
+    """
+    program, *rest = words(command.text) or ("",)
+    if program == "sysbench":
+        return _sysbench(rest, sysbench_version or "")
+    if program == "tiup":  # a version may stand behind a component: bench:v1.9.0
+        bench = next((at for at, word in enumerate(rest) if word.split(":")[0] == "bench"), None)
+        rest = rest[bench + 1 :] if bench is not None else []
+    if program in CLIENTS and "tpcc" in rest:
+        return _go_tpc([word for word in rest if word != "tpcc"])
+    return None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a command from its program on; () where it starts no program that is known.
+
+    What only starts the program is left out: ``sudo -u tidb``, assignments, a loop. A placeholder
+    is one word, without its blanks.
+    """
+    commands = _commands(_PLACEHOLDER.sub(lambda found: found[0].translate(_AS_ONE_WORD), text))
+    is_loop = bool(commands) and commands[0][0] in ("for", "while")
+    return next(filter(None, map(_from_program, commands if is_loop else commands[:1])), ())
+
+
+def _commands(text: str) -> list[list[str]]:
+    """The commands of a line, each as its words; an unmatched quotation mark is a character."""
+    found: list[list[str]] = [[]]
+    try:
+        tokens = list(_lexer(text))
+    except ValueError:
+        lexer = _lexer(text)
+        lexer.quotes = lexer.escape = ""
+        tokens = list(lexer)
+    for token in tokens:
+        if token and not token.strip(_ENDS):
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [command for command in found if command]
+
+
+def _lexer(text: str) -> shlex.shlex:
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_ENDS)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    return lexer
+
+
+def _from_program(command: Sequence[str]) -> tuple[str, ...]:
+    first = command[0]
+    if _name(first) in _STARTERS or re.match(r"\w+=", first):
+        behind = [at for at, word in enumerate(command) if at and _is_program(word)]
+        # A user or a host may be called mysql, but not sysbench.
+        at = next((at for at in behind if _name(command[at]) in CLIENTS), (*behind, None)[0])
+    else:
+        at = 0 if _is_program(first) else None
+    if at is None:
+        return ()
+    name = _name(command[at])
+    return (name if name in PROGRAMS else command[at], *command[at + 1 :])
+
+
+def _is_program(word: str) -> bool:
+    """A known one, or a script of the page's own."""
+    return "=" not in word and (
+        _name(word) in PROGRAMS or word.startswith("./") or word.endswith(".sh")
+    )
+
+
+def _name(word: str) -> str:
+    return word.rpartition("/")[2]
+
+
+def _sysbench(words: Sequence[str], version: str) -> CommandLine:
+    """sysbench takes an underscore for a hyphen; a script behind a switch is no value of it."""
+    options: dict[str, str | None] = {}
+    written: dict[str, str] = {}
+    long_name = ""
+    positional: list[str] = []
+    for before, word in zip(("", *words), words, strict=False):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            long_name = name.replace("_", "-")
+            options[long_name] = value if equals else None
+            written[long_name] = f"--{name}"
+        elif before.startswith("--") and "=" not in before and _is_value(word):
+            options[long_name] = word
+        elif not word.startswith("-"):
+            positional.append(word)
+    script = next((word for word in positional if word not in known.ACTIONS), "")
+    of_its_own = "$" in script or "{" in script or script in known.SYSBENCH_SCRIPTS
+    has = known.SYSBENCH_1_0 if re.search(r"(?<![\d.])1\.0(?!\d)", version) else known.SYSBENCH_1_1
+    certain = of_its_own and (not version or re.search(r"(?<![\d.])1\.[01](?!\d)", version))
+    unknown = {name: text for name, text in written.items() if certain and name not in has}
+    return CommandLine("sysbench", script or None, _action(positional), options, unknown)
+
+
+def _is_value(word: str) -> bool:
+    return word not in known.ACTIONS and not re.match(r"-|oltp_|[${]|.*\.lua$", word)
+
+
+def _action(words: Sequence[str]) -> str | None:
+    return next((word for word in words if word in known.ACTIONS), None)
+
+
+def _go_tpc(words: Sequence[str]) -> CommandLine:
+    action = _action(words)
+    valued, switches = known.go_tpc_options(action)
+    options: dict[str, str | None] = {}
+    unknown: dict[str, str] = {}
+    left = list(reversed(words))
+    while left:
+        word = left.pop()
+        name, value = _option(word)
+        if not name:
+            continue
+        if name not in valued | switches:
+            unknown[name] = word.partition("=")[0] if word.startswith("--") else word[:2]
+        if name in valued:
+            value = value or (left.pop() if left else "")
+        elif name in unknown and left and not (left[-1][:1] == "-" or left[-1] in known.ACTIONS):
+            value = value or left.pop()
+        options[name] = None if name in switches else value or None
+    return CommandLine("go-tpc", None, action, options, unknown)
+
+
+def _option(word: str) -> tuple[str, str]:
+    """Long name, and value within the same word; "" for a word that is no option."""
+    if word.startswith("--"):
+        name, _, value = word[2:].partition("=")
+        return name, value
+    if word.startswith("-"):
+        return known.GO_TPC_LETTERS.get(word[1:2], word[1:2]), word[2:].removeprefix("=")
+    return "", ""

@@ -1,0 +1,195 @@
+"""Passwords in the commands of a published page: they are not kept, nor are keys and tokens.
+
+A placeholder is none, and neither is the word ``password``. A number that can be a port stays as
+go-tpc's ``-p`` where no ``-P`` is beside it: the page may have mixed up the two, which an audit has
+to find.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+
+from benchlab.published.plan.client_options import ACTIONS
+from benchlab.published.reading.model import StatedSetting
+
+PLACEHOLDER = "${PASSWORD}"
+
+_PORTS = range(1024, 65536)
+_IS_PLACEHOLDER = re.compile(
+    r"\$\w+|\$\{\w+\}|\{\{?[\s\w.-]*\}?\}|<[^<>]*>|\*+|[xX]{2,}|password|", re.ASCII
+)
+_QUOTED = r"\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'"
+# One word of a shell, or a placeholder with blanks in it.
+_VALUE = (
+    r"(?P<value>\{\{[^{}\n]*\}\}|<[^<>\n]*>"
+    rf"|(?:\\.|{_QUOTED}|[^\s\\;|&)`，。；、）])+)"
+)
+# One word of a file, where the shell's signs are none.
+_WORD = rf"(?P<value>\{{\{{[^{{}}\n]*\}}\}}|<[^<>\n]*>|{_QUOTED}|[^\s`，。；、）]+)"
+_NAME = r"(?:[\w.-]*[_-])?(?:passw(?:or)?d|secret[_-]?(?:access[_-])?key|(?:session|auth)[_-]token)"
+
+
+def _pattern(before: str, value: str = _VALUE, flags: int = 0) -> re.Pattern[str]:
+    return re.compile(f"(?P<before>{before}){value}", re.ASCII | flags)
+
+
+_ANYWHERE = (
+    _pattern(rf"(?<![\w-])--{_NAME}(?:=|[ \t]+(?!-))", flags=re.IGNORECASE),
+    # the shell's own PWD is a directory
+    _pattern(
+        r"(?<![\w$-])(?:\w*(?:passw(?:or)?d|_token|secret|secret_key|secret_access_key)|\w+_pwd)=",
+        flags=re.IGNORECASE,
+    ),
+    # an address with a key for its storage: s3://bucket?secret-access-key=...
+    _pattern(rf"[?&]{_NAME}=", r"(?P<value>[^\s&\"'`，。；、）]+)", re.IGNORECASE),
+    _pattern(r"\baws\s+configure\s+set\s+(?:\S+\.)?aws_(?:secret_access_key|session_token)\s+"),
+    _pattern(r"(?<![\w.=-])sshpass\s+-p[ \t]*"),
+    _pattern(r"://[^\s/:@]*:", r"(?P<value>[^\s/@]+)(?=@)"),
+    _pattern(r"\bAuthorization:[ \t]*(?:Basic|Bearer)[ \t]+", r"(?P<value>[^\s\"'`]+)"),
+    # HAProxy, of its own pages and of a list of users
+    _pattern(r"\bstats[ \t]+auth[ \t]+[^\s:]+:", _WORD),
+    _pattern(r"\binsecure-password[ \t]+", _WORD),
+    _pattern(
+        r"^[ \t]*user[ \t]+\S+[ \t]+(?:groups[ \t]+\S+[ \t]+)?password[ \t]+",
+        _WORD,
+        re.MULTILINE,
+    ),
+)
+# As a file of options has it: ``mysql-password = secret``.
+_LINE = _pattern(
+    rf"^[ \t]*(?:-[ \t]+)?[\"']?{_NAME}[\"']?[ \t]*[=:][ \t]*",
+    r"(?P<value>\S(?:[^\n]*?\S)??(?=[ \t]+#|[ \t]*,?[ \t]*$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+# What stands before a password in SQL, first before the old one that a new one replaces; and each
+# way to quote it there: within a shell's quotes, plain, and as a text processor writes quotes.
+_BEFORE_SQL = (
+    rf"\bIDENTIFIED\s+BY\s+(?:{_QUOTED})\s+REPLACE\s+",
+    (
+        r"(?:\bIDENTIFIED\s+(?:(?:WITH|VIA)\s+[\"'`]?\w+[\"'`]?\s+)?(?:BY|AS|USING)\s*"
+        r"(?:PASSWORD\s*\(?\s*)?|\bSET\s+PASSWORD\b[^;=\n]{0,200}=\s*|\bPASSWORD\s*\(\s*)"
+    ),
+)
+_SQL = tuple(
+    _pattern(before + opened, rf"(?P<value>{inside})", re.IGNORECASE)
+    for before in _BEFORE_SQL
+    for opened, inside in (
+        (r"'\\''", r"[^'\n]*"),
+        (r"\\\"", r"[^\"\\\n]*"),
+        (r"'(?!\\'')", r"(?:\\.|''|[^'\\\n])*"),
+        (r"\"", r"(?:\\.|\"\"|[^\"\\\n])*"),
+        (r"[‘“]", r"[^’”\n]*"),
+    )
+)
+
+# What -p is depends on the program: of ssh it is a port. MySQL's asks where nothing is attached.
+_MYSQL = re.compile(r"(?<![\w.=-])(?:mysql|mariadb)\w*\s", re.ASCII)
+_GO_TPC = re.compile(r"(?<![\w.=-])(?:go-tpc|tiup\s+bench(?::\S+)?)\s", re.ASCII)
+_LOGIN = re.compile(r"(?<![\w.=-])(?:docker|podman|nerdctl|registry)\s+login\s", re.ASCII)
+_CURL = re.compile(r"(?<![\w.=-])curl\s", re.ASCII)
+_ATTACHED = _pattern(r"(?<![\w-])-p")
+_APART = _pattern(r"(?<![\w-])-p(?:=|[ \t]+(?!-))?")
+_USER = r"(?<![\w-])(?:-[A-Za-z]*[uU][ \t=]*|--(?:proxy-)?user(?:=|[ \t]+))"
+_OF_USER = tuple(
+    _pattern(f"{_USER}{opened}[^\\s:\"']*:", rf"(?P<value>{inside})")
+    for opened, inside in (
+        ("'", r"[^'\n]*"),
+        (r"\"", r"(?:\\.|[^\"\\\n])*"),
+        (r"(?![\"'])", rf"(?:{_QUOTED}|\\.|[^\s\\`\"'，。；、）])+"),
+    )
+)
+# Behind options, so that no sentence about mysqladmin is taken for its command.
+_NEW_PASSWORD = _pattern(
+    r"(?<![\w.=-])mysqladmin(?:[ \t]+-\S+(?:[ \t]+(?!-|(?:old-)?password\b)\S+)?){0,20}"
+    r"[ \t]+(?:old-)?password[ \t]+"
+)
+_OF_CLIENTS = (
+    (_GO_TPC, (_APART,)),
+    (_MYSQL, (_ATTACHED, _NEW_PASSWORD)),
+    (_LOGIN, (_APART,)),
+    (_CURL, _OF_USER),
+)
+# A host may be called mysql: behind the letter of an option no command begins.
+_COMMAND = re.compile(
+    rf"(?<!-[A-Za-z] )(?:(?P<go_tpc>{_GO_TPC.pattern})|{_MYSQL.pattern})", re.ASCII
+)
+_PORT_GIVEN = re.compile(r"(?<![\w-])(?:-P|--port\b)", re.ASCII)
+
+
+def without(text: str) -> str:
+    """A command, or a text with commands in it, with ``${PASSWORD}`` for each password."""
+    for pattern in (*_ANYWHERE, *_SQL):
+        text = pattern.sub(_hidden, text)
+    for client, patterns in _OF_CLIENTS:
+        if found := client.search(text):
+            for pattern in patterns:
+                text = _without_behind(found.start(), text, pattern)
+    return text
+
+
+def without_any(setting: StatedSetting) -> StatedSetting:
+    """What a page says of how it was measured, its commands, steps and files without passwords."""
+    return replace(
+        setting,
+        commands=tuple(replace(each, text=without(each.text)) for each in setting.commands),
+        steps=tuple(replace(each, text=without(each.text)) for each in setting.steps),
+        parameters=tuple(
+            replace(each, text=_LINE.sub(_hidden, without(each.text)))
+            for each in setting.parameters
+        ),
+    )
+
+
+def _without_behind(begin: int, text: str, pattern: re.Pattern[str]) -> str:
+    """Without what a pattern finds from a place on, where it is no port."""
+    parts, end = [text[:begin]], begin
+    mixed_up = _Stretches.found_in(text) if pattern in (_APART, _ATTACHED) else None
+    for found in pattern.finditer(text, begin):
+        is_port = mixed_up and _can_be_port(_bare(found)) and found.start() in mixed_up
+        parts += [text[end : found.start()], found[0] if is_port else _hidden(found)]
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """The stretches of a text that are of one go-tpc each to which no port is given."""
+
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    @classmethod
+    def found_in(cls, text: str) -> _Stretches:
+        """Find them."""
+        starts = list(_COMMAND.finditer(text))
+        ends = [*(each.start() for each in starts[1:]), len(text)]
+        found = [
+            (start.start(), end)
+            for start, end in zip(starts, ends, strict=False)
+            if start["go_tpc"] and not _PORT_GIVEN.search(text, start.start(), end)
+        ]
+        return cls(tuple(begin for begin, _ in found), tuple(end for _, end in found))
+
+    def __contains__(self, place: int) -> bool:
+        """Whether a place is within one."""
+        at = bisect_right(self.begins, place) - 1
+        return at >= 0 and place < self.ends[at]
+
+
+def _hidden(found: re.Match[str]) -> str:
+    bare, before = _bare(found), found["before"]
+    harmless = _IS_PLACEHOLDER.fullmatch(bare) or (
+        before[-1:].isspace() and bare in (*ACTIONS, "tpcc")
+    )
+    return found[0] if harmless else before + PLACEHOLDER
+
+
+def _bare(found: re.Match[str]) -> str:
+    return found["value"].strip("\"'").rstrip(".,:")  # a sentence may end there
+
+
+def _can_be_port(text: str) -> bool:
+    return re.fullmatch("[0-9]{4,5}", text) is not None and int(text) in _PORTS

@@ -1,0 +1,306 @@
+"""How a published page says that it was measured: hosts, versions, parameters, plan, commands.
+
+Which part of the page an element belongs to is told by the innermost heading above it that says so.
+What the page does not say is None or empty. A number of a command or of the plan is taken only
+where all that give it agree; the commands come before the sentences, and where they contradict each
+other the sentences do not decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from benchlab.published.plan import command_line
+from benchlab.published.plan.command_line import CommandLine
+from benchlab.published.plan.commands import commands, is_shell, sentences_alone
+from benchlab.published.plan.planned import (
+    agreed,
+    bound_ports,
+    load_balancers,
+    stated_ports,
+    stated_rows,
+    stated_tables,
+    stated_times,
+    stated_warehouses,
+    thread_lists,
+)
+from benchlab.published.plan.procedure import acts
+from benchlab.published.reading import version_names
+from benchlab.published.reading.document import Document, Element
+from benchlab.published.reading.model import Block, PageKind, StatedSetting, StatedStep
+from benchlab.published.reading.wording import FLAGS
+
+
+def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
+    """What a page says of how it was measured.
+
+    Args:
+        kind: tables are those of sysbench, warehouses those of TPC-C.
+        language: of the page; the words of both languages are known whatever it is.
+    """
+    elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
+    plan = [e for e in elements if e.kind in ("item", "paragraph") and part(e) == "plan" and e.text]
+    prose = [StatedStep(sentences_alone(element), element.line) for element in plan]
+    configurations = [e for e in elements if _is_block(e) and part(e) == "parameters"]
+    called = commands(elements)
+    lines = [line for command in called if (line := command_line.read(command))]
+    of_sysbench = kind == "sysbench"
+    run_seconds, warmup_seconds = stated_times(prose)
+    return StatedSetting(
+        hardware=_hardware(elements),
+        software=_software(elements),
+        git_hashes=_git_hashes(elements),
+        parameters=tuple(
+            Block(element.headings[-1] if element.headings else "", element.language,
+                  element.text, element.line)
+            for element in elements
+            if _is_block(element) and (part(element) == "parameters" or _sets_variables(element))
+        ),
+        steps=tuple(StatedStep(element.text, element.line) for element in plan),
+        acts=acts(prose, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
+        commands=called,
+        thread_lists=thread_lists(prose),
+        load_balancers=_described_balancers(prose, configurations),
+        entry_ports=_entry_ports(prose, configurations),
+        tables=_number(lines, _TABLES, stated_tables, prose) if of_sysbench else None,
+        table_size=_number(lines, _TABLE_SIZE, stated_rows, prose) if of_sysbench else None,
+        warehouses=None if of_sysbench else _number(lines, _WAREHOUSES, stated_warehouses, prose),
+        seconds=agreed(_run_seconds(lines)),
+        stated_seconds=run_seconds,
+        warmup_seconds=warmup_seconds,
+        measured=_labelled(elements, _MEASURED),
+        place=_labelled(elements, _PLACE),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- parts of the page
+
+Part = Literal["results", "plan", "software", "environment", "parameters"]
+_PARTS: dict[Part, re.Pattern[str]] = {
+    # of those that match one heading the first one holds
+    "results": re.compile(r"\bresults?\b|结果", FLAGS),
+    "software": re.compile(r"software|\bversion information|版本信息|软件", FLAGS),
+    "environment": re.compile(
+        r"hardware|\bmachines?\b|topology|executor|environment|\bclusters?\b|\btime\b"
+        r"|硬件|机器|拓扑|执行器|环境|集群|时间",
+        FLAGS,
+    ),
+    "parameters": re.compile(r"config|parameter|variable|\bsettings?\b|配置|参数|变量", FLAGS),
+    "plan": re.compile(
+        r"\btest(?:ing)?\s+(?:plan|steps?|procedure|method)|prepare|\b(?:perform|run|execute)\b"
+        r"|\bload (?:the )?data\b|测试(?:方案|步骤|计划|方法|流程)|准备|执行",
+        FLAGS,
+    ),
+}
+
+
+def part(element: Element) -> Part | None:
+    """Which part of the page an element stands in; None where no heading above it says so."""
+    for heading in reversed(element.headings):
+        for name, pattern in _PARTS.items():
+            if pattern.search(heading):
+                return name
+    return None
+
+
+# ---------------------------------------------------------------- tables
+
+_OF_RESULTS = re.compile(
+    r"\b(?:threads?|qps|tps|tpmc)\b|latenc|improve|线程|延迟|并发|提升|\bp9\d\b", FLAGS
+)
+_OF_HASHES = re.compile(r"git\s*hash|commit|\bhash\b", FLAGS)
+_OF_VERSIONS = re.compile(r"version|版本", FLAGS)
+_OF_HOSTS = re.compile(
+    r"hardware|machine|instance|node|\bcpu\b|\bec2\b|硬件|机器|机型|节点|实例|服务类型", FLAGS
+)
+
+
+def _heading_row(element: Element) -> tuple[str, ...]:
+    return element.table[0] if element.table else ()
+
+
+def _is_of_results(element: Element) -> bool:
+    return part(element) == "results" or any(map(_OF_RESULTS.search, _heading_row(element)))
+
+
+def _is_of_hashes(element: Element) -> bool:
+    return any(map(_OF_HASHES.search, _heading_row(element)))
+
+
+def _is_of_versions(element: Element) -> bool:
+    return (
+        not _is_of_results(element)
+        and not _is_of_hashes(element)
+        and any(map(_OF_VERSIONS.search, _heading_row(element)[1:]))
+    )
+
+
+def _is_of_hosts(element: Element) -> bool:
+    row = _heading_row(element)
+    return (
+        not (_is_of_results(element) or _is_of_hashes(element) or _is_of_versions(element))
+        and len(row) > 1
+        and (part(element) == "environment" or any(map(_OF_HOSTS.search, row)))
+    )
+
+
+def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
+    """Rows of the tables of hosts, and what a list in the environment says under its heading.
+
+    Where two tables have a row of the same name its cells are put together; of two cells under the
+    same heading the first one stands.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for element in elements:
+        if element.kind == "table" and _is_of_hosts(element):
+            names, *rows = element.table
+            for row in rows:
+                cells = {name: cell for name, cell in zip(names[1:], row[1:], strict=False) if cell}
+                if row and row[0] and cells:
+                    found[row[0]] = cells | found.get(row[0], {})
+        elif element.kind == "item" and part(element) == "environment":
+            label = _LABELLED.match(element.text)
+            if label and not _OF_VERSIONS.search(label["label"]):
+                found.setdefault(element.headings[-1], {}).setdefault(
+                    label["label"], label["value"]
+                )
+    return found
+
+
+def _software(elements: Sequence[Element]) -> dict[str, str]:
+    """Versions of the tables, then those of lines as ``Sysbench version: 1.1.0``."""
+    found: dict[str, str] = {}
+    for element in elements:
+        if element.kind == "table" and _is_of_versions(element):
+            names, *rows = element.table
+            column = next(i for i, name in enumerate(names) if i and _OF_VERSIONS.search(name))
+            for row in rows:
+                if len(row) > column and row[0] and row[column]:
+                    found.setdefault(row[0], row[column])
+        elif element.kind in ("paragraph", "item") and part(element) in ("environment", "software"):
+            for line in _VERSION_LINE.finditer(element.text):
+                found.setdefault(line["service"], line["value"])
+    return found
+
+
+def _git_hashes(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
+    """Of each version its hashes by component; the version is the column's, else the heading's."""
+    found: dict[str, dict[str, str]] = {}
+    for element in elements:
+        if element.kind != "table" or not _is_of_hashes(element):
+            continue
+        names, *rows = element.table
+        above = next(
+            (v for h in reversed(element.headings) for v in version_names.in_sentence(h)[-1:]), None
+        )
+        for column, name in enumerate(names):
+            version = next(iter(version_names.in_sentence(name)), above)
+            if column and version and _OF_HASHES.search(name):
+                hashes = {row[0]: row[column] for row in rows if len(row) > column and row[column]}
+                found[version] = hashes | found.get(version, {})
+    return found
+
+
+# ---------------------------------------------------------------- lines that name what they say
+
+_LABELLED = re.compile(r"(?P<label>[^:：。]{1,40}?)\s*[:：]\s*(?P<value>\S.*)", re.DOTALL)
+_LABEL = (
+    r"(?:(?:\S+\s+)?versions?|\S*\s*版本|(?:test\s+)?(?:time|date|place|location)"
+    r"|时间|日期|地点|位置)\s*[:：]"
+)
+_END = rf"(?=\s+{_LABEL}|\Z)"
+_VERSION_LINE = re.compile(
+    rf"(?:\A|(?<=\s))(?P<service>[^\s:：][^:：。]{{0,30}}?)\s*(?:versions?|版本)\s*[:：]\s*"
+    rf"(?P<value>(?=.*\d)\S.*?){_END}",
+    FLAGS,
+)
+_MEASURED = re.compile(
+    rf"(?:\A|\s)(?:test(?:ing)?\s+)?(?:time|date|(?:测试)?(?:时间|日期))\s*[:：]\s*(?P<value>\S.*?){_END}",
+    FLAGS,
+)
+_PLACE = re.compile(
+    rf"(?:\A|\s)(?:test(?:ing)?\s+)?(?:place|location|(?:测试)?(?:地点|位置))\s*[:：]\s*(?P<value>\S.*?){_END}",
+    FLAGS,
+)
+
+
+def _labelled(elements: Sequence[Element], pattern: re.Pattern[str]) -> str | None:
+    """The value that stands behind a label, outside of plan and results; None: two differ."""
+    found = {
+        match["value"]
+        for element in elements
+        if element.kind in ("paragraph", "item")
+        and part(element) in ("environment", "software", None)
+        for match in pattern.finditer(element.text)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+# ---------------------------------------------------------------- code blocks
+
+_SETS = re.compile(
+    r"^\s*set\s+(?:(?:@@)?(?:global|session)[\s.]+)?@{0,2}[\w.]+\s*=", FLAGS | re.MULTILINE
+)
+
+
+def _is_block(element: Element) -> bool:
+    return element.kind == "code" and bool(element.text.strip()) and not is_shell(element)
+
+
+def _sets_variables(element: Element) -> bool:
+    return part(element) != "results" and _SETS.search(element.text) is not None
+
+
+def _described_balancers(
+    prose: Sequence[StatedStep], configurations: Sequence[Element]
+) -> tuple[str, ...]:
+    """Those that the plan or a configuration names, in the page's order."""
+    named = [(step.line, name) for step in prose for name in load_balancers(step.text)]
+    for block in configurations:
+        if bound_ports(block.text):
+            heading = block.headings[-1] if block.headings else ""
+            named += [(block.line, name) for name in load_balancers(f"{heading}\n{block.text}")]
+    return tuple(dict.fromkeys(name for _, name in sorted(named, key=lambda pair: pair[0])))
+
+
+def _entry_ports(prose: Sequence[StatedStep], configurations: Sequence[Element]) -> tuple[int, ...]:
+    ports = [(block.line, port) for block in configurations for port in bound_ports(block.text)]
+    ports += [(step.line, port) for step in prose for port in stated_ports(step.text)]
+    return tuple(dict.fromkeys(port for _, port in sorted(ports) if 0 < port < 2**16))
+
+
+# ---------------------------------------------------------------- numbers of the commands
+
+_TABLES = ("tables", "oltp-tables-count")
+_TABLE_SIZE = ("table-size", "oltp-table-size")
+_WAREHOUSES = ("warehouses", "warehouse")
+_TIMES = ("time", "max-time")
+_TIME = re.compile(r"(?:(?P<h>\d{1,5})h)?(?:(?P<m>\d{1,6})m)?(?:(?P<s>\d{1,8})s?)?", re.ASCII)
+
+
+def _number(
+    lines: Iterable[CommandLine],
+    names: Sequence[str],
+    stated: Callable[[Sequence[StatedStep]], int | None],
+    prose: Sequence[StatedStep],
+) -> int | None:
+    """The number that all commands with one of the options give; without any, the sentences'."""
+    values = _values(lines, names)
+    numbers = [int(v) for v in values if re.fullmatch(r"\d{1,18}", v, re.ASCII)]
+    return agreed(numbers) if numbers else stated(prose)
+
+
+def _run_seconds(lines: Iterable[CommandLine]) -> list[int]:
+    """What the commands that run a test say; ``1800s``, ``30m`` and ``2h0m0s`` are go-tpc's."""
+    values = _values((line for line in lines if line.action == "run"), _TIMES)
+    times = [match for value in values if (match := _TIME.fullmatch(value))]
+    return [
+        3600 * int(match["h"] or 0) + 60 * int(match["m"] or 0) + int(match["s"] or 0)
+        for match in times
+    ]
+
+
+def _values(lines: Iterable[CommandLine], names: Sequence[str]) -> list[str]:
+    return [value for line in lines for name in names if (value := line.options.get(name))]

@@ -1,0 +1,346 @@
+"""A Markdown page as a list of elements: what stands where, as plain text, under which headings.
+
+The grammar is CommonMark's with GitHub's tables (markdown-it-py). Lines are those of the file, from
+1, whatever was removed: the front matter, shortcodes (``{{< copyable "sql" >}}``) and comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import ftfy
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from benchlab.published.reading.model import Unread
+from benchlab.published.reading.vocabulary import is_chinese
+
+ElementKind = Literal["heading", "paragraph", "item", "table", "code", "comment"]
+
+
+@dataclass(frozen=True)
+class Element:
+    """One block of the page.
+
+    Attributes:
+        line: its first; of code in a fence that of the code's first line, below the fence.
+        text: as plain text: markup, addresses of links, and images are removed, inline code stands
+            without its backticks, entities are resolved. Of code: the code. Of a table: "".
+        level: of a heading; of an item how deep it is nested, 1 the outermost; else 0. Further
+            paragraphs of an item are of the kind ``paragraph``.
+        language: of code, as its fence says.
+        table: rows of plain cells, the heading row first. A row whose line has more or fewer cells
+            than the heading row keeps them as they are.
+        lines: of each row of the table.
+        code_spans: inline code within it.
+        images: their addresses, as printed.
+        headings: under which it stands, the outermost first; of a heading without itself.
+        commented: it stands within an HTML comment.
+    """
+
+    kind: ElementKind
+    line: int
+    text: str = ""
+    level: int = 0
+    language: str = ""
+    table: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[int, ...] = ()
+    code_spans: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
+    commented: bool = False
+
+
+@dataclass(frozen=True)
+class Document:
+    """A page.
+
+    Attributes:
+        title: of the front matter, else the first heading, else "".
+        title_line: 0 where there is no title.
+        summary: of the front matter, else "".
+        summary_line: 0 where there is no summary.
+        unread: front matter that is no YAML, tables in HTML.
+    """
+
+    title: str
+    title_line: int
+    summary: str
+    summary_line: int
+    elements: tuple[Element, ...]
+    unread: tuple[Unread, ...] = ()
+
+    @property
+    def headings(self) -> tuple[Element, ...]:
+        """All headings but those within comments."""
+        return tuple(e for e in self.elements if e.kind == "heading" and not e.commented)
+
+
+def parse(text: str) -> Document:
+    """Take a page apart; any text is a page."""
+    lines = [_decoded_anew(line) for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
+    front, unread = _front_matter(lines)
+    begin = _front_matter_end(lines)
+    body = [""] * begin + [_SHORTCODE.sub("", line) for line in lines[begin:]]
+    walker = _Walker(body)
+    elements = tuple(walker.elements(0, ()))
+    title, title_line = front.get("title", ("", 0))
+    if not title:
+        first = next((e for e in elements if e.kind == "heading" and not e.commented), None)
+        title, title_line = (first.text, first.line) if first else ("", 0)
+    summary, summary_line = front.get("summary", ("", 0))
+    return Document(
+        title=title,
+        title_line=title_line,
+        summary=summary,
+        summary_line=summary_line if summary else 0,
+        elements=elements,
+        unread=(*unread, *walker.unread),
+    )
+
+
+_SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}")
+
+
+def _decoded_anew(line: str) -> str:
+    """The line with its encoding as it was meant; what is good stays, and so does the line."""
+    return line if line.isascii() else ftfy.fix_encoding(line).replace("\n", " ")
+
+
+# ---------------------------------------------------------------- front matter
+
+_FENCE = "---"
+_FIELD = re.compile(r"(title|summary)\s*:\s*(.*?)\s*$")
+_MOST_LINES = 200  # one that is longer is no front matter; YAML's reader is slow
+
+
+def _front_matter_end(lines: Sequence[str]) -> int:
+    """How many lines the front matter takes; 0: there is none."""
+    if lines[0].rstrip() != _FENCE:
+        return 0
+    for number, line in enumerate(lines[1:_MOST_LINES], start=2):
+        if line.rstrip() == _FENCE:
+            return number
+    return 0
+
+
+def _front_matter(
+    lines: Sequence[str],
+) -> tuple[dict[str, tuple[str, int]], list[Unread]]:
+    """Title and summary with their lines, by name.
+
+    Front matter that is no YAML (a colon in an unquoted title is enough) is read line by line and
+    listed.
+    """
+    inside = lines[1 : max(_front_matter_end(lines) - 1, 1)]
+    try:
+        # Composed, not constructed: a title that looks like a date or a number is a text here.
+        root = yaml.compose("\n".join(inside), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as e:
+        mark = getattr(e, "problem_mark", None)
+        line = (mark.line if mark else 0) + 2
+        found: dict[str, tuple[str, int]] = {}
+        for number, text in enumerate(inside, start=2):
+            if match := _FIELD.match(text):
+                found.setdefault(match[1], (match[2].strip("'\""), number))
+        return found, [Unread(line, "the front matter is no YAML; read line by line")]
+    if not isinstance(root, yaml.MappingNode):
+        return {}, []
+    return {
+        key.value: (" ".join(value.value.split()), key.start_mark.line + 2)
+        for key, value in root.value
+        if isinstance(key, yaml.ScalarNode)
+        and isinstance(value, yaml.ScalarNode)
+        and key.value in ("title", "summary")
+    }, []
+
+
+# ---------------------------------------------------------------- body
+
+
+class _AsPrinted(MarkdownIt):
+    """Leaves addresses as they are: none is ever followed."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - its name in markdown-it
+        return url
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802
+        return True
+
+
+_MARKDOWN = _AsPrinted("commonmark").enable("table")
+_COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
+_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_HEADING_ID = re.compile(r"\s*\{#[^{}]*\}\s*$")
+_BREAK_IN_CJK = re.compile(r"(?<=[\u3000-\u9fff\uff00-\uffef])\n(?=[\u3000-\u9fff\uff00-\uffef])")
+
+
+@dataclass
+class _Walker:
+    """Turns lines of Markdown into elements."""
+
+    lines: Sequence[str]
+    commented: bool = False
+    unread: list[Unread] = field(default_factory=list)
+    _heading: int = 0
+    _depth: int = 0
+    _at_item: bool = False
+
+    def elements(self, offset: int, headings: tuple[tuple[int, str], ...]) -> Iterator[Element]:
+        """All elements, in order.
+
+        Args:
+            offset: how many lines of the file stand before the first one.
+            headings: level and text of those that the first line stands under.
+        """
+        above = list(headings)
+        for element in self._blocks(_MARKDOWN.parse("\n".join(self.lines)), above):
+            if element.kind == "heading":
+                while above and above[-1][0] >= element.level:
+                    above.pop()
+            yield replace(
+                element,
+                line=element.line + offset,
+                lines=tuple(line + offset for line in element.lines),
+                headings=element.headings or tuple(text for _, text in above),
+                commented=self.commented or element.commented,
+            )
+            if element.kind == "heading":
+                above.append((element.level, element.text))
+
+    def _blocks(self, tokens: Sequence[Token], above: list[tuple[int, str]]) -> Iterator[Element]:
+        table: list[Token] | None = None
+        for token in tokens:
+            if table is not None:
+                table.append(token)
+                if token.type == "table_close":
+                    yield from self._table(table)
+                    table = None
+            elif token.type == "table_open":
+                table = []
+            elif token.type == "inline":
+                yield self._text(token)
+            elif token.type in ("fence", "code_block"):
+                yield _code(token)
+            elif token.type == "html_block":
+                yield from self._html(token, above)
+            else:
+                self._enter(token)
+
+    def _enter(self, token: Token) -> None:
+        """What begins or ends here decides of which kind the next text is."""
+        if token.type == "heading_open":
+            self._heading = int(token.tag[1])
+        elif token.type == "list_item_open":
+            self._depth, self._at_item = self._depth + 1, True
+        elif token.type == "list_item_close":
+            self._depth, self._at_item = self._depth - 1, False
+
+    def _text(self, token: Token) -> Element:
+        element = _inline(token, _first_line(token))
+        heading, at_item = self._heading, self._at_item
+        self._heading, self._at_item = 0, False
+        if heading:
+            text = _HEADING_ID.sub("", element.text)
+            return replace(element, kind="heading", text=text, level=heading)
+        return replace(element, kind="item", level=self._depth) if at_item else element
+
+    def _table(self, tokens: Sequence[Token]) -> Iterator[Element]:
+        """A table, and below it what GitHub's grammar takes for rows but has no ``|`` at all."""
+        rows: list[tuple[int, list[Element]]] = []
+        for token in tokens:
+            if token.type == "tr_open":
+                rows.append((_first_line(token), []))
+            elif token.type == "inline":
+                line, cells = rows[-1]
+                cells.append(_inline(token, line))
+        is_row = [i == 0 or "|" in self.lines[line - 1] for i, (line, _) in enumerate(rows)]
+        kept = [row for row, keep in zip(rows, is_row, strict=True) if keep]
+        cells = [cell for _, row in kept for cell in row]
+        yield Element(
+            kind="table",
+            line=kept[0][0],
+            table=tuple(
+                self._cells(line, row) if number else tuple(cell.text for cell in row)
+                for number, (line, row) in enumerate(kept)
+            ),
+            lines=tuple(line for line, _ in kept),
+            code_spans=tuple(span for cell in cells for span in cell.code_spans),
+            images=tuple(image for cell in cells for image in cell.images),
+        )
+        for (_, row), keep in zip(rows, is_row, strict=True):
+            if not keep:
+                yield from (cell for cell in row if cell.text or cell.images)
+
+    def _cells(self, line: int, row: Sequence[Element]) -> tuple[str, ...]:
+        """The row's cells as its line has them; the grammar fills up short rows, cuts long ones."""
+        source = self.lines[line - 1].strip(" \t>").removeprefix("|")
+        if source.endswith("|") and not source.endswith("\\|"):
+            source = source[:-1]
+        printed = re.split(r"(?<!\\)\|", source)
+        known = tuple(cell.text for cell in row)
+        return known[: len(printed)] + tuple(cell.strip() for cell in printed[len(known) :])
+
+    def _html(self, token: Token, above: list[tuple[int, str]]) -> Iterator[Element]:
+        """Comments, each followed by what it holds, then text between tags as one paragraph."""
+        line = _first_line(token)
+        for match in _COMMENT.finditer(token.content):
+            inside = match[1]
+            before = line + token.content[: match.start(1)].count("\n")
+            yield Element("comment", before, text=inside.strip(), commented=True)
+            if not self.commented:  # a comment does not nest
+                walker = _Walker(inside.split("\n"), commented=True)
+                yield from walker.elements(before - 1, tuple(above))
+        rest = _COMMENT.sub("", token.content)
+        if "<table" in rest.lower():
+            self.unread.append(Unread(line, "a table in HTML"))
+        elif text := " ".join(_TAG.sub(" ", rest).split()):
+            yield Element("paragraph", line, text=text)
+
+
+def _first_line(token: Token) -> int:
+    return token.map[0] + 1 if token.map else 1
+
+
+def _code(token: Token) -> Element:
+    words = token.info.split()
+    return Element(
+        kind="code",
+        line=_first_line(token) + (1 if token.type == "fence" else 0),
+        text=token.content.rstrip("\n"),
+        language=words[0] if words else "",
+    )
+
+
+def _inline(token: Token, line: int) -> Element:
+    """A paragraph of what stands within a block."""
+    parts: list[str] = []
+    spans: list[str] = []
+    images: list[str] = []
+    for child in token.children or ():
+        if child.type == "code_inline":
+            spans.append(child.content)
+            parts.append(child.content)
+        elif child.type in ("softbreak", "hardbreak"):
+            parts.append("\n")
+        elif child.type == "image":
+            images.append(str(child.attrGet("src") or ""))
+        elif child.type == "html_inline":
+            parts.append(" ")  # else the 1 of 150<sup>1</sup> would become a digit of the 150
+        elif is_chinese(child.content):
+            # Beside Chinese punctuation, the grammar takes the asterisks of bold for text.
+            parts.append(child.content.replace("**", ""))
+        else:
+            parts.append(child.content)
+    text = _BREAK_IN_CJK.sub("", "".join(parts))
+    return Element(
+        kind="paragraph",
+        line=line,
+        text=" ".join(text.split()),
+        code_spans=tuple(spans),
+        images=tuple(images),
+    )

@@ -1,0 +1,176 @@
+"""What the sentences of a page state about its workloads."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from benchlab.published.reading.model import Claim, PublishedReport, StatedChange, Workload
+from benchlab.published.reading.sentences import names_extreme
+from benchlab.published.reading.version_names import VERSION, same_version
+from benchlab.published.reading.wording import with_percent_signs, workloads
+
+# A sentence that says how far a change is above or below a number.
+_LIMIT = re.compile(
+    r"(?:\b(?:at least|more than|less than|over|above|under|below)|至少|超过|不到|不足)"
+    r"\s*[\d.]+\s*%"
+    r"|%\s*(?:以上|以下)",
+    re.IGNORECASE,
+)
+# An estimate with its interval weighs the rows; their mean is another figure.
+_ESTIMATE = re.compile(r"\b(?:estimated?|intervals?)\b|置信区间|估计值", re.IGNORECASE)
+# What changed in both versions is no change from one to the other.
+_IN_BOTH = re.compile(
+    r"\b(?:in|on|for|with|under)\s+(?:both|either|each)\s+(?:of\s+the\s+)?(?:versions?|releases?)\b"
+    r"|(?:两个|各|每个)版本(?:上|中|下)?(?:都|均)",
+    re.IGNORECASE,
+)
+# A sentence whose subject is the throughput itself.
+_NOTHING_ELSE = re.compile(
+    r"\W*(?:(?:overall|on average|in total|in summary|as a result|in general|(?:the|our|test)?\s*"
+    r"results?\s+(?:show|shows|indicate)(?:\s+that)?|we\s+(?:see|measured|observed))\W+)*"
+    r"(?:(?:the|its|this|that|an?|overall|average|mean|total|measured|query|write|read|resulting)\s+)*"
+    r"(?:(?:performance|throughput|qps|tps|tpm-?c|improvement|change|gain|it|this|that)\s+)?"
+    r"(?:(?:is|was|are|has|have|had|been|be|by|of|of about|about|approximately|\w+ly)\s+)*"
+    r"(?:[-+−]?\d|improv|increas|reduc|decreas|drop|fell|fall|rose|ris|declin|degrad|regress|grew|grow"
+    r"|chang|lower|higher|better|worse|slow|fast|almost|unchanged|the same|comparable)"
+    r"|\W*(?:(?:测试)?结果(?:显示|表明)|总体|整体|平均|综合|而言|来看|[，,：:\s])*"
+    r"(?:性能|吞吐量?|QPS|TPS|tpmC)?(?:上|有所|有|均|都|大幅|明显|显著|小幅|略有|略|基本|约|了|\s)*"
+    r"(?:[-+−]?\d|提升|提高|上升|增加|增长|改善|下降|降低|减少|下滑|回退|退化|变化|持平|一致|差异|高|低|快|慢)",
+    re.IGNORECASE,
+)
+_VERSION = rf"(?:TiDB\s*)?({VERSION})"
+# The version that the sentence compares with.
+_REFERENCES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"(?:compared (?:with|to)|\bthan|\bover|\bagainst|relative to)\s+(?:th(?:at|ose) (?:of|in) )?{_VERSION}",  # noqa: E501
+        rf"[与和跟较]\s*{_VERSION}\s*(?:版本)?\s*(?:相比|比较)",
+        rf"(?:相比于?|相较于?|相对于?|对比|比|较)\s*{_VERSION}",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Stated:
+    """One change that a sentence states of a workload of the page.
+
+    Attributes:
+        section: the one that the sentence stands in; of summary and overview the page's only one.
+        of_all_rows: whether it is one number, or one direction, for all thread counts, and what
+            the rows can be held against: no end of a range, no estimate with its interval, and
+            nothing about something else than the workload's versions.
+    """
+
+    workload: Workload
+    section: Workload | None
+    claim: Claim
+    change: StatedChange
+    of_all_rows: bool
+
+    @property
+    def value(self) -> Decimal | None:
+        """In percent, negative for a reduction; None where only a direction is stated."""
+        if self.change.pct is None:
+            return None
+        return self.change.pct.value * (-1 if self.change.direction < 0 else 1)
+
+    @property
+    def where(self) -> str:
+        """Line and part of the page."""
+        return place(self.claim, self.section)
+
+
+def stated(report: PublishedReport) -> Iterator[Stated]:
+    """All changes whose workload is known, in the page's order: summary and overview first.
+
+    A sentence that says no workload is about that of its section, or about the page's only one.
+    Left out are sentences that compare the baseline with the candidate, for their percentages are
+    of another figure, and those that compare something else in both versions.
+    """
+    only = report.workloads[0] if len(report.workloads) == 1 else None
+    said = [(claim, only) for claim in report.claims]
+    said += [(claim, section) for section in report.workloads for claim in section.claims]
+    for claim, around in said:
+        yield from _stated(claim, around, report)
+
+
+def _stated(claim: Claim, around: Workload | None, report: PublishedReport) -> Iterator[Stated]:
+    if _IN_BOTH.search(claim.text):
+        return
+    beside = Counter(_kind(change) for change in claim.changes)
+    text = with_percent_signs(claim.text)
+    is_whole = not any(
+        pattern.search(text) for pattern in (_LIMIT, _ESTIMATE)
+    ) and not names_extreme(claim.text)
+    backwards: dict[str, bool] = {}  # by workload, for a sentence may name many
+    for change in claim.changes:
+        workload = _workload_of(change, around, report)
+        if workload is None:
+            continue
+        if workload.name not in backwards:
+            backwards[workload.name] = _reversed(claim, workload, report)
+        if not backwards[workload.name]:
+            single = change.threads is None and beside[_kind(change)] == 1
+            whole = is_whole and single and _is_about(workload, claim)
+            yield Stated(workload, around, claim, change, whole)
+
+
+def _kind(change: StatedChange) -> tuple[str | None, int | None, bool]:
+    return change.workload, change.threads, change.pct is None
+
+
+def _is_about(workload: Workload, claim: Claim) -> bool:
+    """Whether the sentence names the workload or a version, or no other thing that changed."""
+    return (
+        bool(claim.versions)
+        or any(named.name == workload.name for named in workloads(claim.text))
+        or _NOTHING_ELSE.match(with_percent_signs(claim.text)) is not None
+    )
+
+
+def _workload_of(
+    change: StatedChange, around: Workload | None, report: PublishedReport
+) -> Workload | None:
+    """None where the change names none and stands beside none, or names one of several."""
+    if around and change.workload in (None, around.name):
+        return around
+    named = [each for each in report.workloads if each.name == change.workload]
+    return named[0] if len(named) == 1 else None
+
+
+def published_headline(report: PublishedReport, workload: Workload) -> Stated | None:
+    """The page's own number for all rows: in the workload's section, else in the overview."""
+    return headline(each for each in stated(report) if each.workload is workload)
+
+
+def headline(said: Iterable[Stated]) -> Stated | None:
+    """The number for all rows, of all that is stated of one workload."""
+    found = [each for each in said if each.of_all_rows and each.value is not None]
+    return min(found, key=_rank, default=None)
+
+
+def place(claim: Claim, workload: Workload | None = None) -> str:
+    """Line and part of the page, as findings name it."""
+    part = workload.heading if workload and claim.place == "section" else claim.place
+    return f"line {claim.line}, {part}"
+
+
+def _rank(each: Stated) -> int:
+    if each.claim.place == "section" and each.section is each.workload:
+        return 0
+    return 1 + ("overview", "summary", "title", "section").index(each.claim.place)
+
+
+def _reversed(claim: Claim, workload: Workload, report: PublishedReport) -> bool:
+    candidates = {report.candidate, *workload.versions[1:]}
+    baselines = {*report.versions[:-1], *workload.versions[:1]}
+    references = [found[1] for pattern in _REFERENCES for found in pattern.finditer(claim.text)]
+    return any(
+        any(same_version(reference, each) for each in candidates)
+        and not any(same_version(reference, each) for each in baselines)
+        for reference in references
+    )

@@ -1,0 +1,275 @@
+"""One table of results as figures: of which version, at how many threads, of which metric.
+
+A table is understood as a whole or not at all: where its columns can be read in two ways it is
+listed. Of a table that is understood, a cell that is no figure is listed, and the rest is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchlab.plan import versions
+from benchlab.published.reading import version_names
+from benchlab.published.reading.document import Element
+from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Shape, Unread
+from benchlab.published.reading.vocabulary import Column, column
+from benchlab.published.reading.wording import plain
+
+_MOST_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table; a figure that its versions do not have is left out."""
+
+    threads: int
+    line: int
+    sides: Mapping[str, Mapping[Metric, Printed]]
+    improvement: Printed | None
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table that is understood.
+
+    Attributes:
+        columns: its headings, as printed.
+        shape: ``single_version`` where it has figures of one version, in columns.
+        metric: of throughput, on which its improvements are; None where it has none.
+        labels: the versions as it writes them, in its order.
+    """
+
+    line: int
+    columns: tuple[str, ...]
+    shape: Shape
+    metric: Metric | None
+    labels: tuple[str, ...]
+    lines: tuple[Line, ...]
+    unread: tuple[Unread, ...]
+
+
+def has_figures(table: Element) -> bool:
+    """Whether a column of the table is a metric."""
+    return any(column(heading).role == "metric" for heading in table.table[0])
+
+
+def read(table: Element, version: str | None) -> ResultTable | Unread:
+    """Read a table of results; one that is not understood is listed.
+
+    Args:
+        table: an element of that kind.
+        version: which a heading or a caption names for all its figures; None: none does.
+    """
+    headings = table.table[0]
+    columns = _one_spelling([column(heading) for heading in headings])
+    if problem := _problem(columns, version):
+        return Unread(table.line, f"a table of results ({shown(' | '.join(headings))}): {problem}")
+    metric = _metric(columns)
+    unread = [
+        Unread(table.line, f"the column {shown(heading)!r}")
+        for heading, each in zip(headings, columns, strict=True)
+        if each.role == "unknown" or _of_another_metric(each, metric)
+    ]
+    lines = list(_lines(table, columns, metric, version, unread))
+    labels = _labels(columns) or tuple(dict.fromkeys(v for each in lines for v in each.sides))
+    return ResultTable(
+        line=table.line,
+        columns=headings,
+        shape=_shape(columns),
+        metric=metric,
+        labels=labels or ((version,) if version else ()),
+        lines=tuple(lines),
+        unread=tuple(unread),
+    )
+
+
+def shown(text: str) -> str:
+    """The text, cut where it is long."""
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+# ---------------------------------------------------------------- columns
+
+
+def _one_spelling(columns: Sequence[Column]) -> list[Column]:
+    """The columns, each version spelled as where it stands first: ``v5.0`` and ``5.0`` are one."""
+    spellings: list[str] = []
+    found = []
+    for each in columns:
+        if each.label is not None:
+            known = next((s for s in spellings if versions.is_same(s, each.label)), None)
+            if known is None:
+                spellings.append(each.label)
+            else:
+                each = Column(each.role, each.metric, known, each.percent)
+        found.append(each)
+    return found
+
+
+def _problem(columns: Sequence[Column], version: str | None) -> str | None:
+    """Why the columns cannot be understood; None: they can."""
+    roles = [each.role for each in columns]
+    metrics = [(each.label, each.metric) for each in columns if each.role == "metric"]
+    labelled = {label is not None for label, _ in metrics}
+    if roles.count("threads") != 1:
+        return f"{roles.count('threads')} columns of threads"
+    if roles.count("version") > 1 or roles.count("improvement") > 1:
+        return "several columns of versions or of improvements"
+    if not metrics or len(set(metrics)) < len(metrics):
+        return "the same figure twice" if metrics else "no column of figures"
+    if len(labelled) > 1 or ("version" in roles and True in labelled):
+        return "a version for some figures alone, or twice for the same"
+    if len(_labels(columns)) > 2:
+        return f"{len(_labels(columns))} versions; two can be compared"
+    if "version" not in roles and labelled == {False} and version is None:
+        return "nothing says of which version"
+    return None
+
+
+def _labels(columns: Sequence[Column]) -> tuple[str, ...]:
+    labels = (each.label for each in columns if each.role == "metric")
+    return tuple(dict.fromkeys(label for label in labels if label is not None))
+
+
+def _metric(columns: Sequence[Column]) -> Metric | None:
+    """The throughput that the improvements name, else the first in the order of THROUGHPUTS."""
+    there = [each.metric for each in columns if each.role == "metric"]
+    named = [each.metric for each in columns if each.role == "improvement"]
+    candidates = (*named, *THROUGHPUTS)
+    return next((metric for metric in candidates if metric and metric in there), None)
+
+
+def _of_another_metric(each: Column, metric: Metric | None) -> bool:
+    """Whether it has improvements of a metric that the table does not have."""
+    return each.role == "improvement" and (metric is None or each.metric not in (None, metric))
+
+
+def _shape(columns: Sequence[Column]) -> Shape:
+    if any(each.role == "version" for each in columns):
+        return "version_column"
+    if len(_labels(columns)) < 2:
+        return "single_version"
+    metrics = [each.metric for each in columns if each.role == "metric"]
+    several = len(set(metrics)) > 1
+    beside = all(a == b for a, b in zip(metrics[::2], metrics[1::2], strict=False))
+    return "metrics_then_latencies" if several and beside else "pairs"
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _lines(
+    table: Element,
+    columns: Sequence[Column],
+    metric: Metric | None,
+    version: str | None,
+    unread: list[Unread],
+) -> Iterator[Line]:
+    """The rows with a thread count; what cannot be read is added to ``unread``."""
+    for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
+        if all(is_missing(cell) for cell in cells):
+            continue
+        if len(cells) != len(columns):
+            # Nothing says which cell is missing, so all could stand in the wrong column.
+            what = f"a row of {len(cells)} cells below {len(columns)} headings"
+            unread.append(Unread(line, what))
+            continue
+        threads, label = None, version
+        for cell, each in zip(cells, columns, strict=True):
+            if each.role == "threads":
+                threads = thread_count(cell)
+            elif each.role == "version":
+                label = version_names.label(cell)
+        if threads is None or (label is None and not _labels(columns)):
+            missing = "thread count" if threads is None else "version"
+            unread.append(Unread(line, f"a row without {missing} ({shown(' | '.join(cells))})"))
+            continue
+        row = zip(cells, columns, strict=True)
+        yield _line(list(row), threads, line, label, metric, unread)
+
+
+def _line(
+    row: Sequence[tuple[str, Column]],
+    threads: int,
+    line: int,
+    version: str | None,
+    metric: Metric | None,
+    unread: list[Unread],
+) -> Line:
+    sides: dict[str, dict[Metric, Printed]] = {}
+    improvement = None
+    for cell, each in row:
+        if each.role not in ("metric", "improvement") or is_missing(cell):
+            continue
+        if _of_another_metric(each, metric):
+            continue
+        printed = _printed(cell, each)
+        if printed is None:
+            unread.append(Unread(line, f"the cell {shown(cell)!r}"))
+        elif each.role == "improvement":
+            improvement = printed
+        elif each.metric and (label := each.label or version):
+            sides.setdefault(label, {})[each.metric] = printed
+    return Line(threads, line, sides, improvement)
+
+
+def _printed(cell: str, each: Column) -> Printed | None:
+    if each.role == "improvement":
+        return percentage(cell, in_heading=each.percent)
+    return milliseconds(cell) if each.metric == "p95_ms" else number(cell)
+
+
+# ---------------------------------------------------------------- cells
+
+_MISSING = frozenset({"", "-", "--", "/", "n/a", "na", "none", "null", "无"})
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:,[0-9]{3}){1,6}|[0-9]{1,20})(?:\.[0-9]{1,20})?")
+_UNIT = re.compile(r"(?<=[0-9])\s*(?:ms|毫秒)", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7}")
+_PRODUCT = re.compile(r"\s*[*×xX]\s*")
+_MOST_THREADS = 1_000_000
+
+
+def is_missing(cell: str) -> bool:
+    """Whether the cell says that there is no figure: empty, a dash, ``n/a``."""
+    return plain(cell).lower() in _MISSING
+
+
+def number(cell: str) -> Printed | None:
+    """A throughput; None where the cell is none.
+
+    A comma stands between thousands: ``12,5`` may be twelve and a half, and is refused.
+    """
+    text = plain(cell)
+    return Printed(text) if _NUMBER.fullmatch(text) else None
+
+
+def milliseconds(cell: str) -> Printed | None:
+    """A latency, with its unit or without; None where the cell is none."""
+    return number(_UNIT.sub("", plain(cell)))
+
+
+def percentage(cell: str, *, in_heading: bool) -> Printed | None:
+    """A change in percent, without its sign; None where the cell is none.
+
+    Args:
+        in_heading: the column's heading says that its cells are percentages. Where neither heading
+            nor cell does, ``1.05`` may as well be a ratio, and is refused.
+    """
+    text = plain(cell)
+    if text.endswith("%"):
+        return number(text[:-1])
+    return number(text) if in_heading else None
+
+
+def thread_count(cell: str) -> int | None:
+    """A thread count: ``150``, ``1,024``, or clients x threads (``64 * 4`` is 256); else None."""
+    product = 1
+    for factor in _PRODUCT.split(plain(cell)):
+        if not _COUNT.fullmatch(factor):
+            return None
+        product *= int(factor.replace(",", ""))
+        if not 0 < product <= _MOST_THREADS:
+            return None
+    return product

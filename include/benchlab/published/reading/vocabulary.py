@@ -1,0 +1,201 @@
+"""The words by which published pages are understood, in English and Chinese.
+
+Headings say what a part of the page is about, column headings what a table has. Patterns are of
+plain text (:func:`benchlab.published.reading.wording.plain`); upper and lower case are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from benchlab.published.reading import version_names
+from benchlab.published.reading.model import Metric, PageKind
+from benchlab.published.reading.wording import WORKLOADS, plain
+
+Area = Literal["results", "overview", "setting"]
+
+_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def is_chinese(text: str) -> bool:
+    """Whether the text has a Chinese character."""
+    return _CJK.search(text) is not None
+
+
+# ---------------------------------------------------------------- headings
+
+_KINDS: dict[PageKind, re.Pattern[str]] = {
+    "sysbench": re.compile("sysbench", re.IGNORECASE),
+    "tpcc": re.compile("tpc-?c", re.IGNORECASE),
+}
+
+# The order decides: "test plan and results" is about results.
+_AREAS: tuple[tuple[Area, re.Pattern[str]], ...] = (
+    (
+        "setting",
+        re.compile(r"result quality|结果质量|how to read|provenance|如何阅读|来源", re.IGNORECASE),
+    ),
+    ("results", re.compile(r"\bresults?\b|结果", re.IGNORECASE)),
+    (
+        "overview",
+        re.compile(
+            r"\b(?:overview|purpose|summary|conclusions?|introduction|abstract|objectives?|goals?)\b"
+            r"|概况|概述|概览|目的|结论|总结|摘要|简介",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "setting",
+        re.compile(
+            r"\b(?:environment|configurations?|plan|steps|parameters?|hardware|software"
+            r"|test version|version information|topology|executor|prepare|perform|load|cluster"
+            r"|published document|quality)\b"
+            r"|环境|文档|配置|方案|步骤|参数|硬件|软件|版本信息|测试版本|拓扑|执行|准备|集群|计划",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+_IN_HEADINGS = {  # words that a sentence has for other things, too
+    "oltp_insert": r"inserts?(?![a-z])",
+    "oltp_delete": r"deletes?(?![a-z])|删除",
+    "oltp_point_select": r"select[-_ ]*point",
+}
+_WORKLOADS = re.compile(
+    "(?<![a-z])(?:oltp[_ ])?(?:"
+    + "|".join(
+        f"(?P<{name}>{'|'.join(filter(None, (pattern, _IN_HEADINGS.get(name))))})"
+        for name, pattern in WORKLOADS.items()
+    )
+    + ")",
+    re.IGNORECASE,
+)
+
+
+def kinds(text: str) -> set[PageKind]:
+    """What the text names: sysbench, TPC-C, both or neither."""
+    return {kind for kind, pattern in _KINDS.items() if pattern.search(text)}
+
+
+def area(heading: str) -> Area | None:
+    """Which part of the page begins here; None where the heading does not say."""
+    text = plain(heading)
+    return next((name for name, pattern in _AREAS if pattern.search(text)), None)
+
+
+def workload(heading: str) -> str | None:
+    """The one workload that a heading names, as sysbench calls it, or ``tpcc``.
+
+    None where it names none, or several.
+    """
+    found = {match.lastgroup for match in _WORKLOADS.finditer(plain(heading))}
+    return found.pop() if len(found) == 1 else None
+
+
+# ---------------------------------------------------------------- columns
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column of a table of results has.
+
+    Attributes:
+        role: ``metric``: a figure of a version. ``known``: a figure that is understood and not
+            kept, such as another percentile.
+        metric: of a figure; of an improvement that says which it is about.
+        label: the version in its heading, as it stands there.
+        percent: the heading says that its cells are percentages.
+    """
+
+    role: Literal["threads", "version", "improvement", "metric", "known", "unknown"]
+    metric: Metric | None = None
+    label: str | None = None
+    percent: bool = False
+
+
+_THREADS = re.compile(
+    r"(?:client\s+)?(?:threads?|concurrency|concurrent (?:threads?|connections?)|connections?)"
+    r"(?: counts?| numbers?)?|(?:number|count) of (?:client )?threads"
+    r"|(?:客户端)?(?:线程|并发)(?:数|数量)?",
+    re.IGNORECASE,
+)
+_VERSION = re.compile(r"(?:(?:tidb|mariadb)\s*)?(?:versions?|版本号?)", re.IGNORECASE)
+_IMPROVEMENT = re.compile(
+    r"improvements?|improved|increased?|gains?|changed?|changes|differences?|diff"
+    r"|提升(?:率|比例|幅度)?|提高|变化(?:率|幅度)?|增长(?:率)?|差异",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"\(\s*%\s*\)|%\s*$|百分比|percentage", re.IGNORECASE)
+_RATES: dict[Metric, re.Pattern[str]] = {
+    "tpmc": re.compile(r"(?<![a-z])tpm-?c(?![a-z])", re.IGNORECASE),
+    "qps": re.compile(r"(?<![a-z])qps(?![a-z])", re.IGNORECASE),
+    "tps": re.compile(r"(?<![a-z])tps(?![a-z])", re.IGNORECASE),
+}
+_LATENCY = r"(?:latency|latencies|response time|延迟|时延|响应时间)"
+_UNIT = r"(?:\s*\(\s*(?P<unit>[^()%0-9]*?)\s*\))?"
+_P95 = re.compile(
+    rf"(?<![0-9.a-z])(?:"
+    rf"p95(?:\s*{_LATENCY})?|95\s*(?:%|th)(?:\s*percentile)?\s*{_LATENCY}"
+    rf"|95\s*(?:th percentile|分位)"
+    rf"|{_LATENCY}\s*\(?(?:p95|95\s*(?:%|th|th percentile))\)?"
+    rf")(?![0-9]){_UNIT}",
+    re.IGNORECASE,
+)
+_OTHER_LATENCY = re.compile(
+    rf"(?<![0-9.a-z])(?:p[0-9.]+(?:\s*{_LATENCY})?|[0-9.]+\s*(?:%|th)(?:\s*percentile)?\s*{_LATENCY}"
+    rf"|(?:avg\.?|average|mean|max\.?|min\.?|平均|最大|最小)\s*{_LATENCY}){_UNIT}",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"(?<![0-9a-z])(?:of|for|in|the|on|vs\.?|against|over)(?![0-9a-z])|[的比:,/]")
+_MILLISECONDS = frozenset({None, "ms", "毫秒", "msec"})
+
+
+def column(heading: str) -> Column:
+    """What a column has, by its heading; ``unknown`` where any of its words is not understood."""
+    text = plain(heading)
+    if _THREADS.fullmatch(text):
+        return Column("threads")
+    if _VERSION.fullmatch(text):
+        return Column("version")
+    if _IMPROVEMENT.search(_without_label(text)):
+        return _improvement(text)
+    for metric, pattern in (*_RATES.items(), ("p95_ms", _P95)):
+        if match := pattern.search(text):
+            unit = match.groupdict().get("unit")
+            if unit is not None and unit.lower() not in _MILLISECONDS:
+                return Column("unknown")
+            return _labelled("metric", metric, text[: match.start()], text[match.end() :])
+    if match := _OTHER_LATENCY.search(text):
+        return _labelled("known", None, text[: match.start()], text[match.end() :])
+    return Column("unknown")
+
+
+def _without_label(text: str) -> str:
+    """Without what a version's parentheses say of it."""
+    return re.sub(rf"({version_names.VERSION})\s*\([^()]*\)", r"\1", text)
+
+
+def _improvement(text: str) -> Column:
+    """An improvement of a throughput, or of all; one of a latency is unknown."""
+    metrics = [metric for metric, pattern in _RATES.items() if pattern.search(text)]
+    rest = _PERCENT.sub(" ", _IMPROVEMENT.sub(" ", _without_label(text)))
+    for pattern in _RATES.values():
+        rest = pattern.sub(" ", rest)
+    rest = _BETWEEN.sub(" ", re.sub(version_names.VERSION, " ", rest))
+    if len(metrics) > 1 or rest.strip():
+        return Column("unknown")
+    percent = _PERCENT.search(text) is not None
+    return Column("improvement", metrics[0] if metrics else None, percent=percent)
+
+
+def _labelled(
+    role: Literal["metric", "known"], metric: Metric | None, before: str, after: str
+) -> Column:
+    rest = f"{before} {after}"
+    short = _BETWEEN.sub(" ", rest)
+    if not short.strip():
+        return Column(role, metric)
+    label = version_names.label(rest) or version_names.label(short)
+    return Column(role, metric, label) if label else Column("unknown")

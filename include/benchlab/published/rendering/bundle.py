@@ -1,0 +1,150 @@
+"""A published page rendered anew from its data: the same figures, in the same layout.
+
+What is written about the figures is computed from them: improvements, their means, directions, the
+versions and thread counts that sentences name. So the page cannot contradict itself.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from benchlab.language import Language, templates
+from benchlab.published.reading.model import Metric, PublishedReport
+from benchlab.published.rendering import charts
+from benchlab.published.rendering.page import Page
+from benchlab.report.formats.markdown import escape
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_METRICS: tuple[Metric, ...] = ("qps", "tps", "tpmc", "p95_ms")
+_LONGEST_FENCE = re.compile(r"`{3,}")
+
+
+def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
+    """Render a page in every format. The same arguments give the same bytes.
+
+    Returns:
+        Files by relative path: ``report.md``; ``report.html``, which stands alone; ``report.json``,
+        the page's data and what was computed from them; ``figures.csv``, a row per workload,
+        threads and version with the figures as printed; ``charts/<workload>.svg`` and ``.png``.
+    """
+    page = Page(report, language)
+    pictures = charts.draw(page)
+    texts = {
+        "report.md": markdown(page),
+        "report.html": _html(page, pictures),
+        "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False) + "\n",
+        "figures.csv": _figures(report),
+    }
+    return {
+        **{name: text.encode() for name, text in texts.items()},
+        **{f"charts/{name}": picture for name, picture in sorted(pictures.items())},
+    }
+
+
+def markdown(page: Page) -> str:
+    """The page as Markdown; images are referred to as ``charts/<workload>.svg``."""
+    title, summary = (json.dumps(text, ensure_ascii=False) for text in (page.title, page.summary))
+    return f"---\ntitle: {title}\nsummary: {summary}\n---\n\n{_body(page)}"
+
+
+def _body(page: Page) -> str:
+    return _template("published.md.j2").render(page=page).rstrip("\n") + "\n"
+
+
+def _html(page: Page, pictures: Mapping[str, bytes]) -> str:
+    """The Markdown as a page that stands alone: style and charts are in it."""
+    return _template("published.html.j2").render(
+        language=page.language.code,
+        title=page.title,
+        summary=page.summary,
+        body=Markup(_markdown().render(_body(page), {"pictures": pictures})),
+    )
+
+
+def _document(page: Page) -> dict[str, Any]:
+    def number(value: Decimal | None) -> float | None:
+        return None if value is None else float(value)
+
+    return {
+        "language": page.language.code,
+        "title": page.title,
+        "report": page.report.to_json(),
+        "recomputed": [
+            {
+                "workload": section.result.workload.name,
+                "metric": section.result.workload.metric,
+                "rows": [
+                    {"threads": threads, "improvement_pct": number(value)}
+                    for threads, value in section.result.improvements.items()
+                ],
+                "headline_pct": number(section.result.headline),
+            }
+            for section in page.sections
+        ],
+    }
+
+
+def _figures(report: PublishedReport) -> str:
+    """The figures as printed; a missing one is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("workload", "threads", "version", *_METRICS))
+    for workload in report.workloads:
+        for row in workload.rows:
+            for version in workload.versions:
+                figures = row.sides.get(version, {})
+                texts = [figures[m].text if m in figures else None for m in _METRICS]
+                writer.writerow((workload.name, row.threads, version, *texts))
+    return out.getvalue()
+
+
+def _code(text: str, language: str) -> str:
+    """A block of code; its fence is longer than any within it."""
+    longest = max((len(fence) for fence in _LONGEST_FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{re.sub(r'[^A-Za-z0-9+-]', '', language)}\n{text}\n{fence}"
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    environment = templates.environment(
+        "benchlab.published.rendering",
+        autoescape=name.endswith(".html.j2"),  # in Markdown every value goes through `md`
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(md=escape, code=_code)
+    return environment.get_template(name)
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    found = MarkdownIt("commonmark", {"html": False}).enable("table")
+    found.add_render_rule("image", _picture)
+    found.add_render_rule("table_open", lambda *_: '<div class="scroll"><table>')
+    found.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    return found
+
+
+def _picture(
+    renderer: Any, tokens: Sequence[Any], index: int, options: Any, environment: Mapping[str, Any]
+) -> str:
+    """An image with its bytes in the page."""
+    name = str(tokens[index].attrs["src"]).removeprefix("charts/")
+    data = base64.b64encode(environment["pictures"][name]).decode()
+    alt = Markup.escape(tokens[index].content)
+    return f'<img src="data:image/svg+xml;base64,{data}" alt="{alt}">'

@@ -1,0 +1,90 @@
+"""The pictures of a published page that is rendered anew, as SVG and PNG.
+
+The same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchlab.language import Language
+from benchlab.published.reading.model import THROUGHPUTS, Metric, Workload
+from benchlab.published.rendering.page import Page
+from benchlab.published.rendering.tables import NAMES, Section, metrics
+from benchlab.report.charts import fonts
+from benchlab.report.charts.plotting import STYLE, quiet_matplotlib, saved
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Of the last version, then of the one before: as candidate and baseline in other charts.
+_LINES = (("#0072b2", "-", "s"), ("#e69f00", "--", "o"))
+
+
+def draw(page: Page) -> dict[str, bytes]:
+    """A chart of each workload that has figures, by file name, as ``.svg`` and ``.png``.
+
+    They are in the language of the page, in English where no font here has its letters.
+    """
+    charts = {}
+    language = fonts.language_of_charts(page.language)
+    with quiet_matplotlib({**STYLE, "font.family": fonts.families(language)}):
+        for section in page.sections:
+            if section.tables:
+                figure = _figure(section, language)
+                charts[f"{section.stem}.svg"] = saved(figure, "svg")
+                charts[f"{section.stem}.png"] = saved(figure, "png")
+    return charts
+
+
+def _figure(section: Section, language: Language) -> Figure:
+    """A panel of throughput and, where there are latencies, one of them."""
+    from matplotlib.figure import Figure
+
+    workload = section.result.workload
+    shown = _shown(workload)
+    figure = Figure(figsize=(4.8 * len(shown), 3.5))
+    for axes, metric in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        _panel(axes, workload, metric, language)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="upper right", ncols=2, frameon=False, bbox_to_anchor=(0.99, 1.01),
+        reverse=True,
+    )  # fmt: skip
+    figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
+    wide = len(shown) > 1
+    left = 0.07 if wide else 0.14
+    figure.subplots_adjust(left=left, right=0.98, top=0.80, bottom=0.145, wspace=0.25)
+    return figure
+
+
+def _shown(workload: Workload) -> tuple[Metric, ...]:
+    """The metric that improvements are about, and latencies."""
+    return tuple(m for m in metrics(workload) if m == workload.metric or m not in THROUGHPUTS)
+
+
+def _panel(axes: Axes, workload: Workload, metric: Metric, language: Language) -> None:
+    places = range(len(workload.rows))
+    for version, (colour, line, marker) in zip(reversed(workload.versions), _LINES, strict=False):
+        axes.plot(
+            places, _values(workload, version, metric), line, marker=marker, color=colour,
+            linewidth=2, markersize=6, markeredgecolor="white", label=version, clip_on=False,
+        )  # fmt: skip
+    axes.set_title(
+        language.say("published-chart-throughput", metric=NAMES[metric])
+        if metric in THROUGHPUTS
+        else language.say("published-chart-latency")
+    )
+    axes.set_xticks(places, [str(row.threads) for row in workload.rows])
+    axes.set_xlim(-0.35, max(len(workload.rows), 1) - 0.65)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel(language.say("published-chart-threads"))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+
+
+def _values(workload: Workload, version: str, metric: Metric) -> Sequence[float]:
+    figures = (row.sides.get(version, {}).get(metric) for row in workload.rows)
+    return [float("nan") if printed is None else float(printed.value) for printed in figures]

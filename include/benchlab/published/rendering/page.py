@@ -1,0 +1,257 @@
+"""What a published page says when it is rendered anew: every sentence from its data.
+
+No sentence of the page is repeated. What it claims is listed as its claims, beside what its own
+figures give.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from benchlab.language import Language
+from benchlab.language.names import items
+from benchlab.language.numbers import MISSING
+from benchlab.published.reading.model import Block, Claim, PublishedReport
+from benchlab.published.reading.stated import published_headline
+from benchlab.published.reading.version_names import same_version
+from benchlab.published.rendering import claims as claims_module
+from benchlab.published.rendering import commands as commands_module
+from benchlab.published.rendering import plan as plan_module
+from benchlab.published.rendering import unread as unread_module
+from benchlab.published.rendering.tables import NAMES, Section, Table, direction, percent, section
+
+# Products by their names in titles, as they are written here.
+_PRODUCTS = {
+    "tidb cloud": "TiDB Cloud", "tidb": "TiDB", "mariadb": "MariaDB", "mysql": "MySQL",
+}  # fmt: skip
+_PRODUCT = re.compile(
+    r"(?<![a-z0-9])(tidb[ -]+cloud|tidb|mariadb|mysql)(?![a-z0-9])", re.IGNORECASE
+)
+_NO_PRODUCT = "none"  # as the locale files have it
+_SERVICES = frozenset({"PD", "TiKV", "TiDB"})
+_TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A published page in one language."""
+
+    report: PublishedReport
+    language: Language
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The results, workload by workload."""
+        alone = (self.report.candidate,) if self.report.baseline is None else None
+        return tuple(
+            section(each, self.language, alone=each.versions == alone)
+            for each in self.report.workloads
+        )
+
+    def say(self, id: str, /, **values: str | int) -> str:  # noqa: A002
+        """A sentence in the language of the page."""
+        return self.language.say(id, **values)
+
+    # ---------------------------------------------------------------- title and overview
+
+    @cached_property
+    def title(self) -> str:
+        """In the form of the published pages."""
+        candidate, baseline = self.report.candidate, self.report.baseline
+        names = {"product": self.product, "tool": self.tool, "candidate": candidate}
+        if baseline is None:
+            return self.say("published-title-one", **names)
+        return self.say("published-title", baseline=baseline, **names)
+
+    @property
+    def tool(self) -> str:
+        """The kind of the benchmark, as titles have it."""
+        return _TOOLS[self.report.kind]
+
+    @property
+    def product(self) -> str:
+        """What was measured, by the title of the page; ``none`` where it names none, or two."""
+        named = {
+            " ".join(re.split("[ -]+", each.lower()))
+            for each in _PRODUCT.findall(self.report.title)
+        }
+        if "tidb cloud" in named:
+            named.discard("tidb")
+        return _PRODUCTS[named.pop()] if len(named) == 1 else _NO_PRODUCT
+
+    @property
+    def subject(self) -> str:
+        """What is shown here."""
+        names = {"product": self.product, "tool": self.tool, "candidate": self.report.candidate}
+        if self.report.baseline is None:
+            return self.say("published-subject-one", **names)
+        return self.say("published-subject", baseline=self.report.baseline, **names)
+
+    @property
+    def overview(self) -> tuple[str, ...]:
+        """The outcome of every workload that has one."""
+        return tuple(text for each in self.sections if (text := self.outcome(each)))
+
+    @property
+    def summary(self) -> str:
+        """Subject and outcomes in one paragraph, for the front matter."""
+        return " ".join((self.subject, *self.overview))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the figures are from, and how far they reach."""
+        report = self.report
+        found = [
+            self.say("published-origin", source=report.source, sha256=report.sha256),
+            self.say("published-once"),
+        ]
+        if report.language != self.language.code:
+            found.append(self.say("published-recorded"))
+        return tuple(found)
+
+    # ---------------------------------------------------------------- environment and plan
+
+    @property
+    def environment(self) -> str:
+        """The heading of the environment, which on the published pages names the cloud."""
+        columns = {name for cells in self.report.setting.hardware.values() for name in cells}
+        cloud = any("EC2" in name for name in columns)
+        return self.say("published-environment-ec2" if cloud else "published-environment")
+
+    @property
+    def facts(self) -> tuple[tuple[str, str], ...]:
+        """Exact versions, time and place, as far as the page has them."""
+        report = self.report
+        exact = ", ".join(report.exact_versions)
+        if len(report.exact_versions) == 2:
+            baseline, candidate = report.exact_versions
+            exact = self.say("published-versus", candidate=candidate, baseline=baseline)
+        found = (
+            (self.say("published-exact-versions", product=self.product), exact),
+            (self.say("published-measured"), report.setting.measured or ""),
+            (self.say("published-place"), report.setting.place or ""),
+        )
+        return tuple((name, value) for name, value in found if value)
+
+    @property
+    def hardware(self) -> tuple[Table, ...]:
+        """The hardware as recorded; rows with the same columns stand in one table."""
+        groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        for name, cells in self.report.setting.hardware.items():
+            groups.setdefault(tuple(cells), []).append((name, *cells.values()))
+        return tuple(
+            Table("", (self._items(row[0] for row in rows), *columns), tuple(rows))
+            for columns, rows in groups.items()
+        )
+
+    @property
+    def software(self) -> Table | None:
+        """The software as recorded; None where the page has none."""
+        rows = tuple(self.report.setting.software.items())
+        return (
+            Table("", (self.say("published-service"), self.say("published-software-version")), rows)
+            if rows
+            else None
+        )
+
+    @property
+    def hashes(self) -> tuple[Table, ...]:
+        """What was deployed of each version, by Git hash."""
+        header = (self.say("published-component"), self.say("published-git-hash"))
+        found = self.report.setting.git_hashes
+        return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
+
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """What the page records of its plan; thread counts are those of its tables."""
+        return tuple(plan_module.steps(self.report.setting, self.sections, self.language))
+
+    def place_of(self, block: Block) -> str:
+        """The line of a block of parameters, where its heading does not tell it from others."""
+        headings = [each.heading for each in self.report.setting.parameters]
+        several = headings.count(block.heading) > 1
+        return self.say("published-block", line=str(block.line)) if several else ""
+
+    @property
+    def commands(self) -> tuple[commands_module.Rebuilt, ...]:
+        """The commands of the plan, written anew."""
+        return commands_module.rebuilt(self.report)
+
+    def left_out(self, options: Iterable[str]) -> str:
+        """The options of the page that a command written anew does not have."""
+        return self.say("published-left-out", options=items(options, self.language))
+
+    # ---------------------------------------------------------------- results
+
+    def outcome(self, found: Section) -> str:
+        """What the figures of a workload give, as one sentence; "" where nothing compares."""
+        result, workload = found.result, found.title
+        if not result.compares or result.workload.metric is None:
+            return ""
+        if result.headline is None:
+            missing = items(map(str, result.missing), self.language)
+            return self.say("published-no-mean", workload=workload, threads=missing)
+        baseline, candidate = result.workload.versions
+        return self.say(
+            "published-outcome",
+            direction=direction(result.headline),
+            workload=workload,
+            metric=NAMES[result.workload.metric],
+            pct=percent(abs(result.headline)),
+            candidate=candidate,
+            baseline=baseline,
+            count=len(result.improvements),
+        )
+
+    def without_figures(self, found: Section) -> str:
+        """Of a workload of which the page prints no figures: that, and what it claims of it.
+
+        A claim about other versions than the page's is told in the list of claims alone.
+        """
+        report, workload = self.report, found.result.workload
+        claimed = published_headline(report, workload)
+        if claimed is None or report.baseline is None or not self._of_its_versions(claimed.claim):
+            listed = claims_module.are_about(workload, report)
+            return self.say(
+                "published-no-figures" if listed else "published-nothing", workload=found.title
+            )
+        return self.say(
+            "published-claim-only",
+            workload=found.title,
+            direction=direction(claimed.change.direction),
+            pct=claimed.change.pct.text if claimed.change.pct else MISSING,
+            candidate=report.candidate,
+            baseline=report.baseline,
+            line=str(claimed.claim.line),
+        )
+
+    # ---------------------------------------------------------------- source
+
+    @property
+    def claims(self) -> Table | None:
+        """What the page claims, beside what its figures give; nothing of it is asserted."""
+        return claims_module.table(self.report, self.sections, self.language)
+
+    @property
+    def unread(self) -> Table | None:
+        """What of the page was not understood."""
+        rows = tuple(
+            (str(each.line), unread_module.told(each, self.language)) for each in self.report.unread
+        )
+        header = (self.say("published-line"), self.say("published-what"))
+        return Table("", header, rows) if rows else None
+
+    # ---------------------------------------------------------------- parts
+
+    def _of_its_versions(self, claim: Claim) -> bool:
+        """Whether a sentence names no version but the page's."""
+        own = (*self.report.versions, *self.report.exact_versions)
+        return all(any(same_version(each, known) for known in own) for each in claim.versions)
+
+    def _items(self, names: Iterable[str]) -> str:
+        """What a first column has: services, as on most published pages, or anything."""
+        other = _SERVICES.isdisjoint(names)
+        return self.say("published-item" if other else "published-service")

@@ -1,0 +1,186 @@
+"""Published reports in the results store: imported once, kept with the page they were read from.
+
+They lie in a table of their own, so that no printed figure is ever taken for a measured one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from benchlab.errors import PublishedPageError, StoreError
+from benchlab.language.names import plain
+from benchlab.published import page as pages
+from benchlab.published.reading import model
+from benchlab.published.reading.model import PublishedReport
+from benchlab.results.records import ID
+from benchlab.results.rows import PUBLISHED_REPORTS, as_json
+from benchlab.results.store import Store
+
+_COLUMNS = PUBLISHED_REPORTS.c
+_ID = re.compile(ID)
+
+
+@dataclass(frozen=True)
+class PublishedReports:
+    """The published reports of one results store."""
+
+    store: Store
+
+    def add(self, report: PublishedReport, page: bytes, *, replace: bool = False) -> bool:
+        """Keep a report with its page; nothing happens where the same page is there.
+
+        Args:
+            report: as it was read, under its own id or under another one (:func:`called`).
+            page: the bytes that it was read from, which its ``sha256`` is of.
+            replace: take it although another page is there under the same id.
+
+        Returns:
+            Whether anything was written.
+
+        Raises:
+            PublishedPageError: another page is there under this id, or a campaign has it.
+            StoreError: the store cannot be written.
+        """
+        if report.id in self.store.campaign_ids():
+            raise PublishedPageError(
+                f"{report.source}: a campaign has the id {report.id!r}; `--as NAME` gives it "
+                "another one"
+            )
+        document = as_json(report.to_json())
+        found = self._row(report.id)
+        # Read anew by a newer Benchlab the same page may tell more.
+        if found and (found.sha256, found.report) == (report.sha256, document):
+            return False
+        if found and found.sha256 != report.sha256 and not replace:
+            raise _taken(report, found)
+        self._write(report, document, page, replace=replace)
+        return True
+
+    def _write(self, report: PublishedReport, document: str, page: bytes, *, replace: bool) -> None:
+        """In the place of the same page; of any page only where it may be replaced.
+
+        Another process may have written one since it was looked for: then the insertion fails.
+        """
+        name = self.store.write_bytes(f"published/{report.id}-{report.sha256[:12]}.md", page)
+        old = _COLUMNS.id == report.id
+        row = {
+            "id": report.id,
+            "source": report.source,
+            "sha256": report.sha256,
+            "imported_at": datetime.now(UTC).isoformat(),
+            "page": name,
+            "report": document,
+        }
+        try:
+            with self.store.transaction() as connection:
+                connection.execute(
+                    PUBLISHED_REPORTS.delete().where(
+                        old if replace else old & (_COLUMNS.sha256 == report.sha256)
+                    )
+                )
+                connection.execute(PUBLISHED_REPORTS.insert().values(**row))
+        except sa.exc.IntegrityError as error:
+            there = self._row(report.id)
+            if there and there.sha256 != report.sha256 and not replace:
+                raise _taken(report, there) from error
+            raise StoreError(
+                f"{report.id}: another process is importing it just now; import it again"
+            ) from error
+
+    def ids(self) -> list[str]:
+        """Of all published reports."""
+        with self.store.transaction() as connection:
+            return list(connection.scalars(sa.select(_COLUMNS.id).order_by(_COLUMNS.id)))
+
+    def get(self, report: str) -> PublishedReport:
+        """One published report.
+
+        Raises:
+            StoreError: there is none of this id, or it cannot be read.
+        """
+        return self._report(self._known(report))
+
+    def all(self) -> tuple[list[PublishedReport], list[str]]:
+        """All of them, by id, and why others cannot be read."""
+        with self.store.transaction() as connection:
+            rows = connection.execute(sa.select(PUBLISHED_REPORTS).order_by(_COLUMNS.id)).all()
+        reports, faults = [], []
+        for row in rows:
+            try:
+                reports.append(self._report(row))
+            except StoreError as error:
+                faults.append(str(error))
+        return reports, faults
+
+    def page(self, report: str) -> bytes:
+        """The page that a report was read from, as it was.
+
+        Raises:
+            StoreError: there is no such report, or its page is gone.
+        """
+        return self.store.read_bytes(self._known(report).page)
+
+    def _known(self, report: str) -> sa.Row[Any]:
+        found = self._row(report)
+        if found is None:
+            known = ", ".join(self.ids()) or "none"
+            raise StoreError(f"no published report {report!r} in the store; there are: {known}")
+        return found
+
+    def _row(self, report: str) -> sa.Row[Any] | None:
+        with self.store.transaction() as connection:
+            return connection.execute(
+                sa.select(PUBLISHED_REPORTS).where(_COLUMNS.id == report)
+            ).one_or_none()
+
+    def _report(self, row: sa.Row[Any]) -> PublishedReport:
+        """As it was read; where another Benchlab has read it in another form, read anew."""
+        try:
+            return model.from_json(json.loads(row.report))
+        except (ValueError, TypeError):  # pydantic's and JSON's errors are values' errors
+            return self._anew(row)
+
+    def _anew(self, row: sa.Row[Any]) -> PublishedReport:
+        try:
+            page = self.store.read_bytes(row.page)
+            found = pages.read(page, row.source)
+        except (PublishedPageError, StoreError) as error:
+            raise StoreError(
+                f"published report {row.id}: stored by another version of Benchlab, and its page "
+                f"cannot be read anew ({error}); import it again"
+            ) from error
+        if hashlib.sha256(page).hexdigest() != row.sha256:
+            raise StoreError(
+                f"published report {row.id}: stored by another version of Benchlab, and its page "
+                f"{row.page} is not the one that was imported; import it again"
+            )
+        return replace(found, id=row.id)
+
+
+def called(report: PublishedReport, name: str) -> PublishedReport:
+    """A report under an id of one's own, so that it can stand beside another of its versions.
+
+    Raises:
+        PublishedPageError: it cannot be an id.
+    """
+    if not _ID.fullmatch(name):
+        raise PublishedPageError(
+            f"--as {name!r}: letters, digits, `_`, `.` and `-` only, at most 150 of them, the "
+            "first a letter or digit: it names files"
+        )
+    return replace(report, id=name)
+
+
+def _taken(report: PublishedReport, found: sa.Row[Any]) -> PublishedPageError:
+    return PublishedPageError(
+        f"{report.source}: {report.id} is in the store already, read from another page "
+        f"({plain(found.source)}, sha256 {found.sha256[:12]}); --replace takes this one instead, "
+        "--as NAME keeps both"
+    )

@@ -1,0 +1,262 @@
+"""The pictures of a report, as SVG and PNG; the same data give the same bytes.
+
+Colours are Okabe and Ito's blue and orange, which colour-blind readers tell apart and which
+differ in lightness; marker and line style differ as well. Texts are in the report's language, for
+which :mod:`benchlab.report.charts.fonts` finds the fonts.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.report.charts import fonts
+from benchlab.report.charts.plotting import INK, MUTED, STYLE, quiet_matplotlib, saved
+from benchlab.report.model import figures
+from benchlab.report.model.report import Report, Section
+from benchlab.report.sentences import wording
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_BAND = "#eceff2"
+_COLOUR: dict[Side, str] = {"baseline": "#e69f00", "candidate": "#0072b2"}
+_LABEL_COLOUR: dict[Side, str] = {"baseline": "#8a5f00", "candidate": "#005b8e"}
+_MARKER: dict[Side, str] = {"baseline": "o", "candidate": "s"}
+_LINE: dict[Side, str] = {"baseline": "--", "candidate": "-"}
+_VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
+# How much further than the largest estimate an interval is drawn before it is cut off.
+_REACH = 2.5
+
+
+def draw(report: Report) -> dict[str, bytes]:
+    """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``.
+
+    Args:
+        report: what it says; in :func:`benchlab.report.charts.fonts.language_of_charts` of its
+        language,
+            else the letters that no font here has are drawn as ``?``.
+    """
+    charts = {}
+    families = fonts.families(report.language)
+    with quiet_matplotlib({**STYLE, "font.family": families}):
+        drawn = {"overview": _overview(report)}
+        for section in report.sections:
+            drawn[file_stem(section)] = _workload(report, section)
+        for name, figure in drawn.items():
+            _make_drawable(figure, families)
+            charts[f"{name}.svg"] = _svg(figure, name)
+            charts[f"{name}.png"] = saved(figure, "png")
+    return charts
+
+
+def file_stem(section: Section) -> str:
+    """The name of a workload's chart, fit for a file."""
+    return re.sub(r"[^a-z0-9_-]", "_", section.figures.name.lower())
+
+
+def _overview(report: Report) -> Figure:
+    """A forest plot: one line per workload, estimate and interval against the threshold."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    count = len(report.sections)
+    figure = Figure(figsize=(9.6, 1.4 + 0.5 * count))
+    axes = figure.subplots()
+    low, high = _limits(report)
+    axes.set_xlim(low, high)
+    axes.set_ylim(count - 0.4, -0.6)
+    axes.axvspan(-report.threshold_pct, report.threshold_pct, color=_BAND, zorder=0)
+    axes.axvline(0, color=MUTED, linewidth=1, zorder=1)
+    for row, section in enumerate(report.sections):
+        _forest_row(axes, report, section, row)
+    axes.set_yticks(range(count), [section.title for section in report.sections], color=INK)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.spines["left"].set_visible(False)
+    numbers, say = report.numbers, report.language.say
+    axes.xaxis.set_major_formatter(lambda value, _: numbers.general_change(value))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    limit = numbers.limit(report.threshold_pct)
+    axes.set_xlabel(say("chart-change", limit=limit), color=MUTED)
+    slower, faster = f"{say('chart-slower')}  ", f"  {say('chart-faster')}"
+    for text, side in ((slower, "right"), (faster, "left")):
+        axes.text(
+            0, 1.02, text, ha=side, transform=axes.get_xaxis_transform(), color=MUTED, fontsize=8.5
+        )
+    figure.text(
+        0.008, 1 - 0.22 / figure.get_figheight(), _versions(report),
+        fontsize=12, fontweight="bold", va="center",
+    )  # fmt: skip
+    top, bottom = 1 - 0.72 / figure.get_figheight(), 0.5 / figure.get_figheight()
+    figure.subplots_adjust(left=0.16, right=0.745, top=top, bottom=bottom)
+    return figure
+
+
+def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
+    found = section.figures
+    low, high = axes.get_xlim()
+    colour = _VERDICT_COLOUR.get(found.verdict, MUTED) if not report.aa else MUTED
+    if found.ci95_pct is not None:
+        left, right = max(found.ci95_pct[0], low), min(found.ci95_pct[1], high)
+        axes.plot([left, right], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt")
+        # An interval that goes on beyond the picture ends in an arrow, any other in a bar.
+        ends = (("<", left, found.ci95_pct[0] < low), (">", right, found.ci95_pct[1] > high))
+        for arrow, place, beyond in ends:
+            axes.plot([place], [row], marker=arrow if beyond else "|", color=colour, clip_on=False)
+    if found.estimate_pct is not None:
+        axes.plot([found.estimate_pct], [row], "D", color=colour, markersize=6.5, clip_on=False)
+    where = axes.get_yaxis_transform()
+    axes.text(1.03, row - 0.03, wording.verdict(report, section), transform=where,
+              va="bottom", color=colour, fontweight="bold")  # fmt: skip
+    axes.text(1.03, row + 0.05, _estimate(report, section), transform=where, va="top",
+              color=INK, fontsize=8.5)  # fmt: skip
+
+
+def _estimate(report: Report, section: Section) -> str:
+    found, numbers, limit = section.figures, report.numbers, report.threshold_pct
+    estimate = numbers.estimate(found.estimate_pct, limit)
+    if found.ci95_pct is not None:
+        interval = numbers.interval(found.ci95_pct, limit)
+        return report.language.say("chart-interval", estimate=estimate, interval=interval)
+    if found.estimate_pct is not None:
+        return report.language.say("chart-no-interval", estimate=estimate)
+    return estimate
+
+
+def _limits(report: Report) -> tuple[float, float]:
+    """The range of the forest plot: every estimate and, where it can be, every interval."""
+    estimates = [f.estimate_pct for s in report.sections if (f := s.figures).estimate_pct]
+    ends = [end for s in report.sections for end in s.figures.ci95_pct or ()]
+    reach = _REACH * max((abs(value) for value in estimates), default=0.0)
+    reach = max(reach, 4 * report.threshold_pct)
+    edge = 1.5 * report.threshold_pct
+    low = max(min([*ends, *estimates, -edge]), -reach)
+    high = min(max([*ends, *estimates, edge]), reach)
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin
+
+
+def _workload(report: Report, section: Section) -> Figure:
+    """Throughput and a latency against threads: lines through means, a point per round."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.6, 3.5))
+    throughput, latency = figure.subplots(1, 2)
+    shown, say = figures.display(section, report.language), report.language.say
+    _panel(throughput, report, section, section.figures.metric)
+    # Units stand in the titles: a label beside the axis has no room by ticks of any length.
+    throughput.set_title(say("chart-throughput", metric=shown.name, unit=shown.unit))
+    _panel(latency, report, section, shown.latency.metric)
+    latency.set_title(say("chart-latency", latency=shown.latency.heading))
+    figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
+    figure.text(
+        0.992, 0.955, say("chart-marks"),
+        fontsize=8.5, color=MUTED, ha="right", va="center",
+    )  # fmt: skip
+    figure.subplots_adjust(left=0.07, right=0.882, top=0.80, bottom=0.145, wspace=0.48)
+    return figure
+
+
+def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
+    cells = section.figures.cells
+    places = range(len(cells))
+    drawn: list[float] = []
+    ends: list[tuple[float, float, Side]] = []
+    step = 0.012 * len(cells)
+    for offset, side in zip((-step, step), SIDES, strict=True):
+        means = []
+        for place, cell in zip(places, cells, strict=True):
+            found = cell.sides[side]
+            mean, values = found.means[metric], list(found.by_round(metric).values())
+            means.append(math.nan if mean is None else mean)
+            drawn += [*values, *([] if mean is None else [mean])]
+            axes.plot(
+                [place + 3 * offset] * len(values), values, _MARKER[side], color=_COLOUR[side],
+                alpha=0.45, markersize=3.8, markeredgewidth=0, zorder=2,
+            )  # fmt: skip
+        axes.plot(
+            [place + offset for place in places], means, _LINE[side], marker=_MARKER[side],
+            color=_COLOUR[side], linewidth=2, markersize=6, markeredgecolor="white", zorder=3,
+        )  # fmt: skip
+        known = [(place, mean) for place, mean in zip(places, means, strict=True) if mean == mean]
+        if known:
+            ends.append((known[-1][0] + offset, known[-1][1], side))
+    axes.set_xticks(places, [str(cell.threads) for cell in cells])
+    axes.set_xlim(-0.35, len(cells) - 0.65)
+    axes.grid(axis="x", visible=False)
+    numbers, say = report.numbers, report.language.say
+    axes.set_xlabel(say("chart-threads"))
+    axes.yaxis.set_major_formatter(lambda value, _: numbers.general(value))
+    if not drawn:
+        axes.set_ylim(0, 1)
+        axes.set_yticks([])
+        axes.text(0.5, 0.5, say("chart-no-trial"), transform=axes.transAxes, ha="center",
+                  color=MUTED)  # fmt: skip
+        return
+    top = 1.12 * max(drawn)
+    axes.set_ylim(0, top)
+    lines = 1 + _end_label(report, "baseline").count("\n")
+    apart = 0.085 * lines * top
+    heights = _spread([y for _, y, _ in ends], apart, top)
+    for height, (_, _, side) in zip(heights, ends, strict=True):
+        axes.text(
+            1.02, height / top, _end_label(report, side), transform=axes.transAxes,
+            color=_LABEL_COLOUR[side], va="center", fontweight="bold", fontsize=9,
+        )  # fmt: skip
+
+
+def _end_label(report: Report, side: Side) -> str:
+    """A side's name beside its line; over two lines where the version alone is not enough."""
+    sign = {"baseline": "●", "candidate": "■"}[side]
+    version = report.sides[side].version
+    apart = report.sides[side].label.removeprefix(version).strip()
+    return f"{sign} {version}\n   {apart}" if apart else f"{sign} {version}"
+
+
+def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
+    """Heights of the (at most two) labels, moved apart where they would cover each other."""
+    if len(heights) < 2 or abs(heights[0] - heights[1]) >= apart:
+        return list(heights)
+    middle = min(max(sum(heights) / 2, apart / 2), top - apart / 2)
+    first_is_higher = heights[0] >= heights[1]
+    sign = 1 if first_is_higher else -1
+    return [middle + sign * apart / 2, middle - sign * apart / 2]
+
+
+def _versions(report: Report) -> str:
+    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    say, engine = report.language.say, report.engine_title
+    if report.aa:
+        return say("chart-title-aa", engine=engine, version=baseline.version)
+    return say("chart-title", engine=engine, candidate=candidate.label, baseline=baseline.label)
+
+
+def _make_drawable(figure: Figure, families: Sequence[str]) -> None:
+    """A letter that no font has, as in a recorded name, becomes ``?``: no box and no warning."""
+    from matplotlib.text import Text
+
+    texts = figure.findobj(Text)
+    lacking = fonts.lacking("".join(text.get_text() for text in texts), families)
+    for text in texts if lacking else ():
+        text.set_text(text.get_text().translate({ord(letter): "?" for letter in lacking}))
+
+
+def _svg(figure: Figure, name: str) -> bytes:
+    """The figure as SVG without date, tool and document type; ids carry the chart's name.
+
+    The document type names a file elsewhere, and ids must differ where several charts are put
+    into one page.
+    """
+    out = io.BytesIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(out, format="svg", metadata=nothing)
+    text = out.getvalue().decode()
+    text = re.sub(r"<!--.*?-->\s*", "", text[text.index("<svg") :], flags=re.DOTALL)
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}'.encode()

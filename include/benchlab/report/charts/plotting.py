@@ -1,0 +1,148 @@
+"""What all pictures share: their style, how they are saved, and matplotlib without traces.
+
+It is loaded without a window, without a file in the home directory and without a global style. The
+same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import io
+import logging
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from benchlab.errors import SpecError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Form = Literal["svg", "png"]
+
+INK, MUTED, GRID = "#1f2933", "#5f6b76", "#e3e7eb"
+STYLE = {
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "benchlab",
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+}
+"""Of every picture; its fonts are chosen by :mod:`benchlab.report.charts.fonts`."""
+# Of pictures that are English in every report's language.
+ENGLISH_STYLE = {**STYLE, "font.family": "DejaVu Sans", "axes.labelcolor": MUTED}
+DPI = 144
+_CONFIG = "MPLCONFIGDIR"
+
+
+@contextlib.contextmanager
+def quiet_matplotlib(style: Mapping[Any, Any]) -> Iterator[None]:
+    """Within it, matplotlib is loaded and has ``style``.
+
+    matplotlib keeps its list of fonts in the home directory, and warns where it cannot. Here it
+    keeps it in a directory for temporary files, unless ``MPLCONFIGDIR`` names another.
+    """
+    named = os.environ.get(_CONFIG)
+    if named is None:
+        os.environ[_CONFIG] = str(_cache_directory())
+    try:
+        import matplotlib
+        import matplotlib.font_manager  # reads or writes the list of fonts
+
+        matplotlib.get_configdir()  # both are asked for once and then remembered
+        matplotlib.get_cachedir()
+    finally:
+        if named is None:
+            del os.environ[_CONFIG]
+    with matplotlib.rc_context(), _without_words():
+        matplotlib.rcParams.update(style)
+        yield
+
+
+@contextlib.contextmanager
+def _without_words() -> Iterator[None]:
+    """It warns of a font that has no bold letters; those that it has are taken, and can be read."""
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+def _cache_directory() -> Path:
+    """A directory that is ours alone: the same one each time, where nobody else has its name."""
+    path = Path(tempfile.gettempdir()) / f"benchlab-matplotlib-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = path.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid():
+        return path
+    own = Path(tempfile.mkdtemp(prefix="benchlab-matplotlib-"))
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    return own
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a figure, from edge to edge.
+
+    Attributes:
+        height_in: with its title and ticks, in inches.
+        draw: into a figure, so many inches from its top.
+    """
+
+    height_in: float
+    draw: Callable[[Figure, float], None]
+
+
+def axes(figure: Figure, top_in: float, height_in: float, *, left: float, width: float) -> Axes:
+    """Axes whose frame begins so many inches from the top; ``left`` and ``width`` are shares."""
+    whole = figure.get_figheight()
+    return figure.add_axes((left, 1 - (top_in + height_in) / whole, width, height_in / whole))
+
+
+def saved(figure: Figure, form: Form) -> bytes:
+    """A figure as bytes, without the day and the tool."""
+    nothing = ("Date", "Creator") if form == "svg" else ("Software",)
+    out = io.BytesIO()
+    figure.savefig(out, format=form, dpi=DPI, metadata=dict.fromkeys(nothing))
+    return out.getvalue()
+
+
+def write(path: Path, draw: Callable[[Form], bytes]) -> None:
+    """Draw into a file that the option ``--picture`` names, an SVG or a PNG by its ending.
+
+    Raises:
+        SpecError: it ends otherwise, or cannot be written.
+    """
+    forms: dict[str, Form] = {".svg": "svg", ".png": "png"}
+    form = forms.get(path.suffix.lower())
+    if form is None:
+        raise SpecError(f"--picture {path}: must end in .svg or .png")
+    try:
+        path.write_bytes(draw(form))
+    except OSError as error:
+        raise SpecError(f"--picture {path}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,313 @@
+"""A bundle as a ZIP archive, or as the directory into which one was unpacked.
+
+An archive is written so that the same files give the same bytes, and has in its comment the SHA-256
+of everything before it: no byte of it can change unnoticed, those of its headers included. Nothing
+is ever unpacked: files are read where they are, and no name in an archive leads anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from benchlab.errors import EvidenceError
+
+# What a client may print (benchlab.campaign.trial) and more; and what all files together may have.
+MAX_FILE_BYTES = 512 * 1024**2
+MAX_BYTES = 4 * 1024**3
+MAX_FILES = 100_000
+# An archive up to this size, its files unpacked, too, is packed again in memory, to tell which part
+# of it is not as it was.
+MAX_LOCATED_BYTES = 64 * 1024**2
+
+_CHUNK = 1 << 20
+_DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a ZIP archive knows
+_COMMENT = b"benchlab evidence, sha256 of all before: "
+_COMMENT_LENGTH = len(_COMMENT) + 64
+_NAME = re.compile(r"[^\\\x00-\x1f\x7f]{1,500}")
+_DIRECTORY_ENTRY = re.compile(r"[^\\\x00-\x1f\x7f]{1,500}/")
+# What zipfile raises for archives that are broken or were made to break their reader.
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
+    *(RuntimeError, OverflowError, MemoryError),
+)
+
+
+class UnreadableError(EvidenceError):
+    """A file of a bundle cannot be read; the text says why, and does not name the file."""
+
+
+class FaultyFileError(EvidenceError):
+    """A file of a bundle is not what it should be.
+
+    Attributes:
+        file: its name.
+        fault: what is wrong with it, without its name.
+    """
+
+    def __init__(self, file: str, fault: str) -> None:
+        super().__init__(f"{file}: {fault}")
+        self.file, self.fault = file, fault
+
+
+class Archive(Protocol):
+    """The files of a bundle.
+
+    Attributes:
+        names: of all files that can be asked for, sorted.
+        faults: what is wrong with the bundle as a container, as (file, what was found); an archive
+            whose directory cannot be read has no names.
+    """
+
+    names: tuple[str, ...]
+    faults: tuple[tuple[str, str], ...]
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """A file's content, piece by piece.
+
+        Raises:
+            UnreadableError: it cannot be read.
+        """
+
+    def altered(self) -> tuple[str, str] | None:
+        """What part of it is not as it was written though all files are; None: nothing is."""
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """The archive of these files. The same files give the same bytes, with the same zlib.
+
+    Raises:
+        EvidenceError: a name or a size is one that nothing would read.
+    """
+    for name, content in files.items():
+        if (fault := name_fault(name)) is not None:
+            raise EvidenceError(f"evidence bundle: {shown(name)}: {fault}")
+        if len(content) > MAX_FILE_BYTES:
+            raise EvidenceError(
+                f"evidence bundle: {name}: {len(content)} bytes; at most {MAX_FILE_BYTES} are read"
+            )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.create_system = 3  # Unix, whose modes the next line has
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, files[name], compresslevel=6)
+        archive.comment = _comment(b"")
+    body = buffer.getvalue()[:-_COMMENT_LENGTH]
+    return body + _comment(body)
+
+
+@contextlib.contextmanager
+def open_bundle(path: Path) -> Iterator[Archive]:
+    """A bundle, open while it is read: an archive, or a directory.
+
+    Raises:
+        EvidenceError: there is nothing of this name, or it cannot be read at all.
+    """
+    try:
+        if not path.is_dir() and not path.is_file():
+            raise EvidenceError(
+                f"{path}: there is no such file; give the evidence.zip of a report, or the "
+                "directory into which it was unpacked"
+            )
+        found = _Directory(path) if path.is_dir() else _Zip(path)
+    except OSError as error:
+        raise EvidenceError(f"{path}: cannot be read: {error.strerror or error}") from error
+    with contextlib.closing(found):
+        yield found
+
+
+def read(archive: Archive, name: str) -> bytes:
+    """A file's whole content.
+
+    Raises:
+        UnreadableError: it cannot be read.
+    """
+    return b"".join(archive.chunks(name))
+
+
+def name_fault(name: str) -> str | None:
+    """What is wrong with a file's name; None where it stays within the bundle."""
+    if not _NAME.fullmatch(name) or any(part in ("", ".", "..") for part in name.split("/")):
+        return "not a path within a bundle"
+    return None
+
+
+def shown(text: str, limit: int = 500) -> str:
+    """A name or a sentence as one line that can be printed, whatever is in it.
+
+    Args:
+        limit: letters that are shown at most.
+    """
+    safe = text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in safe)[:limit]
+
+
+class _Zip:
+    """A ZIP archive, read in place."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        self.names: tuple[str, ...] = ()
+        self.faults: tuple[tuple[str, str], ...] = ()
+        self._file = path.open("rb")
+        try:
+            self._archive = zipfile.ZipFile(self._file)
+        except _UNREADABLE as error:
+            self.faults = ((path.name, f"no ZIP archive, or its directory is damaged: {error}"),)
+            return
+        entries = self._archive.infolist()
+        self.faults = tuple(_entry_faults(path.name, entries))
+        if not self.faults:
+            self._entries = {entry.filename: entry for entry in entries}
+            self.names = tuple(sorted(self._entries))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        try:
+            with self._archive.open(self._entries[name]) as file:
+                while chunk := file.read(_CHUNK):
+                    yield chunk
+        except _UNREADABLE as error:
+            raise UnreadableError(f"cannot be unpacked: {error}") from error
+
+    def altered(self) -> tuple[str, str] | None:
+        digest, comment = hashlib.sha256(), self._archive.comment
+        left = self._path.stat().st_size - _COMMENT_LENGTH
+        with self._path.open("rb") as file:
+            while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+                digest.update(chunk)
+                left -= len(chunk)
+            end = file.read()
+        expected = _COMMENT + digest.hexdigest().encode()
+        if end == expected == comment:
+            return None
+        if not comment.startswith(_COMMENT) and not end.startswith(_COMMENT):
+            sentence = (
+                "not the archive that Benchlab wrote: its comment does not have its SHA-256; "
+                "where it was packed anew, unpack it and verify the directory"
+            )
+            return self._path.name, sentence
+        return self._located(end)
+
+    def _located(self, end: bytes) -> tuple[str, str]:
+        """Where it is not as it was written; by packing it again, which another zlib may not do."""
+        where = "it is in a header, not in a file's content"
+        unpacked = sum(entry.file_size for entry in self._entries.values())
+        if max(self._path.stat().st_size, unpacked) <= MAX_LOCATED_BYTES:
+            found = self._path.read_bytes()
+            again = pack({name: read(self, name) for name in self.names})
+            if len(again) == len(found):
+                at = next(i for i, (a, b) in enumerate(zip(found, again, strict=True)) if a != b)
+                if at >= len(found) - len(end):
+                    return self._path.name, "changed: its comment, with the SHA-256 of the rest"
+                return self._owner(at), f"changed: byte {at} of {self._path.name}, {where}"
+        return self._path.name, f"changed since it was written: {where}"
+
+    def _owner(self, at: int) -> str:
+        """The file to whose entry a byte belongs, else the archive."""
+        if at >= self._archive.start_dir:
+            return self._path.name
+        before = [e for e in self._entries.values() if e.header_offset <= at]
+        last = max(before, key=lambda entry: entry.header_offset, default=None)
+        return self._path.name if last is None else last.filename
+
+
+class _Directory:
+    """A directory into which an archive was unpacked."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        found: list[str] = []
+        faults: list[tuple[str, str]] = []
+        size = 0
+        for name, entry in _files(path):
+            mode = entry.lstat()
+            if (fault := name_fault(name)) is not None:
+                faults.append((shown(name), fault))
+            elif not stat.S_ISREG(mode.st_mode):
+                faults.append((name, "not a file of its own: a link, a pipe or a device"))
+            elif mode.st_size > MAX_FILE_BYTES:
+                faults.append((name, f"{mode.st_size} bytes; at most {MAX_FILE_BYTES} are read"))
+            else:
+                found.append(name)
+                size += mode.st_size
+            if size > MAX_BYTES or len(found) + len(faults) > MAX_FILES:
+                faults.append((path.name, _too_much()))
+                break
+        self.names = tuple(sorted(found))
+        self.faults = tuple(faults)
+
+    def close(self) -> None:
+        pass  # each file is closed when it has been read
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        try:
+            # Not through a link that has come up since.
+            handle = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(handle, "rb") as file:
+                left = MAX_FILE_BYTES
+                while left > 0 and (chunk := file.read(min(_CHUNK, left))):
+                    left -= len(chunk)
+                    yield chunk
+        except OSError as error:
+            raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
+
+    def altered(self) -> tuple[str, str] | None:
+        return None  # it has no headers
+
+
+def _files(root: Path) -> Iterator[tuple[str, Path]]:
+    """Everything in a directory but directories, by relative name; links are not followed."""
+    for directory, below, names in os.walk(root):
+        links = [name for name in below if (Path(directory) / name).is_symlink()]
+        for name in (*names, *links):
+            path = Path(directory) / name
+            yield path.relative_to(root).as_posix(), path
+
+
+def _entry_faults(archive: str, entries: list[zipfile.ZipInfo]) -> Iterator[tuple[str, str]]:
+    """What makes an archive one that is not read any further."""
+    if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
+        yield archive, _too_much()
+        return
+    seen: set[str] = set()
+    for entry in entries:
+        # As written: zipfile cuts names at a NUL.
+        name = entry.orig_filename
+        mode = entry.external_attr >> 16
+        if name in seen:
+            yield shown(name), "is in the archive twice"
+        elif name_fault(name) is not None:
+            is_directory = _DIRECTORY_ENTRY.fullmatch(name) is not None
+            yield shown(name), "a directory" if is_directory else "not a path within a bundle"
+        elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            yield name, "not a file: a link, a pipe or a device"
+        elif entry.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+            yield name, f"compressed by method {entry.compress_type}, which Benchlab does not write"
+        elif entry.file_size > MAX_FILE_BYTES:
+            yield name, f"{entry.file_size} bytes; at most {MAX_FILE_BYTES} are read"
+        seen.add(name)
+
+
+def _too_much() -> str:
+    return f"too large: at most {MAX_FILES} files and {MAX_BYTES} bytes are read"
+
+
+def _comment(body: bytes) -> bytes:
+    return _COMMENT + hashlib.sha256(body).hexdigest().encode()

@@ -1,0 +1,256 @@
+"""What a bundle holds of a campaign, as files, and how it is read back.
+
+| file | holds |
+|---|---|
+| ``report/...`` | the report as published |
+| ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
+| ``trials.json`` | its trials' rows with samples, gates and host figures |
+| ``raw/...`` | raw output, series and host samples, under their names in the object store |
+| ``gates/*.yaml`` | the definitions of the gates |
+| ``calibration/<id>.json`` | an A/A campaign that calibrates the verdicts, with its trials |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pydantic
+from pydantic import TypeAdapter
+
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.gates import Gate
+from benchlab.errors import EvidenceError, SpecError, StoreError
+from benchlab.report.evidence import archive, manifest
+from benchlab.report.evidence.archive import FaultyFileError, UnreadableError
+from benchlab.results.records import Campaign, TrialResult
+from benchlab.results.redaction import Redacted, leaks
+from benchlab.results.store import Store
+
+CAMPAIGN, TRIALS = "campaign.json", "trials.json"
+REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
+MAX_GATES_BYTES = 1024**2
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A campaign with its trials."""
+
+    campaign: Campaign
+    trials: tuple[TrialResult, ...]
+
+
+def make(
+    store: Store,
+    campaign: str,
+    report_files: Mapping[str, bytes],
+    *,
+    gates: Path,
+    calibration: Sequence[str] = (),
+    secrets: Iterable[str] = (),
+) -> bytes:
+    """The evidence bundle of a campaign, as a ZIP archive. The same arguments give the same bytes.
+
+    Args:
+        store: has the campaign and its objects.
+        campaign: its id.
+        report_files: the report as it is published, by relative path.
+        gates: the directory of the gates' definitions.
+        calibration: ids of the A/A campaigns that the report's verdicts rest on
+            (``Comparison.calibration.campaigns``).
+        secrets: texts that must not be in any file, such as the campaign's password.
+
+    Raises:
+        StoreError: the store has no such campaign.
+        EvidenceError: a secret is in one of the files, or a file is too large.
+    """
+    redacted, missing = Redacted(), dict[str, str]()
+    own = Measured(store.campaign(campaign), tuple(store.trials(campaign)))
+    files = {f"{REPORT}{name}": content for name, content in report_files.items()}
+    files[CAMPAIGN] = _text(redacted.document(CAMPAIGN, _dumped(own.campaign)))
+    files[TRIALS] = _text(redacted.document(TRIALS, _dumped(own.trials)))
+    for name in objects(own.trials):
+        try:
+            files[f"{RAW}{name}"] = store.read_object(name).encode()
+        except (StoreError, UnicodeDecodeError) as error:
+            missing[f"{RAW}{name}"] = _why(error)
+    for path in sorted(gates.glob("*.yaml")):
+        files[f"{GATES}{path.name}"] = path.read_bytes()
+    for each in calibration:
+        known = {"campaign": _dumped(store.campaign(each)), "trials": _dumped(store.trials(each))}
+        name = f"{CALIBRATION}{each}.json"
+        files[name] = _text(redacted.document(name, known))
+    _refuse_secrets(files, (*secrets, *redacted.secrets))
+    files[manifest.NAME] = manifest.make(campaign, files, missing=missing, redacted=redacted.places)
+    return archive.pack(files)
+
+
+class Bundle:
+    """The files of a bundle whose hashes are right.
+
+    Args:
+        opened: the archive or directory.
+        said: its manifest.
+    """
+
+    def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
+        self._opened, self.manifest = opened, said
+        self.missing = {each.file: each.reason for each in said.missing}
+
+    def read(self, name: str) -> bytes:
+        """A file's content.
+
+        Raises:
+            FaultyFileError: there is none, or it cannot be read.
+        """
+        if name not in self.manifest.files:
+            raise FaultyFileError(name, "not in the bundle")
+        try:
+            return archive.read(self._opened, name)
+        except UnreadableError as error:
+            raise FaultyFileError(name, str(error)) from error
+
+    def text(self, name: str) -> str:
+        """A file as text.
+
+        Raises:
+            FaultyFileError: it is not there, or no text in UTF-8.
+        """
+        try:
+            return self.read(name).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FaultyFileError(name, f"not a text in UTF-8: {error}") from error
+
+    def under(self, prefix: str) -> dict[str, str]:
+        """The files of a directory: their names within it, and within the bundle."""
+        return {
+            name.removeprefix(prefix): name
+            for name in self.manifest.files
+            if name.startswith(prefix)
+        }
+
+    def measured(self) -> Measured:
+        """The campaign with its trials.
+
+        Raises:
+            FaultyFileError: a document is not of the shape that it should have.
+        """
+        made: Campaign = _validated(CAMPAIGN, self.text(CAMPAIGN), Campaign)
+        _refuse_senseless(CAMPAIGN, made)
+        return Measured(made, _validated(TRIALS, self.text(TRIALS), tuple[TrialResult, ...]))
+
+    def calibration(self) -> list[tuple[str, Measured]]:
+        """The A/A campaigns, by file, the earliest first.
+
+        Raises:
+            FaultyFileError: a document is not of the shape that it should have.
+        """
+        found: list[tuple[str, Measured]] = []
+        for name in self.under(CALIBRATION).values():
+            measured: Measured = _validated(name, self.text(name), Measured)
+            _refuse_senseless(name, measured.campaign)
+            found.append((name, measured))
+        return sorted(found, key=lambda each: (each[1].campaign.started_at, each[1].campaign.id))
+
+    def gates(self) -> tuple[Gate, ...]:
+        """The definitions of the gates.
+
+        Raises:
+            FaultyFileError: they cannot be read, or two files have a gate of one id.
+        """
+        files = {name: self._gates_of(name) for name in self.under(GATES).values()}
+        try:
+            return quality.joined(files)
+        except SpecError as error:
+            # The text begins with the name of the file whose gate is in another one, too.
+            name = next((each for each in files if str(error).startswith(f"{each}: ")), GATES)
+            raise _faulty(name, error) from error
+
+    def _gates_of(self, name: str) -> tuple[Gate, ...]:
+        text = self.text(name)
+        if len(text) > MAX_GATES_BYTES:
+            raise FaultyFileError(name, f"{len(text)} characters: no definitions of gates")
+        try:
+            return quality.parse(text, name)
+        except SpecError as error:
+            raise _faulty(name, error) from error
+        except RecursionError as error:
+            raise FaultyFileError(name, f"not a list of gates: {error}") from error
+
+
+def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
+    """What trials name of the object store: raw outputs, series and host samples."""
+    for trial in trials:
+        yield from (name for name in (trial.raw, trial.series, trial.hosts) if name is not None)
+
+
+def _faulty(name: str, error: SpecError) -> FaultyFileError:
+    return FaultyFileError(name, str(error).removeprefix(f"{name}: "))
+
+
+def _why(error: Exception) -> str:
+    """Why an object is not there, without where the store keeps it."""
+    cause = error.__cause__
+    if isinstance(cause, OSError):
+        return f"the object store does not have it: {cause.strerror or type(cause).__name__}"
+    return "what the object store has is not a text in UTF-8"
+
+
+def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
+    for name, content in files.items():
+        if leaks(content, secrets):
+            raise EvidenceError(
+                f"evidence bundle: {name}: has a password or key of a server in it; no bundle is "
+                "made. Find the text that has it (a raw output, the reason of a trial) and keep it "
+                "from there"
+            )
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _dumped(value: Campaign | Sequence[TrialResult]) -> Any:
+    if isinstance(value, Campaign):
+        return _adapter(Campaign).dump_python(value, mode="json", by_alias=True)
+    return _adapter(tuple[TrialResult, ...]).dump_python(tuple(value), mode="json")
+
+
+def _text(document: Any) -> bytes:
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _validated(name: str, text: str, kind: Any) -> Any:
+    """A document as what it is.
+
+    Args:
+        kind: the type that it has.
+
+    Raises:
+        FaultyFileError: it is not of its shape; names the first field.
+    """
+    try:
+        return _adapter(kind).validate_python(json.loads(text, parse_constant=_refuse))
+    except pydantic.ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))[:200]
+        raise FaultyFileError(name, f"{at}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise FaultyFileError(name, f"no JSON: {error}") from error
+
+
+def _refuse_senseless(name: str, campaign: Campaign) -> None:
+    """Refuse rounds without trials: figures have a place for each, and memory has an end."""
+    rounds, trials = campaign.plan.rounds, len(campaign.plan.trials)
+    if not 0 < rounds <= trials:
+        raise FaultyFileError(name, f"plan: {rounds} rounds, with {trials} trials in them")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,0 +1,186 @@
+"""``manifest.json``: what is in a bundle, who made it by what, and the SHA-256 of every file.
+
+Its text is canonical, and its last entry is the SHA-256 of the others, so that a changed byte of
+the manifest itself is found without the archive around it, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import pydantic
+from pydantic import BaseModel, ConfigDict
+
+from benchlab.errors import EvidenceError
+from benchlab.report.charts.plotting import quiet_matplotlib
+
+NAME = "manifest.json"
+SIGNATURE = "manifest.json.sig"
+FORMAT = 1
+
+# What a report's text is made by, besides Benchlab itself; and its charts.
+TEXT_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
+CHARTS_BY = (*TEXT_BY, "matplotlib", "numpy", "pillow", "fonts_sha256", "processor")
+_LIBRARIES = (*("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy"),)
+_SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
+
+
+class Content(BaseModel):
+    """A file: its size in bytes, and its SHA-256 in hexadecimal digits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    size: int
+    sha256: str
+
+
+class Missing(BaseModel):
+    """A file that the store rows name and that is not there, with the reason."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    file: str
+    reason: str
+
+
+class Manifest(BaseModel):
+    """What a bundle says of itself.
+
+    Attributes:
+        format: of the bundle; counts the changes that an older Benchlab cannot read.
+        campaign: its id.
+        made_with: versions of Benchlab and of what it was made with; ``source_sha256`` is of
+            Benchlab's own files, ``fonts_sha256`` of the names of the fonts for charts.
+        signed: a signature was made beside the manifest, as earlier releases could; now false.
+        missing: files that should be there and were gone.
+        redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
+        files: every other file of the bundle, by name, without the signature.
+        sha256: of the manifest without this entry.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    format: int
+    campaign: str
+    made_with: dict[str, str]
+    signed: bool
+    missing: list[Missing]
+    redacted: list[str]
+    files: dict[str, Content]
+    sha256: str
+
+    def same(self, names: Iterable[str]) -> bool:
+        """Whether this Benchlab has the same of these."""
+        mine = made_with()
+        return all(self.made_with.get(name) == mine[name] for name in names)
+
+
+def make(
+    campaign: str,
+    files: Mapping[str, bytes],
+    *,
+    missing: Mapping[str, str],
+    redacted: Iterable[str],
+) -> bytes:
+    """The text of a manifest.
+
+    Args:
+        files: all other files of the bundle.
+        missing: by name, why a file is not there.
+    """
+    made: dict[str, Any] = {
+        "format": FORMAT,
+        "campaign": campaign,
+        "made_with": made_with(),
+        "signed": False,
+        "missing": [{"file": name, "reason": why} for name, why in sorted(missing.items())],
+        "redacted": sorted(redacted),
+        "files": {
+            name: {"size": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
+            for name in sorted(files)
+        },
+    }
+    return _text({**made, "sha256": _digest(made)})
+
+
+def parse(content: bytes) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        EvidenceError: it is none, or is not as it was written.
+    """
+    try:
+        raw = json.loads(content.decode("utf-8"))
+        format_ = raw.get("format") if isinstance(raw, dict) else None
+        if isinstance(format_, int) and format_ > FORMAT:
+            raise EvidenceError(
+                f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
+            )
+        made = Manifest.model_validate(raw)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        at = ".".join(map(str, first["loc"]))[:200]
+        raise EvidenceError(f"not a manifest: {at}: {first['msg']}") from error
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"not a manifest: {error}") from error
+    if _text(raw) != content:
+        raise EvidenceError("changed: it is not written as Benchlab writes it")
+    if _digest({key: value for key, value in raw.items() if key != "sha256"}) != made.sha256:
+        raise EvidenceError("changed: it does not have the SHA-256 that it names")
+    return made
+
+
+@cache
+def made_with() -> dict[str, str]:
+    """By what a report is made here: Benchlab, its libraries, fonts and the kind of processor."""
+    return {
+        "benchlab": metadata.version("benchlab"),
+        "source_sha256": _source_digest(),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in _LIBRARIES},
+        "fonts_sha256": _fonts_digest(),
+        "processor": platform.machine(),
+    }
+
+
+def _digest(raw: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_text(raw)).hexdigest()
+
+
+def _text(raw: Mapping[str, Any]) -> bytes:
+    # Names may be anything that JSON can write, a lone half of a character included.
+    text = json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _source_digest() -> str:
+    """Of all files that Benchlab is: two releases of one version number are not the same."""
+    digest = hashlib.sha256()
+    for name, file in sorted(_sources(resources.files("benchlab"), "")):
+        digest.update(f"{name}\0".encode())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _sources(directory: Traversable, prefix: str) -> Iterable[tuple[str, Traversable]]:
+    for entry in directory.iterdir():
+        if entry.is_dir():
+            yield from _sources(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(_SOURCE):
+            yield f"{prefix}{entry.name}", entry
+
+
+def _fonts_digest() -> str:
+    """Of the fonts that charts can be drawn with: what one is drawn in depends on them."""
+    with quiet_matplotlib({}):
+        from matplotlib.font_manager import fontManager
+
+        names = sorted({f"{font.name} {font.style} {font.weight}" for font in fontManager.ttflist})
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()

@@ -1,0 +1,225 @@
+"""The published files of a report against those that are rendered again from the bundle."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchlab.report.bundle import DATA_DOCS
+from benchlab.report.evidence.contents import REPORT
+from benchlab.report.evidence.manifest import CHARTS_BY, TEXT_BY, Manifest
+from benchlab.report.evidence.trials import first_difference
+from benchlab.report.evidence.verification import RELATIVE, Findings
+
+FIGURES = "report.json"
+# What a report has by whatever Benchlab: its files, by their last names; the keys of report.json
+# wherever this one writes them; and the columns of its tables. Without one of them it differs.
+_FILES = frozenset({FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"})
+_KEYS = frozenset(
+    (
+        *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
+        *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
+        *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
+    )
+)
+_COLUMNS = frozenset(
+    (
+        *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used"),
+        *("improvement_pct", "verdict", "p95_verdict"),
+    )
+)
+# What cannot be verified, counted.
+_PAGES, _PICTURES = "pages of another Benchlab", "pictures that are drawn otherwise here"
+_ONE_ONLY = "files or figures that only one Benchlab writes"
+_PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
+
+
+def compare(
+    published: Mapping[str, bytes],
+    again: Mapping[str, bytes],
+    said: Manifest,
+    findings: Findings,
+) -> None:
+    """Note where the published files are not those that were rendered again.
+
+    What the same Benchlab has written is the same byte for byte; figures at full precision may
+    differ by :data:`RELATIVE`. What another one has written is compared key by key and cell by
+    cell, where it is ``report.json`` or a table. Its pages cannot be compared, nor can pictures
+    that were drawn by other libraries or fonts: unless they are the same, they are not verified.
+    The manifest says who made it, and whoever forges a bundle can forge that.
+
+    Args:
+        published, again: contents by path within the report.
+        said: the bundle's manifest.
+        findings: told what differs, and what could not be compared.
+    """
+    docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
+    if docs:
+        findings.notes.append(
+            f"{REPORT}{DATA_DOCS}/: {len(docs)} pages of the gates' data docs; they are as they "
+            "were published, and are not made again"
+        )
+    for name in sorted((published.keys() | again.keys()) - set(docs)):
+        _Compared(name, said, findings).compare(published.get(name), again.get(name))
+
+
+class _Compared:
+    """One file of a report, against itself as it is rendered again.
+
+    Args:
+        name: its path within the report.
+        said: the bundle's manifest.
+        findings: told what differs, and what could not be compared.
+    """
+
+    def __init__(self, name: str, said: Manifest, findings: Findings) -> None:
+        self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
+        self.same, self.same_charts = said.same(TEXT_BY), said.same(CHARTS_BY)
+        self.version = said.made_with.get("benchlab", "unknown")
+
+    def compare(self, published: bytes | None, again: bytes | None) -> None:
+        """Compare it; None: there is none."""
+        told = len(self.findings.differences) + len(self.findings.unverified)
+        if published is None:
+            self._there_and_not_there("", False, required=self.name.split("/")[-1] in _FILES)
+        elif again is None:
+            self._there_and_not_there("", True, required=False)
+        elif published != again:
+            try:
+                self._unlike(published, again)
+            except (ValueError, OverflowError, RecursionError, csv.Error) as error:
+                self.findings.differs(self.file, f"cannot be read: {error}")
+        if told == len(self.findings.differences) + len(self.findings.unverified):
+            self.findings.checked["report files"] += 1
+
+    def _unlike(self, published: bytes, again: bytes) -> None:
+        if self.name == FIGURES:
+            self._document(_parsed(published), _parsed(again), "")
+        elif self.name.endswith(".csv"):
+            self._table(_rows(published), _rows(again))
+        elif self.name.endswith((".md", ".html")):
+            self._page(published.decode(), again.decode())
+        elif self.same_charts:
+            self.findings.differs(self.file, "not the picture that is drawn from the bundle")
+        else:
+            self._otherwise_drawn("")
+
+    def _page(self, published: str, again: str) -> None:
+        """A page; without its pictures where they may have been drawn otherwise."""
+        if not self.same:
+            why = f"{self.file}: another Benchlab ({self.version}) wrote it, and this one writes it"
+            self.findings.cannot_verify(_PAGES, f"{why} otherwise")
+            return
+        if not self.same_charts:
+            published, again = _PICTURE.sub("", published), _PICTURE.sub("", again)
+        if (line := first_difference(published, again)) is None:
+            self._otherwise_drawn(" its pictures:")
+            return
+        number, found, recomputed = line
+        self.findings.differs(self.file, found, where=f"line {number}", recomputed=recomputed)
+
+    def _table(self, published: list[list[str]], again: list[list[str]]) -> None:
+        """A table: by position in what the same Benchlab wrote, else by the columns' names."""
+        header, wanted = published[0] if published else [], again[0]
+        if (self.same and header != wanted) or len(set(header)) != len(header):
+            self._differs("row 1", ", ".join(header) or "empty", ", ".join(wanted))
+            return
+        for column in dict.fromkeys((*wanted, *header)):
+            if (column in header) != (column in wanted):
+                place, required = f"column {column}", column in _COLUMNS
+                self._there_and_not_there(place, column in header, required=required)
+        if len(published) != len(again):
+            self._differs("", f"{len(published)} rows", f"{len(again)} rows")
+            return
+        shared = [(column, header.index(column), at) for at, column in enumerate(wanted)
+                  if column in header]  # fmt: skip
+        rows = zip(published[1:], again[1:], strict=True)
+        for number, (row, other) in enumerate(rows, start=2):
+            if len(row) != len(header):
+                self._differs(f"row {number}", f"{len(row)} fields", f"{len(header)} fields")
+                continue
+            for column, ours, theirs in shared:
+                one, two = row[ours], other[theirs]
+                if one != two and not _same_number(one, two):
+                    self._differs(f"row {number}: {column}", one or "empty", two or "empty")
+
+    def _document(self, found: Any, again: Any, where: str) -> None:
+        if isinstance(found, dict) and isinstance(again, dict):
+            for key in dict.fromkeys((*again, *found)):
+                place = f"{where}.{key}".removeprefix(".")
+                if key in found and key in again:
+                    self._document(found[key], again[key], place)
+                else:
+                    self._there_and_not_there(place, key in found, required=key in _KEYS)
+        elif isinstance(found, list) and isinstance(again, list) and len(found) == len(again):
+            for number, (one, other) in enumerate(zip(found, again, strict=True)):
+                named = other if isinstance(other, dict) else {}
+                name = named.get("name") or named.get("threads", number)
+                self._document(one, other, f"{where}[{name}]")
+        elif not _same_value(found, again):
+            self._differs(where, _written(found), _written(again))
+
+    def _there_and_not_there(self, where: str, is_published: bool, *, required: bool) -> None:
+        """Something, or the file itself, that only the report has, or only the one made again.
+
+        Args:
+            required: every Benchlab writes it.
+        """
+        if self.same or (required and not is_published):
+            one, other = ("there", "not there") if is_published else ("not there", "there")
+            self._differs(where, one, other)
+            return
+        place = f"{self.file}: {where}" if where else self.file
+        which = (
+            f"another Benchlab ({self.version}) wrote it, and this one does not"
+            if is_published
+            else f"this Benchlab writes it, and the one that made the report ({self.version}) did "
+            "not"
+        )
+        self.findings.cannot_verify(_ONE_ONLY, f"{place}: {which}")
+
+    def _otherwise_drawn(self, part: str) -> None:
+        why = "drawn with other libraries or fonts than there are here, and they draw otherwise"
+        self.findings.cannot_verify(_PICTURES, f"{self.file}:{part} {why}")
+
+    def _differs(self, where: str, found: str, again: str) -> None:
+        self.findings.differs(self.file, found, where=where, recomputed=again)
+
+
+def _rows(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True))
+
+
+def _parsed(content: bytes) -> Any:
+    return json.loads(content.decode(), object_pairs_hook=_unique)
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a key that is there twice a reader may take either value."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key is there twice")
+    return made
+
+
+def _same_number(one: str, other: str) -> bool:
+    try:
+        return math.isclose(float(one), float(other), rel_tol=RELATIVE)
+    except ValueError:
+        return False
+
+
+def _same_value(found: Any, again: Any) -> bool:
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (found, again))
+    if numbers:
+        return math.isclose(found, again, rel_tol=RELATIVE)
+    return type(found) is type(again) and bool(found == again)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)[:300]

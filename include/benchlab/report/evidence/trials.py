@@ -1,0 +1,361 @@
+"""A trial once more: from its raw output and host samples to what the store has of it."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+from collections.abc import Mapping, Sequence
+
+from benchlab import workloads
+from benchlab.analysis.gates import columns as columns_module
+from benchlab.analysis.gates import gates as gates_module
+from benchlab.analysis.gates.gates import Gate
+from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
+from benchlab.report.evidence.archive import FaultyFileError
+from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
+from benchlab.report.evidence.verification import RELATIVE, Difference, Findings
+from benchlab.results.records import Campaign, GateResult, TrialResult
+from benchlab.workloads import readings
+from benchlab.workloads.workload import Workload
+
+# What is kept of the hosts is rounded: bytes to whole ones, shares to four digits.
+_HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
+# Columns that the bundle tells and that are none of the client's.
+_OF_CAMPAIGN = ("inconsistent_dataset", "undeclared_differences", "unlike_hosts")
+# What cannot be verified, counted.
+_NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
+_NOT_JUDGED = "gates of trials that cannot be judged again"
+
+
+class Recomputation:
+    """Computes trials again.
+
+    Args:
+        bundle: has the objects.
+        campaign: whose trials they are.
+        gates: the definitions.
+        findings: told what differs.
+    """
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        campaign: Campaign,
+        gates: Sequence[Gate],
+        findings: Findings,
+    ) -> None:
+        self.bundle, self.campaign = bundle, campaign
+        self.gates, self.findings = gates, findings
+        self._of_campaign = _campaign_columns(campaign)
+        self._otherwise_defined: dict[str, int] = {}
+        self._planned = {planned.id: planned for planned in campaign.plan.trials}
+
+    def trial(self, stored: TrialResult) -> TrialResult | None:
+        """What a stored trial is by what the bundle has of it; None where nobody planned it."""
+        name = f"{stored.trial.id} (attempt {stored.attempt})"
+        if self._planned.get(stored.trial.id) != stored.trial:
+            self.findings.differs(TRIALS, "it is not as the plan has it", where=name)
+            return None
+        if stored.raw is None:
+            if stored.samples or stored.gates or stored.valid:
+                self.findings.differs(TRIALS, "has figures, though no client ran", where=name)
+            return dataclasses.replace(stored, samples=(), gates=(), valid=False)
+        self._hosts(stored, name)
+        text = self._object(stored.raw, name, _NO_OUTPUT)
+        return stored if text is None else self._from_output(stored, text, name)
+
+    def tell_otherwise_defined(self) -> None:
+        """Note the gates that trials were judged by and that the definitions do not have so."""
+        for gate, trials in self._otherwise_defined.items():
+            self.findings.cannot_verify(
+                _NOT_JUDGED,
+                f"the gate {gate} of {trials} trials, which were not judged by it as it is "
+                "defined in gates/",
+            )
+
+    def _object(self, name: str, trial_name: str, without: str | None = None) -> str | None:
+        """A text of the object store; None where there is none, which is told.
+
+        Args:
+            without: what cannot be verified without it; None: all that the report has can be.
+        """
+        file = f"{RAW}{name}"
+        if file in self.bundle.missing:
+            sentence = f"{trial_name}: {file} is missing: {self.bundle.missing[file]}"
+            if without is None:
+                self.findings.notes.append(sentence)
+            else:
+                self.findings.cannot_verify(without, sentence)
+            return None
+        try:
+            return self.bundle.text(file)
+        except FaultyFileError as error:
+            self.findings.differs(file, error.fault, where=trial_name)
+            return None
+
+    def _from_output(self, stored: TrialResult, text: str, name: str) -> TrialResult:
+        module = workloads.by_name().get(stored.trial.workload)
+        if module is None:
+            sentence = f"{name}: this Benchlab has no {stored.trial.workload}"
+            self.findings.cannot_verify("trials of unknown workloads", sentence)
+            return stored
+        output = module.parse(text)
+        self.findings.checked["raw outputs"] += 1
+        samples = readings.samples_of(output)
+        self._samples(stored, {each.metric: each.value for each in samples}, name)
+        self._series(stored, readings.series_csv(output), name)
+        result = dataclasses.replace(stored, samples=samples)
+        numbers = self.campaign.environment.get("ignored_errors", "")
+        columns = columns_module.output_columns(
+            module,
+            stored.trial,
+            output,
+            dataset=self.campaign.report_type.dataset,
+            interval_s=self.campaign.client.report_interval,
+            expected_errors=[int(number) for number in numbers.split(",") if number.isdigit()],
+        )
+        if not numbers and columns["unexpected_errors"]:
+            del columns["unexpected_errors"]  # which were expected was not recorded
+        gates = self._gates(stored, module, columns, name)
+        result = dataclasses.replace(result, gates=gates)
+        return self._validity(stored, result, module, readings.client_reasons(output, _exit(gates)))
+
+    def _samples(self, stored: TrialResult, again: Mapping[str, float | None], name: str) -> None:
+        kept = stored.figures
+        for metric in dict.fromkeys((*kept, *again)):
+            self.findings.checked["samples"] += 1
+            if metric not in again or metric not in kept:
+                self._differs(
+                    f"{name}: {metric}",
+                    "there" if metric in kept else "not there",
+                    "there" if metric in again else "not there",
+                )
+            elif kept[metric] != again[metric]:
+                self._differs(f"{name}: {metric}", kept[metric], again[metric])
+
+    def _series(self, stored: TrialResult, again: str, name: str) -> None:
+        if stored.series is None or (kept := self._object(stored.series, name)) is None:
+            return
+        self.findings.checked["series"] += 1
+        if (line := first_difference(kept, again)) is not None:
+            number, found, recomputed = line
+            self.findings.differs(
+                f"{RAW}{stored.series}", found, where=f"line {number}", recomputed=recomputed
+            )
+
+    def _hosts(self, stored: TrialResult, name: str) -> None:
+        if stored.hosts is None:
+            if any(host.figures for host in stored.host_figures):
+                sentence = f"{name}: figures of hosts, and no samples of them are named"
+                self.findings.cannot_verify(_NO_HOSTS, sentence)
+            return
+        if (text := self._object(stored.hosts, name, _NO_HOSTS)) is None:
+            return
+        file = f"{RAW}{stored.hosts}"
+        try:
+            again = host_figures(text)
+        except ValueError as error:
+            self.findings.differs(file, f"no host samples: {error}", where=name)
+            return
+        kept = {host.host: dict(host.figures) for host in stored.host_figures if host.figures}
+        for host in dict.fromkeys((*kept, *again)):
+            ours, theirs = kept.get(host, {}), again.get(host, {})
+            for metric in dict.fromkeys((*ours, *theirs)):
+                self.findings.checked["host figures"] += 1
+                one, other = ours.get(metric), theirs.get(metric)
+                if one is None or other is None or not _alike(metric, one, other):
+                    self._differs(f"{name}: host {host}: {metric}", one, other)
+
+    def _gates(
+        self,
+        stored: TrialResult,
+        module: Workload,
+        of_output: Mapping[str, float | None],
+        name: str,
+    ) -> tuple[GateResult, ...]:
+        """The stored gates, judged again by the definitions."""
+        chosen = gates_module.of_table(gates_module.of_metric(self.gates, module.METRIC), "trials")
+        defined = {gate.id: gate for gate in chosen}
+        kept = {result.gate: result for result in stored.gates}
+        told = {**self._of_campaign, **of_output}
+        found = []
+        for name_of_gate in defined:
+            if name_of_gate not in kept:
+                self._note_defined(name_of_gate)
+        for result in stored.gates:
+            gate = defined.get(result.gate)
+            if gate is None or (gate.sentence, gate.kind) != (result.sentence, result.kind):
+                self._note_defined(result.gate)
+                found.append(result)
+                continue
+            again = self._judged(gate, result, told, stored)
+            self.findings.checked["gates"] += 1
+            if again.status != result.status or not _same(again.observed, result.observed):
+                self._differs(f"{name}: gate {gate.id}", _outcome(result), _outcome(again))
+            found.append(again)
+        return tuple(found)
+
+    def _judged(
+        self,
+        gate: Gate,
+        result: GateResult,
+        told: Mapping[str, float | None],
+        stored: TrialResult,
+    ) -> GateResult:
+        """One gate again; of a column that only the target could tell, what it told then."""
+        if gate.column in told:
+            return gate.evaluate(told)
+        observed = result.observed
+        if observed is None:
+            return result
+        if (possible := _of_hosts(gate.column, stored)) and not any(
+            _same(observed, each) for each in possible
+        ):
+            observed = possible[0]
+        return gate.evaluate({gate.column: observed})
+
+    def _validity(
+        self,
+        stored: TrialResult,
+        again: TrialResult,
+        module: Workload,
+        client_reasons: tuple[str, ...],
+    ) -> TrialResult:
+        """Whether it counts, and why not."""
+        name = f"{stored.trial.id} (attempt {stored.attempt})"
+        self.findings.checked["trials"] += 1
+        if not gates_module.is_valid(again.gates):
+            chosen = gates_module.of_metric(self.gates, module.METRIC)
+            ids = {gate.id for gate in chosen}
+            judged = [gate for gate in again.gates if gate.gate in ids]
+            reasons = (*gates_module.reasons(chosen, judged), *client_reasons)
+            if stored.valid:
+                self._differs(name, "valid", "; ".join(reasons))
+            elif stored.reasons != reasons and not self._otherwise_defined:
+                self._differs(f"{name}: reasons", "; ".join(stored.reasons), "; ".join(reasons))
+            return dataclasses.replace(again, valid=False, reasons=reasons)
+        if not stored.valid:
+            why = "; ".join(stored.reasons) or "no reason is given"
+            sentence = f"{name}: that it is invalid, which its gates do not say: {why}"
+            self.findings.cannot_verify("trials that are invalid by their reasons alone", sentence)
+        return again
+
+    def _differs(self, where: str, found: object, again: object) -> None:
+        self.findings.add([Difference(TRIALS, _said(found), where, _said(again))])
+
+    def _note_defined(self, gate: str) -> None:
+        self._otherwise_defined[gate] = self._otherwise_defined.get(gate, 0) + 1
+
+
+def host_figures(text: str) -> dict[str, dict[str, Figure]]:
+    """Means and maxima of every metric of every host, from the samples that are kept of them.
+
+    Raises:
+        ValueError: it is not the CSV that ``HostMetrics.to_csv`` writes.
+    """
+    intervals: dict[str, list[Interval]] = {}
+    try:
+        rows = list(csv.DictReader(io.StringIO(text), strict=True))
+    except csv.Error as error:
+        raise ValueError(f"no CSV: {error}") from error
+    for row in rows:
+        try:
+            values = {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
+            interval = Interval(float(row["t"]), float(row["seconds"]), **values)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"a column is missing: {error}") from error
+        if not interval.seconds > 0:
+            raise ValueError(f"an interval of {interval.seconds} s")
+        intervals.setdefault(row["host"], []).append(interval)
+    return {host: figures(HostSeries(None, tuple(found), {})) for host, found in intervals.items()}
+
+
+def first_difference(found: str, again: str) -> tuple[int, str, str] | None:
+    """The first line in which two texts differ: its number, and both of it; None: they do not."""
+    if found == again:
+        return None
+    ours, theirs = found.split("\n"), again.split("\n")
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1):
+        if one != other:
+            return number, _around(one, other), _around(other, one)
+    number = min(len(ours), len(theirs)) + 1
+    return number, f"{len(ours)} lines", f"{len(theirs)} lines"
+
+
+def _around(one: str, other: str) -> str:
+    """The part of a line that matters: around the first letter in which it differs."""
+    same = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    start = max(same - 40, 0)
+    return f"{'…' if start else ''}{one[start : same + 60]}{'…' if len(one) > same + 60 else ''}"
+
+
+def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
+    """What a trial's gates get from the campaign, as far as it is the same for all its trials.
+
+    Clocks are asked anew when a campaign is carried on; variables are those of both sides.
+    """
+    told: dict[str, float | None] = {}
+    if set(campaign.facts) == set(campaign.plan.sides):
+        told |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
+    told |= columns_module.fleet_columns(
+        {key: value for key, value in campaign.environment.items() if key != columns_module.CLOCKS}
+    )
+    loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
+    if len(loaded) == 1:
+        told |= columns_module.dataset_columns(loaded.pop())
+    return {name: told[name] for name in _OF_CAMPAIGN if name in told}
+
+
+def _of_hosts(column: str, stored: TrialResult) -> list[float]:
+    """What a column of the hosts' can be, by their figures; empty: it is none of them."""
+    if column == "cpu_steal_ratio":
+        told = [host.figures["cpu_steal"].mean for host in stored.host_figures
+                if "cpu_steal" in host.figures]  # fmt: skip
+        return [max(told)] if told else []
+    if column != "harness_cpu_ratio":
+        return []
+    found = []
+    for host in stored.host_figures:
+        if host.processes:
+            used = max(host.processes.values())
+            found.append(used)
+            if "cpu_busy" in host.figures:  # counts where the client has its host alone
+                found.append(max(used, host.figures["cpu_busy"].mean))
+    return found
+
+
+def _exit(gates: Sequence[GateResult]) -> int | None:
+    """The client's exit code, which only its gate has kept."""
+    found = next((gate.observed for gate in gates if gate.gate == "client_exit"), None)
+    return None if found is None else int(found)
+
+
+def _same(one: float | None, other: float | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=RELATIVE)
+
+
+def _alike(metric: str, one: Figure, other: Figure) -> bool:
+    half = _HALF_A_BYTE if "bytes" in metric else _HALF_A_SHARE
+    return all(
+        math.isclose(a, b, rel_tol=RELATIVE, abs_tol=half * (1 + 1e-6))
+        for a, b in ((one.mean, other.mean), (one.max, other.max))
+    )
+
+
+def _outcome(gate: GateResult) -> str:
+    return gate.status if gate.observed is None else f"{gate.status}, {gate.observed!r}"
+
+
+def _said(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Figure):
+        return f"mean {value.mean!r}, largest {value.max!r}"
+    return "missing" if value is None else repr(value)

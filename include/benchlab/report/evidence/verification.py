@@ -1,0 +1,145 @@
+"""What the verification of a bundle found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from benchlab.report.evidence import archive
+
+VerificationOutcome = Literal["holds", "differs", "not verified"]
+"""Of a verification: nothing differs and all was compared; something differs; or nothing does, and
+something that can be forged could not be compared."""
+
+# How far a figure may be off that was computed again: processors and libraries round differently.
+# Figures that are only read again, as samples, may not differ at all.
+RELATIVE = 1e-9
+_LINE = 2000
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something in a bundle that is not as it should be.
+
+    Attributes:
+        file: of the bundle; or the bundle itself.
+        where: in the file: a trial and its metric, a line, a place in a document; empty: the file.
+        found: what it says.
+        recomputed: what it should say; None where that is not known.
+    """
+
+    file: str
+    found: str
+    where: str = ""
+    recomputed: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.file}: {self.where}" if self.where else self.file
+        again = "" if self.recomputed is None else f"; recomputed: {self.recomputed}"
+        return f"{place}: {self.found}{again}"
+
+
+@dataclass(frozen=True)
+class Unverified:
+    """Something that the report rests on or consists of and that could not be verified.
+
+    Attributes:
+        what: its kind, in the plural, as ``pages of another Benchlab``.
+        why: which, and why, as a sentence.
+    """
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome.
+
+    Attributes:
+        bundle: what was verified.
+        campaign: its id; None where that could not be read.
+        made_with: the version of Benchlab that made it; None where that could not be read.
+        checked: how many of what were checked, as ``files`` or ``samples``.
+        differences: all that was found.
+        unverified: what of this bundle could not be verified, though it can be of others.
+        not_recomputed: what is not recomputed of any bundle, or does not change the outcome, and
+            why, as sentences.
+    """
+
+    bundle: str
+    campaign: str | None
+    made_with: str | None
+    checked: dict[str, int]
+    differences: tuple[Difference, ...]
+    unverified: tuple[Unverified, ...]
+    not_recomputed: tuple[str, ...]
+
+    @property
+    def outcome(self) -> VerificationOutcome:
+        """Whether it holds; a difference weighs more than what could not be verified."""
+        if self.differences:
+            return "differs"
+        return "not verified" if self.unverified else "holds"
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs, and all was verified that can be of a bundle."""
+        return self.outcome == "holds"
+
+    def to_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "outcome": self.outcome,
+            "holds": self.holds,
+            "relative_tolerance": RELATIVE,
+            **asdict(self),
+        }
+
+    def lines(self) -> list[str]:
+        """For people, a line each; what a bundle says is in them only as text that is harmless."""
+        counts = ", ".join(f"{number:,} {what}" for what, number in self.checked.items() if number)
+        again = "" if self.campaign is None else f" of {self.campaign}"
+        lines = [
+            f"{self.bundle}: evidence{again}",
+            f"checked: {counts or 'nothing'}",
+            *(f"differs: {each}" for each in self.differences),
+            *(f"not verified: {each.why}" for each in self.unverified),
+            *(f"not checked: {each}" for each in self.not_recomputed),
+            self._last_line(),
+        ]
+        return [archive.shown(line, _LINE) for line in lines]
+
+    def _last_line(self) -> str:
+        if self.outcome == "holds":
+            return "the bundle holds"
+        if self.outcome == "differs":
+            return "the bundle does not hold"
+        kinds = Counter(each.what for each in self.unverified)
+        told = ", ".join(f"{what} ({number})" for what, number in kinds.items())
+        return f"the bundle is not verified as a whole: nothing differs, but not compared: {told}"
+
+
+@dataclass
+class Findings:
+    """What is being found."""
+
+    differences: list[Difference] = field(default_factory=list)
+    unverified: list[Unverified] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+
+    def differs(self, file: str, found: str, *, where: str = "", recomputed: object = None) -> None:
+        """Note a difference."""
+        again = None if recomputed is None else str(recomputed)
+        self.differences.append(Difference(file, found, where, again))
+
+    def cannot_verify(self, what: str, why: str) -> None:
+        """Note something that could not be verified (:class:`Unverified`)."""
+        self.unverified.append(Unverified(what, why))
+
+    def add(self, differences: Iterable[Difference]) -> None:
+        """Note several."""
+        self.differences += differences

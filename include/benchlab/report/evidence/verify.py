@@ -1,0 +1,267 @@
+"""Verify a bundle: is it as it was made, and does all of it follow from the raw outputs?
+
+Nothing is read but the bundle: no store, no configuration, no network. Nothing is recomputed from
+a bundle that is not as it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import jinja2
+
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
+from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.errors import BenchlabError, EvidenceError
+from benchlab.report import bundle as report_bundle
+from benchlab.report.evidence import archive, manifest, rendered
+from benchlab.report.evidence.archive import Archive, FaultyFileError, UnreadableError
+from benchlab.report.evidence.contents import (
+    CALIBRATION,
+    CAMPAIGN,
+    GATES,
+    RAW,
+    REPORT,
+    TRIALS,
+    Bundle,
+    Measured,
+    objects,
+)
+from benchlab.report.evidence.manifest import Manifest
+from benchlab.report.evidence.trials import Recomputation
+from benchlab.report.evidence.verification import Findings, Verification
+from benchlab.results.records import TrialResult, inconsistencies
+
+# What the comparison and the templates raise on rows that are of the right types and make no sense
+# together, as only a forged bundle has them.
+_SENSELESS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, jinja2.TemplateError, BenchlabError),
+)
+
+UNCHECKED_SIGNATURE = (
+    "its signature, which Benchlab does not check: use `ssh-keygen -Y verify -n benchlab-evidence`"
+)
+
+
+def verify(path: Path) -> Verification:
+    """Verify a bundle.
+
+    Args:
+        path: of its archive, or of the directory into which that was unpacked.
+
+    Raises:
+        EvidenceError: there is no such file, or it cannot be opened.
+    """
+    findings = Findings()
+    with archive.open_bundle(path) as opened:
+        said = _manifest(opened, path, findings)
+        if said is not None:
+            _files(opened, said, findings)
+            _altered(opened, findings)
+        if said is not None and not findings.differences:
+            recompute(Bundle(opened, said), findings)
+        elif said is not None:
+            findings.notes.append(
+                "its figures: nothing is recomputed from a bundle that is not as it was made"
+            )
+    return Verification(
+        bundle=str(path),
+        campaign=said.campaign if said else None,
+        made_with=said.made_with.get("benchlab") if said else None,
+        checked=dict(findings.checked),
+        differences=tuple(findings.differences),
+        unverified=tuple(findings.unverified),
+        not_recomputed=tuple(findings.notes),
+    )
+
+
+def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | None:
+    for file, fault in opened.faults:
+        findings.differs(file, fault)
+    if manifest.NAME not in opened.names:
+        if not opened.faults:
+            findings.differs(manifest.NAME, f"it is missing: {path.name} is no evidence bundle")
+        return None
+    try:
+        return manifest.parse(archive.read(opened, manifest.NAME))
+    except EvidenceError as error:
+        findings.differs(manifest.NAME, str(error))
+        return None
+
+
+def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
+    """Every file of the manifest is there with its hash, and no other."""
+    beside = {manifest.NAME, *([manifest.SIGNATURE] if said.signed else [])}
+    for name in sorted(set(opened.names) - said.files.keys() - beside - {manifest.SIGNATURE}):
+        findings.differs(name, "not in the manifest: it was added")
+    for name in sorted((said.files.keys() | beside) - set(opened.names)):
+        findings.differs(archive.shown(name), "missing, though the manifest has it")
+    if manifest.SIGNATURE in opened.names:
+        findings.notes.append(UNCHECKED_SIGNATURE)
+    for name, content in said.files.items():
+        if name not in opened.names:
+            continue
+        digest, size = hashlib.sha256(), 0
+        try:
+            for chunk in opened.chunks(name):
+                digest.update(chunk)
+                size += len(chunk)
+        except UnreadableError as error:
+            findings.differs(name, str(error))
+            continue
+        findings.checked["files"] += 1
+        if (size, digest.hexdigest()) != (content.size, content.sha256):
+            findings.differs(
+                name,
+                f"changed: {size} bytes with SHA-256 {digest.hexdigest()}, by the manifest "
+                f"{content.size} bytes with {content.sha256}",
+            )
+
+
+def _altered(opened: Archive, findings: Findings) -> None:
+    """No byte of the archive differs; where a file does, that says more."""
+    if findings.differences:
+        return
+    try:
+        found = opened.altered()
+    except UnreadableError as error:
+        findings.differs(manifest.SIGNATURE, str(error))  # the one file that is not read above
+        return
+    if found is not None:
+        findings.differs(*found)
+
+
+def recompute(bundle: Bundle, findings: Findings) -> None:
+    """Compute everything of a report again, from the raw outputs on, and note what differs."""
+    try:
+        own = bundle.measured()
+    except FaultyFileError as error:
+        findings.differs(error.file, error.fault)
+        return
+    _unnamed(bundle, own, findings)
+    if own.campaign.id != bundle.manifest.campaign:
+        findings.differs(CAMPAIGN, own.campaign.id, where="id", recomputed=bundle.manifest.campaign)
+    try:
+        gates = bundle.gates()
+    except FaultyFileError as error:
+        findings.differs(error.file, error.fault)
+        findings.notes.append("its figures: nothing is recomputed without the gates' definitions")
+        return
+    try:
+        trials = _trials(bundle, own, gates, findings)
+        _report(bundle, own, trials, gates, findings)
+    except FaultyFileError as error:
+        findings.differs(error.file, error.fault)
+    except _SENSELESS as error:
+        findings.differs(
+            CAMPAIGN, f"no report can be made from it and its trials: {_senseless(error)}"
+        )
+
+
+def _unnamed(bundle: Bundle, own: Measured, findings: Findings) -> None:
+    """Every file is one that a bundle has, and what is missing is one that a row names."""
+    raw = {f"{RAW}{name}" for name in objects(own.trials)}
+    for name in bundle.manifest.files:
+        is_gates = name.startswith(GATES) and name.endswith(".yaml")
+        if name in bundle.missing:
+            findings.differs(name, "it is there, and by the manifest it is missing")
+        elif name not in {CAMPAIGN, TRIALS} | raw and not (
+            is_gates or name.startswith((REPORT, CALIBRATION))
+        ):
+            findings.differs(name, "nothing in the bundle names it")
+    for name in sorted(bundle.missing.keys() - raw - bundle.manifest.files.keys()):
+        findings.differs(name, "missing by the manifest, and no trial names it")
+
+
+def _senseless(error: Exception) -> str:
+    return f"{type(error).__name__}: {archive.shown(str(error))}"
+
+
+def _trials(
+    bundle: Bundle,
+    own: Measured,
+    gates: Sequence[Gate],
+    findings: Findings,
+) -> list[TrialResult]:
+    work = Recomputation(bundle, own.campaign, gates, findings)
+    seen: set[tuple[str, int]] = set()
+    found = []
+    for stored in own.trials:
+        if (key := (stored.trial.id, stored.attempt)) in seen:
+            findings.differs(TRIALS, "it is there twice", where=f"{key[0]} (attempt {key[1]})")
+            continue
+        seen.add(key)
+        try:
+            again = work.trial(stored)
+        except _SENSELESS as error:
+            where = f"{key[0]} (attempt {key[1]})"
+            findings.differs(TRIALS, f"it makes no sense: {_senseless(error)}", where=where)
+            continue
+        if again is not None:
+            found.append(again)
+    work.tell_otherwise_defined()
+    return found
+
+
+def _report(
+    bundle: Bundle,
+    own: Measured,
+    trials: Sequence[TrialResult],
+    gates: Sequence[Gate],
+    findings: Findings,
+) -> None:
+    outcome = compare.compare(
+        own.campaign.plan,
+        trials,
+        own.campaign.report_type.threshold_pct,
+        inconsistencies(own.campaign.facts),
+        gates=gates,
+        calibration=_calibration(bundle, own, findings),
+    )
+    published = {name: bundle.read(file) for name, file in bundle.under(REPORT).items()}
+    prefix = f"{report_bundle.DATA_DOCS}/"
+    docs = {
+        name.removeprefix(prefix): content
+        for name, content in published.items()
+        if name.startswith(prefix)
+    }
+    again = report_bundle.make(
+        own.campaign, outcome, trials, docs, own.campaign.report_type.languages
+    )
+    rendered.compare(published, again, bundle.manifest, findings)
+
+
+def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibration:
+    """What the A/A campaigns of the bundle tell; one that must not count is told."""
+    figures = {}
+    for file, other in bundle.calibration():
+        try:
+            if (fault := _calibration_fault(file, own, other)) is None:
+                used, _ = usable_trials.usable_trials(other.campaign.plan, other.trials)
+                figures[other.campaign.id] = compare.rounds_of(other.campaign.plan, used)
+                findings.checked["A/A campaigns"] += 1
+        except _SENSELESS as error:
+            fault = f"it makes no sense: {_senseless(error)}"
+        if fault is not None:
+            findings.differs(file, fault)
+    if figures:
+        findings.notes.append(
+            f"the samples of {len(figures)} A/A campaigns: their raw outputs are not in the bundle"
+        )
+    return calibrate(figures)
+
+
+def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
+    """Why an A/A campaign must not count; None: it may."""
+    name = other.campaign.id
+    if file != f"{CALIBRATION}{name}.json" or name == own.campaign.id:
+        return f"it is of {name}"
+    if not aa_campaigns.can_calibrate(other.campaign):
+        return "no complete A/A campaign of which each side was loaded"
+    if unlike := aa_campaigns.differences(own.campaign, other.campaign):
+        return f"of another setting: {', '.join(unlike)}"
+    return None

@@ -1,0 +1,97 @@
+"""The figures as CSV. A missing value is an empty field."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from benchlab.analysis.verdict.compare import Comparison
+from benchlab.plan.report_type import SIDES
+from benchlab.report.model import figures
+from benchlab.results.records import UNITS, TrialResult
+
+Field = str | int | float | bool | None
+
+# Columns of every campaign, so that the files of several can be put into one; besides, there is the
+# metric that decides, and those of other metrics where a trial has them.
+_ALWAYS = (
+    *("tps", "qps", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
+    "reconnects",
+)
+
+
+def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
+    """One row per executed trial, the invalid and excluded ones too.
+
+    ``used`` says whether its figures are in the comparison: the trials behind one cell's
+    figures are the rows of its workload, threads and side with ``used``. ``restored`` says
+    whether its data were laid back from the snapshot just before it. ``raw``, ``series`` and
+    ``hosts`` are relative to the root of the object store.
+    """
+    reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
+    phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
+    measured = {sample.metric for result in results for sample in result.samples}
+    wanted = measured.union(_ALWAYS, (workload.metric for workload in comparison.workloads))
+    metrics = [metric for metric in UNITS if metric in wanted]
+    header = [
+        *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used", "reasons"),
+        *metrics,
+        *("restored", "adopted", "started_at", "ended_at"),
+        *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
+        *("raw", "series", "hosts"),
+    ]
+    rows: list[list[Field]] = []
+    for result in sorted(results, key=lambda r: (r.trial.index, r.attempt)):
+        trial, key = result.trial, (result.trial.id, result.attempt)
+        rows.append(
+            [
+                *(trial.id, trial.round, result.attempt, trial.side, trial.workload),
+                *(trial.threads, result.valid, key not in reasons),
+                "; ".join(map(str, reasons.get(key, ()))),
+                *(result.value(metric) for metric in metrics),
+                *(_restored(result), result.adopted),
+                *(result.started_at.isoformat(), result.ended_at.isoformat()),
+                *(result.phases.get(phase) for phase in phases),
+                *(result.raw, result.series, result.hosts),
+            ]
+        )
+    return _csv(header, rows)
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """One row per cell: both sides' figures, the improvement, and its workload's verdict."""
+    metrics = figures.metrics([workload.metric for workload in comparison.workloads])
+    header = [
+        *("workload", "threads"),
+        *(f"{side}_{metric}" for side in SIDES for metric in metrics),
+        *("improvement_pct", "verdict", "p95_verdict"),
+    ]
+    rows: list[list[Field]] = []
+    for workload in comparison.workloads:
+        for cell in workload.cells:
+            means = [cell.sides[side].means for side in SIDES]
+            rows.append(
+                [
+                    *(workload.name, cell.threads),
+                    *(side.get(metric) for side in means for metric in metrics),
+                    *(cell.improvement_pct, workload.verdict, workload.p95.verdict),
+                ]
+            )
+    return _csv(header, rows)
+
+
+def _restored(result: TrialResult) -> bool | None:
+    """Whether its data were restored; unknown where the phases died with the task that ran them."""
+    if result.adopted or not result.phases:
+        return None
+    return "restore" in result.phases
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[Field]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(str(field).lower() if isinstance(field, bool) else field for field in row)
+    return out.getvalue()

@@ -1,0 +1,77 @@
+"""The report as one HTML page that stands alone: style and charts are in it, scripts are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import jinja2
+from markupsafe import Markup, escape
+
+from benchlab.language import templates
+from benchlab.plan.report_type import SIDES
+from benchlab.report.charts import charts
+from benchlab.report.formats import markdown
+from benchlab.report.formats.pages import TOP, Page
+from benchlab.report.model import figures, hardware, hosts
+from benchlab.report.model.report import Report
+from benchlab.report.sentences import method, setting, trust, wording
+
+# A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
+_SIGNS = {
+    "regression": "▼",
+    "improvement": "▲",
+    "equivalent": "=",
+    "inconclusive": "?",
+    "unstable": "!",
+}
+
+
+def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> str:
+    """The whole page.
+
+    Args:
+        report: what it says, and in which language.
+        pictures: the charts by file name, of which those in SVG are put into the page.
+        page: where it lies, and which pages in other languages it refers to.
+    """
+
+    def chart(stem: str, description: str) -> Markup:
+        return _inline(pictures[f"{stem}.svg"].decode(), description)
+
+    return _template().render(
+        report=report,
+        page=page,
+        language=report.language,
+        say=report.language.say,
+        numbers=report.numbers,
+        sides=[report.sides[side] for side in SIDES],
+        chart=chart,
+    )
+
+
+def _place(text: str, made: Markup) -> Markup:
+    """Put HTML where a sentence has a place for it."""
+    return Markup(escape(text).replace(wording.PLACE, made, 1))
+
+
+def _inline(svg: str, description: str) -> Markup:
+    """A chart as part of a page, with its description for screen readers."""
+    start = svg.index("<svg")
+    label = escape(description)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg[start:], flags=re.DOTALL)
+    # Our own drawing: its texts are drawn as outlines.
+    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = templates.environment("benchlab.report.formats")
+    environment.filters.update(cut=markdown.cut, place=_place)
+    environment.globals.update(
+        wording=wording, trust=trust, method=method, figures=figures, hosts=hosts,
+        hardware=hardware, setting=setting, stem=charts.file_stem, signs=_SIGNS,
+        PLACE=wording.PLACE,
+    )  # fmt: skip
+    return environment.get_template("report.html.j2")

@@ -1,0 +1,189 @@
+"""The comparison for machines, as ``benchlab compare --json`` and ``report.json`` have it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
+from benchlab.analysis.verdict.calibration import Calibration
+from benchlab.analysis.verdict.compare import (
+    CellComparison,
+    Comparison,
+    WorkloadComparison,
+    scope_of,
+)
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.paired import percent
+from benchlab.language import Said, english
+from benchlab.plan.report_type import SIDES
+from benchlab.report.model import hardware, hosts, quality
+from benchlab.results import redaction
+from benchlab.results.records import Campaign, GateResult, TrialResult
+
+
+def to_json(
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+) -> dict[str, Any]:
+    """The comparison for machines; what is missing is None.
+
+    ``client`` and ``consistency`` are there where the campaign has recorded them.
+
+    Args:
+        campaign: what was measured.
+        comparison: its outcome.
+        results: all executed trials, the invalid ones too.
+    """
+    campaign = redaction.of_campaign(campaign)
+    return {
+        "campaign": campaign.id,
+        "report": campaign.plan.report,
+        "aa": campaign.is_aa,
+        "sides": {
+            side: {
+                "version": spec.version,
+                "git_hash": campaign.facts[side].git_hash if side in campaign.facts else None,
+                "parameters": spec.parameters,
+                "components": spec.components,
+                "servers": [
+                    asdict(one)
+                    for one in (campaign.facts[side].instances if side in campaign.facts else ())
+                ],
+            }
+            for side, spec in campaign.plan.sides.items()
+        },
+        "rounds": campaign.plan.rounds,
+        "seed": campaign.plan.seed,
+        "scope": comparison.scope,
+        "target": campaign.plan.target,
+        "placement": campaign.plan.placement,
+        "engine": campaign.plan.engine,
+        "engine_reason": campaign.engine_reason,
+        "threshold_pct": campaign.report_type.threshold_pct,
+        "workloads": [_workload_json(workload) for workload in comparison.workloads],
+        "gates": _gates_json(comparison.all_gates),
+        "calibration": _calibration_json(comparison.calibration),
+        "excluded": [
+            {
+                "trial": e.trial,
+                "attempt": e.attempt,
+                "reasons": [str(reason) for reason in e.reasons],
+            }
+            for e in comparison.excluded
+        ],
+        "repeated_pairs": comparison.repeated_pairs,
+        "missing": list(comparison.missing),
+        "hosts": hosts.to_json(hosts.host_tables(comparison, results, hardware.roles(campaign))),
+        **_recorded(campaign),
+    }
+
+
+def trials_to_json(outcome: ComparedFile) -> str:
+    """What ``benchlab compare --trials FILE --json`` prints: a list where a file has several."""
+    documents = [_compared_json(compared, outcome) for compared in outcome.campaigns]
+    shown = documents if outcome.several else documents[0]
+    return json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dict[str, Any]:
+    """One campaign that was measured elsewhere, as far as its file says it."""
+    measured, workloads, cells = compared.measured, compared.workloads, compared.cells
+    return {
+        "campaign": measured.campaign,
+        "sides": {side: {"version": None} for side in SIDES},
+        "rounds": measured.rounds,
+        "scope": scope_of(workloads),
+        "threshold_pct": outcome.threshold_pct,
+        "workloads": [_workload_json(workload) for workload in workloads],
+        "gates": _gates_json(gate for cell in cells for gate in cell.gates),
+        "calibration": _calibration_json(outcome.calibration),
+        "excluded": [asdict(row) for row in measured.excluded],
+        "missing": list(measured.missing),
+        "notes": list(measured.notes),
+    }
+
+
+def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
+    return [vars(tally) for tally in quality.tally_gates(gates, english())]
+
+
+def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
+    """The A/A campaigns and what they tell; None where there are none."""
+    if not (components := calibration.components):
+        return None
+    return {
+        "campaigns": list(calibration.campaigns),
+        "deployment": [
+            {
+                "workload": workload,
+                "metric": metric,
+                "threads": sorted(threads),
+                "campaigns": component.campaigns,
+                "standard_deviation_pct": percent(math.sqrt(component.deployment.value)),
+            }
+            for (workload, metric, threads, _), component in components.items()
+        ],
+    }
+
+
+def _recorded(campaign: Campaign) -> dict[str, Any]:
+    """What only some campaigns have: which client it was, what the checks of datasets found."""
+    program = campaign.environment.get("client_program")
+    version = campaign.environment.get("client_version")
+    checked = {
+        side: {
+            moment: [asdict(one) for one in found] for moment, found in facts.consistency.items()
+        }
+        for side, facts in campaign.facts.items()
+        if facts.consistency
+    }
+    return {
+        **({"client": {"program": program, "version": version}} if program else {}),
+        **({"consistency": checked} if checked else {}),
+    }
+
+
+def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
+    return {
+        "name": workload.name,
+        "metric": workload.metric,
+        "scope": workload.scope,
+        "rounds_used": workload.rounds_used,
+        "estimate_pct": workload.estimate_pct,
+        "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
+        "p_adjusted": workload.p_adjusted,
+        "verdict": workload.verdict,
+        "reasons": _texts(workload.reasons),
+        "arithmetic_mean_pct": workload.arithmetic_mean_pct,
+        "geometric_mean_pct": workload.estimate_pct,
+        "heterogeneous_threads": [each.threads for each in workload.heterogeneous],
+        "heterogeneity": [asdict(each) for each in workload.heterogeneous],
+        "p95": _decision_json(workload.p95),
+        "cells": [_cell_json(cell) for cell in workload.cells],
+    }
+
+
+def _decision_json(decision: Decision) -> dict[str, Any]:
+    return {
+        "rounds_used": decision.rounds_used,
+        "estimate_pct": decision.estimate_pct,
+        "ci95_pct": list(decision.ci95_pct) if decision.ci95_pct else None,
+        "p_adjusted": decision.p_adjusted,
+        "verdict": decision.verdict,
+        "reasons": _texts(decision.reasons),
+    }
+
+
+def _cell_json(cell: CellComparison) -> dict[str, Any]:
+    return {
+        "threads": cell.threads,
+        **{side: cell.sides[side].means for side in SIDES},
+        "improvement_pct": cell.improvement_pct,
+    }
+
+
+def _texts(reasons: Iterable[Said]) -> list[str]:
+    return [str(reason) for reason in reasons]

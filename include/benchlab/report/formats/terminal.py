@@ -1,0 +1,143 @@
+"""The comparison as a table for a terminal, in English."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from benchlab.analysis.elsewhere.compare import ComparedFile
+from benchlab.analysis.elsewhere.file import MeasuredElsewhere
+from benchlab.analysis.verdict.compare import WorkloadComparison, scope_of
+from benchlab.language import english
+from benchlab.language.names import plain
+from benchlab.language.numbers import Numbers, rate_decimals
+from benchlab.plan.report_type import SIDES
+from benchlab.report.formats.console import console_for, text_of
+from benchlab.report.model import figures as tables_of
+from benchlab.report.model.report import Report, Section
+from benchlab.report.sentences import trust, wording
+
+# Of what is to be said about trials that were measured elsewhere.
+MOST_SENTENCES = 20
+
+_COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
+
+
+def render(report: Report, width: int, colour: bool) -> str:
+    """One block of rows per workload, its verdict first; ``colour`` asks for ANSI codes."""
+    console = console_for(width, colour)
+    console.print(Text(wording.title(report), style="bold"))
+    console.print(Text(wording.subject(report)))
+    console.print(Group(*(_table(report, section) for section in report.sections)))
+    console.print()
+    for line in wording.quality(report)[:3]:
+        console.print(Text(line))
+    console.print(Text(trust.scope(report), style="dim"))
+    return text_of(console)
+
+
+def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
+    """All campaigns of a file of trials; see :mod:`benchlab.analysis.elsewhere`."""
+    return "".join(
+        _trials(compared.measured, compared.workloads, outcome.threshold_pct, width, colour)
+        for compared in outcome.campaigns
+    )
+
+
+def _trials(
+    measured: MeasuredElsewhere,
+    workloads: Sequence[WorkloadComparison],
+    threshold_pct: float,
+    width: int,
+    colour: bool,
+) -> str:
+    """One campaign that was measured elsewhere: a row per workload, and what is to be said."""
+    console = console_for(width, colour)
+    numbers = Numbers(english())
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in ("workload", "metric", "change", "95% interval", "adjusted p", "verdict"):
+        table.add_column(heading)
+    for workload in workloads:
+        for metric, found in ((workload.metric, workload), ("p95", workload.p95)):
+            table.add_row(
+                plain(workload.name),
+                metric,
+                numbers.estimate(found.estimate_pct, threshold_pct),
+                numbers.interval(found.ci95_pct, threshold_pct),
+                numbers.p_value(found.p_adjusted),
+                Text(found.verdict, style=_COLOUR.get(found.verdict, "")),
+            )
+    rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
+    title = f"{plain(measured.campaign)}, {rounds}; holds for {scope_of(workloads)}"
+    console.print(Text(title, style="bold"))
+    console.print(table)
+    said = [
+        f"{workload.name}: {reason}"
+        for workload in workloads
+        for reason in dict.fromkeys(
+            (*map(str, workload.reasons), *trust.moved(workload, english()), *_of_p95(workload))
+        )
+    ]
+    missing = [f"missing: {each}" for each in measured.missing]
+    excluded = [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
+    for sentence in _first([*said, *measured.notes, *missing, *excluded]):
+        console.print(Text(plain(sentence), style="dim"))
+    console.print()
+    return text_of(console)
+
+
+def _of_p95(workload: WorkloadComparison) -> list[str]:
+    return [f"p95: {reason}" for reason in workload.p95.reasons if reason not in workload.reasons]
+
+
+def _first(sentences: Sequence[str]) -> Sequence[str]:
+    if len(sentences) <= MOST_SENTENCES:
+        return sentences
+    more = len(sentences) - MOST_SENTENCES
+    return [*sentences[:MOST_SENTENCES], f"... and {more} more; --json has all of them"]
+
+
+def _table(report: Report, section: Section) -> Group:
+    cells, shown = section.figures.cells, tables_of.display(section, english())
+    numbers = Numbers(english())
+    metric, latency = section.figures.metric, shown.latency.metric
+    rates = [cell.sides[side].means[metric] for cell in cells for side in SIDES]
+    decimals = rate_decimals(rates)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("threads", justify="right")
+    for side in SIDES:
+        label = report.sides[side].label
+        table.add_column(Text(f"{label} {shown.name}"), justify="right")
+        table.add_column("p95 ms", justify="right")
+    table.add_column(f"{shown.name} change", justify="right")
+    for cell in cells:
+        means = [cell.sides[side].means for side in SIDES]
+        table.add_row(
+            str(cell.threads),
+            *(
+                text
+                for side in means
+                for text in (
+                    numbers.rate(side[metric], decimals),
+                    numbers.milliseconds(side[latency]),
+                )
+            ),
+            numbers.change(cell.improvement_pct),
+        )
+    verdict = Text.assemble(
+        (f"\n{section.title}: ", "bold"),
+        (
+            wording.verdict(report, section),
+            f"bold {'' if report.aa else _COLOUR.get(section.figures.verdict, '')}",
+        ),
+        f", {wording.figures(report, section)}",
+    )
+    why = wording.why(report, section)
+    beside = (why, trust.latency(report, section), *trust.moved(section.figures, english()))
+    said = [Padding(Text(each, style="dim"), (0, 0, 0, 2)) for each in beside if each]
+    return Group(verdict, *said, table)

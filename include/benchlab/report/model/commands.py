@@ -1,0 +1,87 @@
+"""The commands of the test plan, with placeholders where a trial has its own values.
+
+They come from the workloads' own builders, so that the command shown is the one that ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchlab import workloads
+from benchlab.language import Language
+from benchlab.results.records import Campaign
+from benchlab.workloads.client import Endpoint
+
+# Options whose value differs between trials or says nothing outside the machine.
+_PLACEHOLDERS = {
+    "--config-file": "$config_file",
+    "--host": "$host",
+    "--mysql-host": "$host",
+    "--mysql-port": "$port",
+    "--mysql-user": "$user",
+    "--port": "$port",
+    "--threads": "$threads",
+    "--user": "$user",
+}
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command, as a shell would read it, and what it is for."""
+
+    purpose: str
+    text: str
+
+
+def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
+    """How the dataset was prepared and a trial was run; empty where no client has the workloads."""
+    names = {trial.workload for trial in campaign.plan.trials}
+    modules = [module for name, module in workloads.by_name().items() if name in names]
+    if len(modules) < len(names) or len(set(modules)) != 1:
+        return ()
+    module, client = modules[0], campaign.client
+    dataset = campaign.report_type.dataset
+    endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
+    prepare = module.prepare_command(endpoint, "config", dataset, threads=1, client=client)
+    run = module.run_command(
+        min(names),
+        endpoint,
+        "config",
+        dataset,
+        threads=1,
+        seconds=max(trial.seconds for trial in campaign.plan.trials),
+        client=client,
+        **_ignored_errors(campaign),
+    )
+    if len(module.NAMES) > 1:
+        run[run.index(min(names))] = "$workload"
+    return (
+        Command(language.say(_purpose_of_load(campaign)), _shell(prepare)),
+        Command(language.say("commands-run"), _shell(run)),
+    )
+
+
+def _purpose_of_load(campaign: Campaign) -> str:
+    if campaign.environment.get("dataset", "").startswith("restored"):
+        return "commands-loaded-before"
+    return "commands-load"
+
+
+def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
+    """The errors that the engine's client ignores; where none are recorded, its own default."""
+    recorded = campaign.environment.get("ignored_errors")
+    if recorded is None:
+        return {}
+    return {"ignore_errors": tuple(int(number) for number in recorded.split(",") if number.strip())}
+
+
+def _shell(words: Sequence[str]) -> str:
+    """The command over several lines: program and workload, then one option a line."""
+    first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    shown = []
+    for word in words[first:]:
+        option, separator, _ = word.partition("=")
+        placeholder = _PLACEHOLDERS.get(option) if separator else None
+        shown.append(f"{option}={placeholder}" if placeholder else word)
+    return " \\\n    ".join((" ".join(words[:first]), *shown))

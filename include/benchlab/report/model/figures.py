@@ -1,0 +1,158 @@
+"""How figures are shown, by the metric of their workload: names, columns of tables, charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.verdict.compare import CellComparison
+from benchlab.analysis.verdict.rounds import FIGURES
+from benchlab.language import Language, english
+from benchlab.language.numbers import Numbers, rate_decimals
+from benchlab.plan.report_type import SIDES
+from benchlab.report.model.report import Report, Section
+
+
+@dataclass(frozen=True)
+class Column:
+    """One figure of a side; ``heading`` comes after the side's version."""
+
+    metric: str
+    heading: str
+
+
+@dataclass(frozen=True)
+class Display:
+    """How one metric of throughput is shown.
+
+    Attributes:
+        name: as sentences and headings have it.
+        unit: as the chart has it.
+        columns: of each side, in the table that the verdict rests on.
+        improvement: heading of that table's last column.
+        signs: whether each improvement has a percent sign, or the heading has it for all.
+        latency: the latency beside the throughput, in the chart and the terminal.
+        details: of each side, in a table of its own; none where the first one has all.
+        details_title: what that table shows.
+    """
+
+    name: str
+    unit: str
+    columns: tuple[Column, ...]
+    improvement: str
+    signs: bool
+    latency: Column
+    details: tuple[Column, ...] = ()
+    details_title: str = ""
+
+
+def _of_tps(language: Language) -> Display:
+    return Display(
+        name="TPS",
+        unit="1/s",
+        columns=(
+            Column("qps", "QPS"),
+            Column("tps", "TPS"),
+            Column("p95_ms", language.say("figures-p95-column")),
+        ),
+        improvement=language.say("figures-tps-improvement"),
+        signs=True,
+        latency=Column("p95_ms", language.say("figures-p95")),
+    )
+
+
+def _of_tpmc(language: Language) -> Display:
+    return Display(
+        name="tpmC",
+        unit="1/min",
+        columns=(Column("tpmc", "tpmC"),),
+        improvement=language.say("figures-tpmc-improvement"),
+        signs=False,
+        latency=Column("new_order_p95_ms", language.say("figures-new-order-p95")),
+        details=tuple(Column(f"new_order_p{n}_ms", f"p{n} (ms)") for n in (50, 90, 95, 99)),
+        details_title=language.say("figures-new-order-latency"),
+    )
+
+
+# The layouts are those of the published documents, in each of their languages.
+_DISPLAYS: Mapping[str, Callable[[Language], Display]] = {"tps": _of_tps, "tpmc": _of_tpmc}
+
+
+def display(section: Section, language: Language) -> Display:
+    """How a workload's figures are shown."""
+    return _DISPLAYS[section.figures.metric](language)
+
+
+def header(report: Report, section: Section) -> list[str]:
+    """The column headings of :func:`rows`, with the sides' versions."""
+    shown = display(section, report.language)
+    return [*details_header(report, shown.columns), shown.improvement]
+
+
+def rows(section: Section, language: Language) -> list[list[str]]:
+    """The cells of one workload's table: threads, the columns of each side, improvement."""
+    shown, numbers = display(section, language), Numbers(language)
+    figures = _rows(section, shown.columns, numbers)
+    return [
+        [*row, _improvement(cell, shown, numbers)]
+        for row, cell in zip(figures, section.figures.cells, strict=True)
+    ]
+
+
+def details_header(report: Report, columns: Sequence[Column]) -> list[str]:
+    """Threads, and the columns of each side with its version."""
+    labels = [report.sides[side].label for side in SIDES]
+    return [
+        report.language.say("figures-threads"),
+        *(f"{label} {column.heading}" for label in labels for column in columns),
+    ]
+
+
+def details(section: Section, language: Language) -> list[list[str]]:
+    """The cells of a workload's table of details, under :func:`details_header`."""
+    return _rows(section, display(section, language).details, Numbers(language))
+
+
+def metrics(names: Sequence[str]) -> list[str]:
+    """All metrics that are shown of workloads with these metrics, in the order of their tables."""
+    shown = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
+    in_tables = [column.metric for each in shown for column in (*each.columns, *each.details)]
+    others = [metric for name in dict.fromkeys(names) for metric in FIGURES[name]]
+    return list(dict.fromkeys((*in_tables, *others)))
+
+
+def is_latency(metric: str) -> bool:
+    """Whether it is in milliseconds; the others are rates."""
+    return metric.endswith("_ms")
+
+
+def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list[list[str]]:
+    cells = section.figures.cells
+    decimals = {
+        column.metric: rate_decimals(
+            cell.sides[side].means[column.metric] for cell in cells for side in SIDES
+        )
+        for column in columns
+    }
+
+    def text(value: float | None, metric: str) -> str:
+        if is_latency(metric):
+            return numbers.milliseconds(value)
+        return numbers.rate(value, decimals[metric])
+
+    return [
+        [
+            str(cell.threads),
+            *(
+                text(cell.sides[side].means[column.metric], column.metric)
+                for side in SIDES
+                for column in columns
+            ),
+        ]
+        for cell in cells
+    ]
+
+
+def _improvement(cell: CellComparison, shown: Display, numbers: Numbers) -> str:
+    text = numbers.change(cell.improvement_pct)
+    return text if shown.signs else text.strip("%\N{NO-BREAK SPACE}")

@@ -1,0 +1,177 @@
+"""The hosts of a fleet as a report's hardware table has them: a row a role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from benchlab.hosts.fleet import ROLES
+from benchlab.language import Language
+from benchlab.language.names import clauses, items, plain, service_of
+from benchlab.language.numbers import MISSING
+from benchlab.plan.plan import Host
+from benchlab.results.records import Campaign
+
+# A host as a fleet tells of it, see FleetTarget.environment; the type only where it is rented.
+_HOST = re.compile(
+    r"(?:(?P<kind>\S+): )?(?P<cores>[0-9]+) cores, (?P<memory>[0-9.]+) GiB, (?P<cpu>.*?), ?"
+    r"(?P<system>[^,]*), kernel (?P<kernel>\S+), data on (?P<files>.+)"
+)
+_RENTED = "ec2"
+
+
+@dataclass(frozen=True)
+class RoleHosts:
+    """The hosts of one role. Values in which they differ stand side by side, `a / b`.
+
+    Attributes:
+        hosts: their names; empty where the plan names none.
+        told: what they say of themselves where it cannot be read as the other values.
+    """
+
+    role: str
+    number: int
+    hosts: tuple[str, ...]
+    instance_type: str | None
+    cores: str | None = None
+    memory: str | None = None
+    cpu: str | None = None
+    system: str | None = None
+    data_on: str | None = None
+    told: str | None = None
+
+
+@dataclass(frozen=True)
+class FleetHardware:
+    """The hosts of a fleet.
+
+    Attributes:
+        rented: on EC2.
+        total: hosts, each counted once though it has several roles.
+        shared: hosts with several roles, with them.
+        zone: where a rented fleet is; None where it was not recorded.
+        role_of: the role or roles of each host by its name, ``tidb+pd`` of several.
+    """
+
+    rented: bool
+    total: int
+    roles: tuple[RoleHosts, ...]
+    shared: dict[str, tuple[str, ...]]
+    zone: str | None
+    role_of: dict[str, str]
+
+    def number(self, role: str) -> int:
+        """How many hosts have a role."""
+        return next((each.number for each in self.roles if each.role == role), 0)
+
+
+def roles(campaign: Campaign) -> dict[str, str]:
+    """The role or roles of each host of a fleet by its name; empty on one machine."""
+    fleet = fleet_hardware(campaign)
+    return fleet.role_of if fleet else {}
+
+
+def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
+    """The fleet of a campaign; None where it ran on one machine."""
+    hosts = campaign.plan.hosts
+    if not hosts or any(host.role == "all" for host in hosts):
+        return None
+    zone = campaign.environment.get("zone")
+    return FleetHardware(
+        rented=campaign.plan.target == _RENTED,
+        total=len(hosts),
+        roles=tuple(_roles(hosts, campaign.environment)),
+        shared={plain(h.name): tuple(h.role.split("+")) for h in hosts if "+" in h.role},
+        zone=plain(zone) if zone else None,
+        role_of={plain(host.name): plain(host.role) for host in hosts if host.name},
+    )
+
+
+def header(found: FleetHardware, language: Language) -> list[str]:
+    """The column headings of :func:`rows`."""
+    second = "instance-type" if found.rented else "hosts"
+    system = () if shared_system(found) else ("system",)
+    columns = ("service", second, "number", "cores", "memory", "cpu", *system, "data-on")
+    return [language.say(f"hardware-{column}") for column in columns]
+
+
+def rows(found: FleetHardware, client: str | None, language: Language) -> list[list[str]]:
+    """A row per role; the client's host is named by its ``client``, as published pages do."""
+    return [
+        [
+            _service(each.role, client, language),
+            (each.instance_type if found.rented else items(each.hosts, language)) or MISSING,
+            str(each.number),
+            *(value or MISSING for value in (each.cores, each.memory, each.cpu)),
+            *(() if shared_system(found) else (each.told or each.system or MISSING,)),
+            each.data_on or MISSING,
+        ]
+        for each in found.roles
+    ]
+
+
+def shared_system(found: FleetHardware) -> str | None:
+    """The operating system and kernel of all hosts; None where they differ or are not known."""
+    systems = {each.system for each in found.roles}
+    return systems.pop() if len(systems) == 1 else None
+
+
+def sentences(found: FleetHardware, language: Language) -> list[str]:
+    """What the table does not show: where the hosts are, and which of them have several roles."""
+    said = []
+    if found.rented:
+        where = found.zone or language.say("hardware-unknown-zone")
+        said.append(language.say("hardware-rented", total=found.total, zone=where))
+    if system := shared_system(found):
+        said.append(language.say("hardware-shared-system", system=system))
+    if found.shared:
+        each = [
+            language.say("hardware-roles", host=name, roles=items(roles, language))
+            for name, roles in found.shared.items()
+        ]
+        said.append(
+            language.say("hardware-shared", total=found.total, each=clauses(each, language))
+        )
+    return said
+
+
+def _service(role: str, client: str | None, language: Language) -> str:
+    if role != "client":
+        return service_of(role)
+    return language.say("hardware-client", client=client or language.say("hardware-some-client"))
+
+
+def _roles(hosts: Iterable[Host], environment: Mapping[str, str]) -> Iterable[RoleHosts]:
+    for role in ROLES:
+        members = [host for host in hosts if role in host.role.split("+")]
+        if members:
+            yield _role(role, members, environment.get(f"{role}_hosts"))
+
+
+def _role(role: str, members: list[Host], line: str | None) -> RoleHosts:
+    kinds = dict.fromkeys(host.instance_type for host in members if host.instance_type)
+    names = tuple(plain(host.name) for host in members if host.name)
+    found = RoleHosts(role, len(members), names, " / ".join(kinds) or None)
+    if line is None:
+        return found
+    told = plain(line).partition(" x ")[2] or plain(line)
+    read = [_HOST.fullmatch(each) for each in told.split(" / ")]
+    matches = [match for match in read if match is not None]
+    if len(matches) != len(read):
+        return RoleHosts(role, len(members), names, found.instance_type, told=told)
+
+    def values(text: str) -> str | None:
+        return " / ".join(dict.fromkeys(match.expand(text) for match in matches)) or None
+
+    return RoleHosts(
+        role=role,
+        number=len(members),
+        hosts=names,
+        instance_type=found.instance_type,
+        cores=values(r"\g<cores>"),
+        memory=values(r"\g<memory>"),
+        cpu=values(r"\g<cpu>"),
+        system=values(r"\g<system>, kernel \g<kernel>"),
+        data_on=values(r"\g<files>"),
+    )

@@ -1,0 +1,240 @@
+"""What the hosts did while the clients ran, over the trials whose figures are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+from benchlab.analysis.verdict.compare import Comparison
+from benchlab.hosts.fleet import ROLES
+from benchlab.hosts.samples import METRICS, Figure, HostFigures
+from benchlab.language import Language, english, side_name
+from benchlab.language.names import clauses, items, plain
+from benchlab.language.numbers import MISSING, Numbers
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.results.records import TrialResult
+
+# Metric, what a printed unit is of the metric's own; None: a fraction, printed in percent.
+_COLUMNS = (
+    ("cpu_busy", None),
+    ("cpu_steal", None),
+    ("cpu_iowait", None),
+    ("memory_used_bytes", 2.0**30),
+    ("disk_busy", None),
+    ("disk_read_bytes_per_s", 1e6),
+    ("disk_write_bytes_per_s", 1e6),
+    ("net_rx_bytes_per_s", 1e6),
+    ("net_tx_bytes_per_s", 1e6),
+)
+
+
+@dataclass(frozen=True)
+class HostGroup:
+    """The hosts of one role while one side was measured.
+
+    Attributes:
+        name: the role, ``tidb+pd`` of several; of a host without one its own name.
+        hosts: their names.
+        trials: in which any of them has figures.
+        figures: by metric, mean over hosts and trials (each trial weighs alike) and the largest
+            value of any second.
+    """
+
+    side: Side
+    name: str
+    hosts: tuple[str, ...]
+    trials: int
+    figures: dict[str, Figure]
+
+
+@dataclass(frozen=True)
+class ProcessShare:
+    """CPU that client or load balancer used, as a fraction of what was granted to it."""
+
+    name: str
+    mean: float
+    max: float
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A host without figures in some trials, with the first recorded reason."""
+
+    host: str
+    trials: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """What is known of the hosts.
+
+    Attributes:
+        groups: by role, the two sides below each other.
+        each: the same for every single host; empty where no role has several.
+        used: trials whose figures are used.
+        sampled: those of them in which at least one host has figures.
+        processes: client and load balancer; the largest is over trials.
+        gaps: hosts without figures in some trials.
+    """
+
+    used: int
+    sampled: int
+    groups: tuple[HostGroup, ...]
+    processes: tuple[ProcessShare, ...]
+    gaps: tuple[Gap, ...]
+    each: tuple[HostGroup, ...] = ()
+
+
+def host_tables(
+    comparison: Comparison, results: Sequence[TrialResult], roles: Mapping[str, str] | None = None
+) -> Hosts:
+    """Gather it from the trials whose figures are used; ``roles`` are by the host's name."""
+    excluded = {(each.trial, each.attempt) for each in comparison.excluded}
+    used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
+    groups = _groups(used, roles or {})
+    crowded = any(len(group.hosts) > 1 for group in groups)
+    return Hosts(
+        used=len(used),
+        sampled=sum(any(host.figures for host in result.host_figures) for result in used),
+        groups=groups,
+        processes=_processes(used),
+        gaps=_gaps(used),
+        each=_groups(used, None) if crowded else (),
+    )
+
+
+def header(language: Language) -> list[str]:
+    """The column headings of :func:`rows`."""
+    columns = ("side", "name", "trials", *(metric.replace("_", "-") for metric, _ in _COLUMNS))
+    return [language.say(f"hosts-{column}") for column in columns]
+
+
+def rows(groups: Iterable[HostGroup], language: Language) -> list[list[str]]:
+    """A row per group; ``mean / largest`` in each cell."""
+    numbers = Numbers(language)
+    return [
+        [
+            language.text(side_name(group.side)),
+            _titled(group, language),
+            str(group.trials),
+            *(_cell(group.figures.get(metric), unit, numbers) for metric, unit in _COLUMNS),
+        ]
+        for group in groups
+    ]
+
+
+def sentences(found: Hosts, language: Language) -> list[str]:
+    """What the table is of, what limits it, and how hard client and load balancer worked."""
+    gaps = [_gap(gap, language) for gap in found.gaps]
+    if not found.sampled:
+        if not gaps:
+            return [language.say("hosts-not-recorded")]
+        return [language.say("hosts-not-recorded-because", gaps=clauses(gaps, language))]
+    table = "hosts-table-of-several" if found.each else "hosts-table"
+    said = [language.say(table, sampled=found.sampled, used=found.used)]
+    if found.processes:
+        each = items((_process(process, language) for process in found.processes), language)
+        said.append(language.say("hosts-processes", each=each))
+    return said + [language.say("hosts-without-figures", gap=gap) for gap in gaps]
+
+
+def to_json(found: Hosts) -> dict[str, Any]:
+    """For machines, in the metrics' own units: fractions, bytes, bytes a second."""
+    raw = asdict(found)
+    return {
+        "used_trials": raw["used"],
+        "sampled_trials": raw["sampled"],
+        "groups": [{**group, "hosts": list(group["hosts"])} for group in raw["groups"]],
+        "processes": list(raw["processes"]),
+        "without_figures": [_gap(gap, english()) for gap in found.gaps],
+        "each": [{**group, "hosts": list(group["hosts"])} for group in raw["each"]],
+    }
+
+
+def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tuple[HostGroup, ...]:
+    """By role, or host by host where ``roles`` is None."""
+    members: dict[str, dict[Side, list[tuple[str, HostFigures]]]] = {}
+    for result in used:
+        for host in result.host_figures:
+            if host.figures:
+                name = host.host if roles is None else roles.get(host.host) or _role(host.host)
+                sides = members.setdefault(name, {})
+                sides.setdefault(result.trial.side, []).append((result.trial.id, host))
+    return tuple(
+        HostGroup(
+            side=side,
+            name=plain(name),
+            hosts=tuple(sorted({plain(host.host) for _, host in sides[side]})),
+            trials=len({trial for trial, _ in sides[side]}),
+            figures=_summed_up([host for _, host in sides[side]]),
+        )
+        for name, sides in members.items()
+        for side in SIDES
+        if side in sides
+    )
+
+
+def _summed_up(hosts: Sequence[HostFigures]) -> dict[str, Figure]:
+    told = {metric: [h.figures[metric] for h in hosts if metric in h.figures] for metric in METRICS}
+    return {
+        metric: Figure(fmean(f.mean for f in found), max(f.max for f in found))
+        for metric, found in told.items()
+        if found
+    }
+
+
+def _processes(used: Iterable[TrialResult]) -> tuple[ProcessShare, ...]:
+    shares: dict[str, list[float]] = {}
+    for result in used:
+        for host in result.host_figures:
+            for name, share in host.processes.items():
+                shares.setdefault(plain(name), []).append(share)
+    return tuple(ProcessShare(name, fmean(found), max(found)) for name, found in shares.items())
+
+
+def _gaps(used: Iterable[TrialResult]) -> tuple[Gap, ...]:
+    reasons: dict[str, list[str]] = {}
+    for result in used:
+        for host in result.host_figures:
+            if host.reason is not None:
+                reasons.setdefault(plain(host.host), []).append(plain(host.reason))
+    return tuple(Gap(host, len(found), found[0].rstrip(". ")) for host, found in reasons.items())
+
+
+def _gap(gap: Gap, language: Language) -> str:
+    return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=gap.reason)
+
+
+def _process(process: ProcessShare, language: Language) -> str:
+    numbers = Numbers(language)
+    return language.say(
+        "hosts-process",
+        name=process.name,
+        mean=numbers.share(process.mean, 0),
+        max=numbers.share(process.max, 0),
+    )
+
+
+def _role(host: str) -> str:
+    """Of ``tikv-2``: ``tikv``. Other names stand for themselves."""
+    match = re.fullmatch(rf"({'|'.join(ROLES)})-[0-9]+", host)
+    return match[1] if match else host
+
+
+def _titled(group: HostGroup, language: Language) -> str:
+    if len(group.hosts) == 1:
+        return group.name
+    return language.say("hosts-of-role", role=group.name, count=len(group.hosts))
+
+
+def _cell(figure: Figure | None, unit: float | None, numbers: Numbers) -> str:
+    if figure is None:
+        return MISSING
+    return " / ".join(
+        numbers.share(value, 1) if unit is None else numbers.rate(value / unit, 1)
+        for value in (figure.mean, figure.max)
+    )

@@ -1,0 +1,189 @@
+"""What limits the trust in the figures: what was repeated, left out, missing or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.usable_trials import Exclusion
+from benchlab.language import Language, gate_sentence
+from benchlab.language.names import plain, title_of
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.results.records import Campaign, GateKind, GateResult, TrialResult
+
+
+@dataclass(frozen=True)
+class GateTally:
+    """One gate over all executed trials, used or not; of a gate of cells, over the cells."""
+
+    gate: str
+    kind: GateKind
+    sentence: str
+    passed: int
+    failed: int
+    not_evaluated: int
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A pair of blocks measured more than once; ``reasons`` are those of the attempts before."""
+
+    round: int
+    title: str
+    attempts: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A count that clients report (errors, reconnects), over the trials whose figures are used.
+
+    Attributes:
+        reporting: trials that report it.
+        total: None where no trial reports it.
+        trials: the trials in which it is above zero.
+    """
+
+    reporting: int
+    total: float | None
+    trials: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A gate of symptom that failed.
+
+    Attributes:
+        places: by side, the trials or thread counts where it did.
+    """
+
+    gate: str
+    sentence: str
+    places: dict[Side, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What limits the trust in the figures; ``reconnects`` are None of a client without them."""
+
+    planned: int
+    executed: int
+    used: int
+    repeats: tuple[Repeat, ...]
+    repeated_pairs: int
+    excluded: tuple[Exclusion, ...]
+    missing: tuple[str, ...]
+    gates: tuple[GateTally, ...]
+    symptoms: tuple[Symptom, ...]
+    errors: Tally
+    reconnects: Tally | None
+
+
+def quality_of(
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    language: Language,
+) -> Quality:
+    """Gather it from all executed trials, the invalid ones too."""
+    excluded = {(e.trial, e.attempt) for e in comparison.excluded}
+    used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
+    return Quality(
+        planned=len(campaign.plan.trials),
+        executed=len(results),
+        used=len(used),
+        repeats=_repeats(results),
+        repeated_pairs=comparison.repeated_pairs,
+        excluded=tuple(
+            Exclusion(plain(e.trial), e.attempt, tuple(map(plain, language.texts(e.reasons))))
+            for e in comparison.excluded
+        ),
+        missing=comparison.missing,
+        gates=tally_gates(comparison.all_gates, language),
+        symptoms=_symptoms(comparison, used, language),
+        errors=_tally(used, "errors"),
+        reconnects=_tally(used, "reconnects") if _counts(results, "reconnects") else None,
+    )
+
+
+def _symptoms(
+    comparison: Comparison, used: Iterable[TrialResult], language: Language
+) -> tuple[Symptom, ...]:
+    """Of the trials whose figures are used, and of the cells that they make."""
+
+    def cell(workload: str, threads: int) -> str:
+        return language.say("quality-cell", workload=title_of(workload), threads=str(threads))
+
+    seen = [
+        *((r.trial.side, r.trial.id, r.gates) for r in used),
+        *((c.side, cell(c.workload, c.threads), c.gates) for c in comparison.cells),
+    ]
+    found: dict[str, tuple[str, dict[Side, list[str]]]] = {}
+    for side, place, gates in seen:
+        for gate in gates:
+            if gate.kind == "symptom" and gate.status == "fail":
+                _, places = found.setdefault(gate.gate, (_sentence(gate, language), {}))
+                places.setdefault(side, []).append(plain(place))
+    return tuple(
+        Symptom(gate, sentence, {side: tuple(places[side]) for side in SIDES if side in places})
+        for gate, (sentence, places) in found.items()
+    )
+
+
+def _counts(results: Sequence[TrialResult], metric: str) -> bool:
+    """Whether the client prints a metric at all, be it that it is missing in these trials."""
+    return not results or any(s.metric == metric for r in results for s in r.samples)
+
+
+def _repeats(results: Iterable[TrialResult]) -> tuple[Repeat, ...]:
+    by_pair: dict[tuple[int, str], list[TrialResult]] = {}
+    for result in results:
+        by_pair.setdefault(result.trial.pair, []).append(result)
+    repeats = []
+    for (number, workload), members in by_pair.items():
+        last = max(result.attempt for result in members)
+        reasons = (
+            f"{result.trial.id}: {plain(reason)}"
+            for result in members
+            if result.attempt < last
+            for reason in result.reasons
+        )
+        if last > 1:
+            repeats.append(Repeat(number, title_of(workload), last, tuple(dict.fromkeys(reasons))))
+    return tuple(repeats)
+
+
+def _tally(used: Iterable[TrialResult], metric: str) -> Tally:
+    values = [(r.trial.id, v) for r in used if (v := r.value(metric)) is not None]
+    return Tally(
+        reporting=len(values),
+        total=sum(v for _, v in values) if values else None,
+        trials=tuple((trial, v) for trial, v in values if v > 0),
+    )
+
+
+def tally_gates(gates: Iterable[GateResult], language: Language) -> tuple[GateTally, ...]:
+    """Count each gate's outcomes.
+
+    Where a gate's sentence differs between trials, that of a failure is taken first.
+    """
+    by_gate: dict[str, list[GateResult]] = {}
+    for result in gates:
+        by_gate.setdefault(result.gate, []).append(result)
+    order = ("fail", "pass", "not evaluated")
+    return tuple(
+        GateTally(
+            gate=gate,
+            kind=found[0].kind,
+            sentence=_sentence(min(found, key=lambda result: order.index(result.status)), language),
+            passed=sum(result.status == "pass" for result in found),
+            failed=sum(result.status == "fail" for result in found),
+            not_evaluated=sum(result.status == "not evaluated" for result in found),
+        )
+        for gate, found in by_gate.items()
+    )
+
+
+def _sentence(gate: GateResult, language: Language) -> str:
+    return language.text(gate_sentence(gate.gate, plain(gate.sentence)))

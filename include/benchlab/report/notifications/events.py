@@ -1,0 +1,186 @@
+"""What happened that somebody may want to be told of, as data.
+
+An event is of one kind and has parts: the workloads with a verdict, the places of a change, the
+task that failed, the things that were ended. They go into one message. Each part has marks, by
+which it is known again, so that nothing is told twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from benchlab.analysis.trend.change_points import ChangePoint
+from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
+from benchlab.analysis.verdict.decision import Verdict
+from benchlab.results.records import Campaign
+
+EventKind = Literal[
+    "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
+    "fleet_reaped",
+]  # fmt: skip
+"""Of an event."""
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+_CHANGES: tuple[Literal["regression", "improvement"], ...] = ("regression", "improvement")
+
+
+MOST_PARTS = 20
+"""So many parts are told in one message; of more there are several."""
+
+
+@dataclass(frozen=True)
+class WorkloadChange:
+    """A change of a workload's level over campaigns, and what has to be known of it.
+
+    Attributes:
+        found: the change point, or the slow drift.
+        until: the campaign of the next change point; None: it lasts.
+        bridged: baselines beside it that were never a candidate, each with the version whose level
+            it was given.
+        outliers: campaigns that did not count.
+        addresses: where the reports are of the campaigns before and after it, by campaign.
+    """
+
+    found: ChangePoint | Drift
+    until: str | None = None
+    bridged: tuple[tuple[str, str], ...] = ()
+    outliers: tuple[str, ...] = ()
+    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def direction(self) -> Literal["up", "down"]:
+        """Of the throughput."""
+        return "up" if self.found.change > 0 else "down"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that an event is about.
+
+    Attributes:
+        name: of the workload or the task; of what was ended there is none.
+        marks: it was told before where any of them was.
+        change: the change over campaigns; None for other kinds.
+        reasons: why a task failed, or what was ended, in English.
+    """
+
+    name: str
+    marks: tuple[str, ...]
+    change: WorkloadChange | None = None
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened.
+
+    Attributes:
+        report: the report type; None where it is of none, as an ended fleet.
+        campaign: in which it was found; None where in none.
+        parts: at least one.
+    """
+
+    kind: EventKind
+    report: str | None
+    campaign: str | None
+    parts: tuple[Part, ...]
+
+
+def of_comparison(
+    campaign: Campaign, comparison: Comparison, *, failed: bool = False
+) -> tuple[Event, ...]:
+    """An event for each verdict that is worth one, with all workloads that have it.
+
+    The verdict on p95 latency counts as that on throughput does, but for ``inconclusive``, which it
+    often is because clients print it in steps. A change in an A/A campaign is a false alarm, which
+    calibration counts, and one of a candidate that was slowed down on purpose is no news: neither
+    is an event.
+
+    Args:
+        campaign: of two sides.
+        failed: it is told of as failed, which says more than ``inconclusive`` does.
+    """
+    kinds: list[Literal["regression", "improvement", "unstable", "inconclusive"]] = [
+        *(() if campaign.is_aa or campaign.plan.slowdown_pct else _CHANGES),
+        "unstable",
+        *(() if failed else ("inconclusive",)),
+    ]
+    return tuple(
+        Event(kind, campaign.plan.report, campaign.id, parts)
+        for kind in kinds
+        if (parts := _workloads(campaign.id, kind, comparison.workloads))
+    )
+
+
+def _workloads(
+    campaign: str, verdict: Verdict, workloads: Iterable[WorkloadComparison]
+) -> tuple[Part, ...]:
+    return tuple(
+        Part(each.name, (f"{campaign}/{each.name}",))
+        for each in workloads
+        if each.verdict == verdict or (verdict != "inconclusive" and each.p95.verdict == verdict)
+    )
+
+
+def of_changes(
+    report: str, campaign: str, found: Mapping[str, Sequence[WorkloadChange]]
+) -> tuple[Event, ...]:
+    """An event for the change points of a report type, and one for its slow drifts.
+
+    A later campaign may find the same change point between the neighbouring two campaigns. It is
+    known again by sharing one of them, and its direction. A drift grows with every campaign; it is
+    known again by the version that it began with.
+
+    Args:
+        campaign: after which they were found.
+        found: by workload.
+    """
+    points: list[Part] = []
+    drifts: list[Part] = []
+    for workload, changes in found.items():
+        for each in changes:
+            beside = f"{report}/{workload}/{each.direction}"
+            if isinstance(each.found, Drift):
+                drifts.append(Part(workload, (f"{beside}/{each.found.oldest}",), each))
+            else:
+                campaigns = (each.found.before, each.found.campaign)
+                points.append(Part(workload, tuple(f"{beside}/{c}" for c in campaigns), each))
+    both: tuple[tuple[EventKind, list[Part]], ...] = (("change_point", points), ("drift", drifts))
+    return tuple(Event(kind, report, campaign, tuple(parts)) for kind, parts in both if parts)
+
+
+def of_failure(
+    task: str,
+    reasons: Sequence[str],
+    at: datetime,
+    *,
+    report: str | None = None,
+    campaign: str | None = None,
+) -> Event:
+    """A task failed.
+
+    Another failure of the same task for the same reason is the same event: of the same campaign, or
+    where it is of none, on the same day.
+
+    Args:
+        task: its name.
+        reasons: its own; then those of other tasks that failed before, where there are any.
+        at: when, with a time zone; days are those of UTC.
+        report, campaign: of the campaign that failed with it; None where it is of none.
+    """
+    mark = f"{campaign or at.astimezone(UTC).date()}/{task}: {reasons[0]}"
+    return Event("failed", report, campaign, (Part(task, (mark,), reasons=tuple(reasons)),))
+
+
+def of_reaped(sentences: Sequence[str]) -> Event | None:
+    """Fleets were ended past their expiry; None where nothing was.
+
+    Args:
+        sentences: what was ended, each with its id.
+    """
+    parts = tuple(Part("", (each,), reasons=(each,)) for each in sentences)
+    return Event("fleet_reaped", None, None, parts) if parts else None

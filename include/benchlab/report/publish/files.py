@@ -1,0 +1,119 @@
+"""Publish a report into a directory: of Benchlab's home, a directory for each campaign.
+
+Every report comes here first, whatever else a report type names.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from benchlab.errors import StoreError
+from benchlab.report.publish.publication import Publication
+from benchlab.report.publish.publisher import BasePublisher, Options
+
+NAME = "files"
+
+
+class FilesOptions(Options):
+    """None: the home says where."""
+
+    @property
+    def place(self) -> str:
+        return NAME
+
+
+class Publisher(BasePublisher):
+    """The directory of published reports in Benchlab's home."""
+
+    name = NAME
+    options_model = FilesOptions
+
+    def publish(self, publication: Publication) -> str:
+        """See :meth:`BasePublisher.publish`; the path of the main page."""
+        directory = self.home.reports / publication.campaign
+        write(publication.files, directory)
+        for name in publication.lacks:
+            _remove(directory / name)
+        return str(directory / publication.main_page)
+
+
+def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
+    """Write the files of ``bundle`` into ``directory`` and return their paths.
+
+    They are written beside it first. A directory that is not there yet then appears whole; in one
+    that is, file after file is replaced, and no reader ever finds half a file. Other files in it
+    are left alone, and publishing again changes nothing.
+
+    Raises:
+        StoreError: it cannot be written, or a name in the bundle leads out of the directory.
+    """
+    for name in bundle:
+        parts = PurePosixPath(name)
+        if parts.is_absolute() or ".." in parts.parts or not parts.parts:
+            raise StoreError(f"report file {name!r}: not a path within the report's directory")
+    directory = directory.absolute()
+    beside = directory.parent / f".{directory.name}.{secrets.token_hex(6)}"
+    try:
+        beside.mkdir(parents=True)
+        for name, content in bundle.items():
+            path = beside / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        if not _appear(beside, directory):
+            for name in bundle:
+                (directory / name).parent.mkdir(parents=True, exist_ok=True)
+                (beside / name).replace(directory / name)
+    except OSError as error:
+        raise StoreError(f"{directory}: the report cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return [directory / name for name in bundle]
+
+
+def read(directory: Path) -> dict[str, bytes]:
+    """What was published into a directory, by relative path; empty where there is none.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return {
+            path.relative_to(directory).as_posix(): path.read_bytes()
+            for path in sorted(directory.rglob("*"))
+            if path.is_file()
+        }
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be read: {error}") from error
+
+
+def _remove(path: Path) -> None:
+    """Take away a file or a directory that an earlier report left, if it is there.
+
+    Raises:
+        StoreError: it cannot be removed.
+    """
+    try:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: it is an earlier report's and cannot be removed: {error}"
+        ) from error
+
+
+def _appear(beside: Path, directory: Path) -> bool:
+    """Give ``beside`` its name; False where a directory has that name and is to be filled."""
+    if directory.is_dir():
+        return False
+    try:
+        beside.rename(directory)
+    except OSError:
+        if directory.is_dir():  # it has come up in between
+            return False
+        raise
+    return True

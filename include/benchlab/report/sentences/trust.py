@@ -1,0 +1,129 @@
+"""The sentences on how far a verdict can be trusted, and on what stands beside it.
+
+Plain text, as :mod:`benchlab.report.sentences.wording`'s: the scope of the verdicts, p95 latency,
+thread counts that moved against the rest, symptoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.language import Language, Value, english, side_name
+from benchlab.language.names import clauses, items
+from benchlab.language.numbers import MISSING, Numbers
+from benchlab.report.model.figures import display
+from benchlab.report.model.quality import Symptom
+from benchlab.report.model.report import Report, Section
+from benchlab.report.sentences import wording
+
+
+def scope(report: Report) -> str:
+    """How far the verdicts reach; it belongs in a report once."""
+    say = report.language.say
+    known = [s for s in report.sections if s.figures.scope == "versions"]
+    others = [s for s in report.sections if s.figures.scope != "versions"]
+    reach = (
+        "scope-versions" if not others else "scope-deployment-of" if known else "scope-deployment"
+    )
+    said = say(
+        reach,
+        verdicts=len(report.sections),
+        dataset="restored" if report.restored_dataset else "loaded",
+        where="fleet" if report.fleet else "machine",
+        workloads=items((section.title for section in others), report.language),
+        campaigns=min(section.figures.aa_campaigns for section in others or known),
+        needed=MIN_CAMPAIGNS,
+    )
+    drift = [say("scope-sequential")] if report.placement == "sequential" else []
+    single = [say("scope-one-round")] if report.rounds == 1 else []
+    return wording.sentences((said, *drift, *single), report)
+
+
+def latency(report: Report, section: Section) -> str:
+    """What the campaign shows of a workload's p95 latency."""
+    found, threshold, say = section.figures.p95, report.threshold_pct, report.language.say
+    reasons = report.language.texts(found.reasons)
+    of = {"workload": section.title, "latency": display(section, report.language).latency.heading}
+    why: dict[str, Value] = {"reasons": len(reasons), "because": clauses(reasons, report.language)}
+    if found.estimate_pct is None:
+        return say("latency-unknown", missing=MISSING, **of, **why)
+    told = say(
+        "interval-told",
+        interval=report.numbers.interval(found.ci95_pct, threshold),
+        p=report.numbers.p_value(found.p_adjusted),
+    )
+    if found.verdict not in ("regression", "improvement"):
+        word = say(f"verdict-{found.verdict}")
+        estimate = report.numbers.estimate(found.estimate_pct, threshold)
+        return say("latency-otherwise", verdict=word, estimate=estimate, told=told, **of, **why)
+    changed = say(
+        "latency-change",
+        verdict=found.verdict,
+        size=report.numbers.size(found.estimate_pct, threshold),
+        told=told,
+        **{side: each.label for side, each in report.sides.items()},
+        **of,
+    )
+    alarm = [say("false-alarm")] if report.aa else []
+    return wording.sentences((changed, *alarm), report)
+
+
+def latency_in_short(report: Report, section: Section) -> str:
+    """The verdict on p95 latency with its estimate, in a few words."""
+    found, say = section.figures.p95, report.language.say
+    if found.estimate_pct is None:
+        return say("latency-in-short-unknown", missing=MISSING)
+    return say(
+        "latency-in-short",
+        verdict=wording.verdict_word(report, found.verdict),
+        estimate=report.numbers.estimate(found.estimate_pct, report.threshold_pct),
+    )
+
+
+def moved(workload: WorkloadComparison, language: Language | None = None) -> tuple[str, ...]:
+    """A sentence for each thread count that moved against the rest of its workload."""
+    language = language or english()
+    numbers = Numbers(language)
+    return tuple(
+        language.say(
+            "moved",
+            threads=str(each.threads),
+            change=numbers.change(each.change_pct),
+            against=numbers.change(each.against_rest_pct),
+        )
+        for each in workload.heterogeneous
+    )
+
+
+def symptoms(report: Report) -> tuple[str, ...]:
+    """Where symptoms were seen, by gate and side."""
+    return tuple(
+        report.language.say(
+            "symptom", gate=each.gate, sentence=each.sentence, places=_places(report, each)
+        )
+        for each in report.quality.symptoms
+    )
+
+
+def _places(report: Report, found: Symptom) -> str:
+    return clauses(
+        (
+            report.language.say(
+                "symptom-places",
+                count=len(places),
+                side=side_name(side),
+                places=_few(places, report.language),
+            )
+            for side, places in found.places.items()
+        ),
+        report.language,
+    )
+
+
+def _few(places: Sequence[str], language: Language, most: int = 4) -> str:
+    shown = items(places[:most], language)
+    if len(places) <= most:
+        return shown
+    return language.say("and-more", shown=shown, more=len(places) - most)

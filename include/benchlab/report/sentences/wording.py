@@ -1,0 +1,317 @@
+"""The sentences of a report, as plain text; each format escapes them its own way.
+
+Every sentence is made from data, in the report's language, and what it claims from the verdict
+alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from benchlab.analysis.verdict.usable_trials import Exclusion
+from benchlab.language import Language, Value
+from benchlab.language.names import clauses, items
+from benchlab.language.numbers import MISSING
+from benchlab.report.model import figures as tables_of
+from benchlab.report.model.quality import Quality, Repeat, Tally
+from benchlab.report.model.report import Report, Section
+from benchlab.results.records import GateKind
+
+PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
+"""Stands in a sentence where a format puts what is not text alone: a link, words in bold."""
+
+
+def title(report: Report) -> str:
+    """The report's title, in the form of the published ones."""
+    say = report.language.say
+    system = " ".join(filter(None, (report.engine_title, report.client)))
+    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    if report.aa:
+        return say("title-aa", system=system, version=baseline.version)
+    return say("title", system=system, baseline=baseline.label, candidate=candidate.label)
+
+
+def subject(report: Report) -> str:
+    """What was compared, and with which tool."""
+    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    fleet = report.fleet
+    said = {
+        "engine": report.engine_title,
+        "client": report.client or "none",
+        "where": "machine" if fleet is None else "rented" if fleet.rented else "owned",
+        "hosts": fleet.total if fleet else 0,
+    }
+    say = report.language.say
+    if report.aa:
+        return say("subject-aa", version=baseline.version, **said)
+    if report.slowdown_pct:
+        limit = report.numbers.limit(report.slowdown_pct)
+        versions = {"baseline": baseline.version, "candidate": candidate.version}
+        return say("subject-slowdown", limit=limit, **versions, **said)
+    return say("subject", baseline=baseline.label, candidate=candidate.label, **said)
+
+
+def summary(report: Report) -> str:
+    """All headlines in one line, for front matter and page descriptions."""
+    say, lead = report.language.say, []
+    if report.slowdown_pct:
+        lead = [say("summary-slowdown", limit=report.numbers.limit(report.slowdown_pct))]
+    elif report.aa:
+        lead = [say("summary-aa")]
+    return sentences((*lead, *(headline(report, each) for each in report.sections)), report)
+
+
+def headline(report: Report, section: Section) -> str:
+    """One workload in one short sentence: verdict, estimate and interval."""
+    return report.language.say(
+        "headline",
+        workload=section.title,
+        verdict=verdict(report, section),
+        figures=figures(report, section),
+    )
+
+
+def overview(report: Report, section: Section, latency: str) -> str:
+    """A workload's line in the overview, with :data:`PLACE` for its verdict.
+
+    Args:
+        report: what it says.
+        section: the workload.
+        latency: the verdict on its p95 latency, in short.
+    """
+    return report.language.say(
+        "overview",
+        workload=section.title,
+        verdict=PLACE,
+        figures=figures(report, section),
+        arithmetic=arithmetic(report, section),
+        latency=latency,
+    )
+
+
+def verdict(report: Report, section: Section) -> str:
+    """The verdict in one or two words; in an A/A campaign, a change is a false alarm."""
+    return verdict_word(report, section.figures.verdict)
+
+
+def verdict_word(report: Report, found: str) -> str:
+    """A verdict's word; in an A/A campaign, a change is a false alarm."""
+    word = report.language.say(f"verdict-{found}")
+    if not report.aa or found not in ("regression", "improvement"):
+        return word
+    return report.language.say("verdict-false-alarm", verdict=word)
+
+
+def is_change(section: Section) -> bool:
+    """Whether the verdict claims a change."""
+    return section.figures.verdict in ("regression", "improvement")
+
+
+def figures(report: Report, section: Section) -> str:
+    """The estimate with its interval."""
+    found, limit, say = section.figures, report.threshold_pct, report.language.say
+    estimate = report.numbers.estimate(found.estimate_pct, limit)
+    if found.estimate_pct is None:
+        return say("estimate-alone", estimate=estimate)
+    if found.ci95_pct is None:
+        return say("estimate-without-interval", estimate=estimate)
+    interval = report.numbers.interval(found.ci95_pct, limit)
+    return say("estimate-with-interval", estimate=estimate, interval=interval)
+
+
+def arithmetic(report: Report, section: Section) -> str:
+    """The mean that published reports print, as a part of a sentence."""
+    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
+    return report.language.say("arithmetic", mean=mean)
+
+
+def outcome_with_mean(report: Report, section: Section) -> str:
+    """:func:`outcome`, and the mean that published reports print."""
+    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
+    said = report.language.say("arithmetic-sentence", mean=mean)
+    return sentences((outcome(report, section), said), report)
+
+
+def outcome(report: Report, section: Section) -> str:
+    """What the campaign shows for one workload, and why."""
+    found, say, numbers = section.figures, report.language.say, report.numbers
+    baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
+    because, limit = why(report, section), numbers.limit(report.threshold_pct)
+    metric = tables_of.display(section, report.language).name
+    note = [say("note", because=because)] if because else []
+    if is_change(section):
+        assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
+        changed = say(
+            "outcome-change",
+            workload=section.title,
+            metric=metric,
+            baseline=baseline,
+            candidate=candidate,
+            verdict=found.verdict,
+            size=numbers.size(found.estimate_pct, report.threshold_pct),
+            told=_interval(report, section),
+        )
+        alarm = [say("false-alarm")] if report.aa else []
+        return sentences((changed, *alarm, *note), report)
+    if found.verdict == "equivalent":
+        alike = say(
+            "outcome-equivalent",
+            workload=section.title,
+            metric=metric,
+            baseline=baseline,
+            candidate=candidate,
+            limit=limit,
+            figures=figures(report, section),
+        )
+        return sentences((alike, *note), report)
+    said = {
+        "workload": section.title, "because": because, "figures": figures(report, section)
+    }  # fmt: skip
+    if found.verdict == "unstable":
+        return say("outcome-unstable", **said)
+    # Where the reason has a colon of its own, it stands in brackets.
+    shape = "aside" if re.search("[:：]", because) else "reason"
+    return say("outcome-inconclusive", limit=limit, shape=shape, **said)
+
+
+def _interval(report: Report, section: Section) -> str:
+    """The interval with its p value."""
+    found = section.figures
+    # Published documents of TPC-C print an arithmetic mean, so that each has to be called by name.
+    named = "interval-of-geometric-mean" if found.metric == "tpmc" else "interval-told"
+    return report.language.say(
+        named,
+        interval=report.numbers.interval(found.ci95_pct, report.threshold_pct),
+        p=report.numbers.p_value(found.p_adjusted),
+    )
+
+
+def why(report: Report, section: Section) -> str:
+    """The reasons of a verdict, where it has any; else nothing."""
+    found = [*report.language.texts(section.figures.reasons)]
+    if report.placement == "sequential":
+        found.append(report.language.say("why-sequential"))
+    return clauses(found, report.language)
+
+
+def rounds(report: Report, section: Section) -> str | None:
+    """Which rounds the figures are from, where not all of them are complete."""
+    used = section.figures.rounds_used
+    if used == report.rounds:
+        return None
+    return report.language.say("rounds-used", used=used, rounds=report.rounds)
+
+
+def client(report: Report, section: Section) -> tuple[str, ...]:
+    """Which client made the figures, where there are several whose figures differ."""
+    if section.figures.metric != "tpmc":
+        return ()
+    say = report.language.say
+    made = report.client_version or say("client-unknown", missing=MISSING)
+    return (say("client-made", client=made), say("client-tpmc"))
+
+
+def details(report: Report, section: Section) -> str:
+    """How far the figures of a section's second table can be trusted."""
+    say = report.language.say
+    kept = say("details", title=tables_of.display(section, report.language).details_title)
+    if report.client_program not in ("tiup", "go-tpc"):
+        return kept
+    return sentences((kept, say("details-go-tpc")), report)
+
+
+def quality(report: Report) -> tuple[str, ...]:
+    """What was measured, repeated, left out and reported by the clients."""
+    found = report.quality
+    return (
+        report.language.say(
+            "trials-counted", planned=found.planned, executed=found.executed, used=found.used
+        ),
+        _repeats(report, found),
+        _missing(report, found),
+        _client_count(report, "errors", found.errors),
+        *(
+            [_client_count(report, "reconnects", found.reconnects)]
+            if found.reconnects
+            else ()
+        ),
+        *(report.consistency.sentences if report.consistency else ()),
+    )  # fmt: skip
+
+
+def rounds_used(report: Report) -> str:
+    """How many rounds each workload's figures are from."""
+    each = items((f"{s.title} {s.figures.rounds_used}" for s in report.sections), report.language)
+    return report.language.say("rounds-used-each", rounds=report.rounds, each=each)
+
+
+def gates(report: Report, kind: GateKind) -> str:
+    """How the gates of a class came out, counted by gate."""
+    found = report.gates(kind)
+    failed = sum(gate.failed > 0 for gate in found)
+    unseen = sum(gate.passed + gate.failed == 0 for gate in found)
+    passed = len(found) - failed - unseen
+    return report.language.say("gates-counted", passed=passed, failed=failed, unseen=unseen)
+
+
+def reasons(report: Report, excluded: Exclusion) -> str:
+    """Why a trial's figures are not used."""
+    return clauses(report.language.texts(excluded.reasons), report.language)
+
+
+def when(language: Language, value: datetime | None) -> str:
+    """A point in time, in UTC."""
+    from babel.dates import format_datetime
+
+    if value is None:
+        return MISSING
+    pattern = language.say("time-pattern")
+    return format_datetime(value.astimezone(UTC), pattern, locale=language.locale)
+
+
+def lasted(report: Report) -> str:
+    """How long the campaign took."""
+    return report.numbers.duration(report.ended_at - report.started_at if report.ended_at else None)
+
+
+def sentences(said: Iterable[str], report: Report) -> str:
+    """Whole sentences, one after the other."""
+    return report.language.say("between-sentences").join(said)
+
+
+def _repeats(report: Report, found: Quality) -> str:
+    if not found.repeats:
+        return report.language.say("repeats-none")
+    each = clauses((_repeat(report, repeat) for repeat in found.repeats), report.language)
+    return report.language.say("repeats", count=found.repeated_pairs, each=each)
+
+
+def _repeat(report: Report, found: Repeat) -> str:
+    said: dict[str, Value] = {
+        "workload": found.title,
+        "round": found.round,
+        "attempts": found.attempts,
+    }
+    if not found.reasons:
+        return report.language.say("repeat", **said)
+    because = clauses(found.reasons, report.language)
+    return report.language.say("repeat-because", because=because, **said)
+
+
+def _missing(report: Report, found: Quality) -> str:
+    if not found.missing:
+        return report.language.say("missing-none")
+    trials = items(found.missing, report.language)
+    return report.language.say("missing-trials", count=len(found.missing), trials=trials)
+
+
+def _client_count(report: Report, what: str, tally: Tally) -> str:
+    say, whole = report.language.say, report.numbers.whole
+    if tally.total is None:
+        return say(f"{what}-unknown", missing=MISSING)
+    if not tally.trials:
+        return say(f"{what}-none", trials=tally.reporting)
+    each = items((f"{trial} {whole(count)}" for trial, count in tally.trials), report.language)
+    return say(f"{what}-counted", total=whole(tally.total), trials=tally.reporting, each=each)

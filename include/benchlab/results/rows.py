@@ -1,0 +1,264 @@
+"""The tables of the results store, and how campaigns and trials become rows and come back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import pydantic
+import sqlalchemy as sa
+from sqlalchemy.schema import CreateColumn
+
+from benchlab.errors import StoreError
+from benchlab.hosts.samples import Figure, HostFigures
+from benchlab.plan.plan import Plan, PlannedTrial
+from benchlab.plan.report_type import RecordedSpec, ReportSpec, faults
+from benchlab.results.records import (
+    Campaign,
+    Condition,
+    GateResult,
+    InstanceFacts,
+    Sample,
+    SideFacts,
+    TrialResult,
+)
+
+# Counts the changes that an older Benchlab could not live with. A nullable column that is new is
+# none: it is added to a store that lacks it, and who does not know it leaves it empty.
+SCHEMA_VERSION = 1
+
+_RECORDED: pydantic.TypeAdapter[ReportSpec] = pydantic.TypeAdapter(RecordedSpec)
+
+METADATA = sa.MetaData()
+# MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
+_Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+_Key = sa.String(160)
+
+SCHEMA = sa.Table("benchlab_schema", METADATA, sa.Column("version", sa.Integer, nullable=False))
+
+CAMPAIGNS = sa.Table(
+    "campaigns",
+    METADATA,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("report", _Key, nullable=False, index=True),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("origin", sa.String(255), nullable=False),
+    sa.Column("engine_reason", _Document, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40)),
+    sa.Column("plan", _Document, nullable=False),
+    sa.Column("spec", _Document, nullable=False),
+    sa.Column("environment", _Document, nullable=False),
+    sa.Column("facts", _Document, nullable=False),
+    sa.Column("planned_for", sa.String(40)),
+)
+
+TRIALS = sa.Table(
+    "trials",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("trial", _Key, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("planned", _Document, nullable=False),
+    sa.Column("reasons", _Document, nullable=False),
+    sa.Column("phases", _Document, nullable=False),
+    sa.Column("adopted", sa.Boolean, nullable=False),
+    sa.Column("started_at", sa.String(40), nullable=False),
+    sa.Column("ended_at", sa.String(40), nullable=False),
+    sa.Column("raw", sa.String(500)),
+    sa.Column("series", sa.String(500)),
+    sa.Column("hosts", sa.String(500)),
+    sa.Column("host_figures", _Document),
+)
+
+
+def _of_trial(name: str, key: str, *columns: sa.Column[Any]) -> sa.Table:
+    trial_key = ("campaign", "trial", "attempt")
+    return sa.Table(
+        name,
+        METADATA,
+        sa.Column("campaign", _Key, primary_key=True),
+        sa.Column("trial", _Key, primary_key=True),
+        sa.Column("attempt", sa.Integer, primary_key=True),
+        sa.Column(key, sa.String(60), primary_key=True),
+        sa.Column("position", sa.Integer, nullable=False),
+        *columns,
+        sa.ForeignKeyConstraint(trial_key, [f"trials.{column}" for column in trial_key]),
+    )
+
+
+PUBLISHED_REPORTS = sa.Table(
+    "published_reports",
+    METADATA,
+    sa.Column("id", _Key, primary_key=True),
+    sa.Column("source", sa.String(500), nullable=False),
+    sa.Column("sha256", sa.String(64), nullable=False),
+    sa.Column("imported_at", sa.String(40), nullable=False),
+    sa.Column("page", sa.String(500), nullable=False),
+    sa.Column("report", _Document, nullable=False),
+)
+
+# What was told of events: a row for each notifier and each mark of what it told. Without `told_at`
+# it is claimed by a process that is about to tell it.
+NOTICES = sa.Table(
+    "notices",
+    METADATA,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("notifier", sa.String(255), nullable=False),
+    sa.Column("event", sa.String(32), nullable=False),
+    sa.Column("claimed_at", sa.String(40), nullable=False),
+    sa.Column("told_at", sa.String(40)),
+)
+
+
+# Double: MySQL's FLOAT would round a throughput to six digits.
+SAMPLES = _of_trial(
+    "samples",
+    "metric",
+    sa.Column("value", sa.Double),
+    sa.Column("unit", sa.String(16), nullable=False),
+)
+GATES = _of_trial(
+    "gates",
+    "gate",
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("observed", sa.Double),
+    sa.Column("sentence", _Document, nullable=False),
+    sa.Column("kind", sa.String(16)),
+)
+
+
+def add_missing_columns(connection: sa.Connection) -> None:
+    """Give the tables of a store that an older Benchlab made their new columns.
+
+    Only nullable ones can come later: the rows that are there have no value for them.
+    """
+    found = sa.inspect(connection)
+    names = connection.dialect.identifier_preparer
+    for table in METADATA.sorted_tables:
+        there = {column["name"] for column in found.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                definition = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(
+                    f"ALTER TABLE {names.format_table(table)} ADD COLUMN {definition}"
+                )
+
+
+def _in_order(rows: list[Any]) -> list[Any]:
+    return sorted(rows, key=lambda row: row.position)
+
+
+def campaign_row(campaign: Campaign) -> dict[str, Any]:
+    """A campaign as a row."""
+    return {
+        "id": campaign.id,
+        "report": campaign.plan.report,
+        "state": campaign.state,
+        "origin": campaign.origin,
+        "engine_reason": campaign.engine_reason,
+        "started_at": campaign.started_at.isoformat(),
+        "ended_at": campaign.ended_at.isoformat() if campaign.ended_at else None,
+        "plan": as_json(campaign.plan.to_json()),
+        "spec": as_json(campaign.report_type.model_dump(mode="json")),
+        "environment": as_json(campaign.environment),
+        "facts": as_json({side: asdict(facts) for side, facts in campaign.facts.items()}),
+        "planned_for": campaign.planned_for.isoformat() if campaign.planned_for else None,
+    }
+
+
+def campaign_of(row: Any) -> Campaign:
+    """The inverse of :func:`campaign_row`.
+
+    Raises:
+        StoreError: its report type cannot be read; names each field.
+    """
+    return Campaign(
+        id=row.id,
+        plan=Plan.from_json(json.loads(row.plan)),
+        report_type=_report_type_of(row),
+        engine_reason=row.engine_reason,
+        origin=row.origin,
+        state=row.state,
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+        environment=json.loads(row.environment),
+        facts={side: side_facts_of(facts) for side, facts in json.loads(row.facts).items()},
+        planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
+    )
+
+
+def _report_type_of(row: Any) -> ReportSpec:
+    try:
+        return _RECORDED.validate_python(json.loads(row.spec))
+    except pydantic.ValidationError as error:
+        raise StoreError(
+            f"campaign {row.id}: its report type cannot be read; use the Benchlab that measured "
+            "it: " + "; ".join(faults(error))
+        ) from error
+
+
+def side_facts_of(raw: dict[str, Any]) -> SideFacts:
+    """A side's facts from their JSON form; an older Benchlab wrote no servers and no conditions."""
+    instances = tuple(InstanceFacts(**each) for each in raw.get("instances", ()))
+    consistency = {
+        moment: tuple(Condition(**each) for each in conditions)
+        for moment, conditions in raw.get("consistency", {}).items()
+    }
+    return SideFacts(**{**raw, "instances": instances, "consistency": consistency})
+
+
+def trial_row(result: TrialResult) -> dict[str, Any]:
+    """A trial as a row, without its key, samples and gates."""
+    return {
+        "valid": result.valid,
+        "planned": as_json(asdict(result.trial)),
+        "reasons": as_json(result.reasons),
+        "phases": as_json(result.phases),
+        "adopted": result.adopted,
+        "started_at": result.started_at.isoformat(),
+        "ended_at": result.ended_at.isoformat(),
+        "raw": result.raw,
+        "series": result.series,
+        "hosts": result.hosts,
+        "host_figures": as_json([asdict(each) for each in result.host_figures]),
+    }
+
+
+def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
+    """A trial from its row and the rows of its samples and gates."""
+    return TrialResult(
+        trial=PlannedTrial(**json.loads(row.planned)),
+        attempt=row.attempt,
+        valid=row.valid,
+        reasons=tuple(json.loads(row.reasons)),
+        samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
+        gates=tuple(_gate_of(row) for row in _in_order(gates)),
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at),
+        phases=json.loads(row.phases),
+        adopted=row.adopted,
+        raw=row.raw,
+        series=row.series,
+        hosts=row.hosts,
+        host_figures=tuple(host_figures_of(each) for each in json.loads(row.host_figures or "[]")),
+    )
+
+
+def _gate_of(row: Any) -> GateResult:
+    """A gate from its row; an older Benchlab had gates of validity only, and wrote no kind."""
+    return GateResult(row.gate, row.status, row.observed, row.sentence, row.kind or "validity")
+
+
+def host_figures_of(raw: dict[str, Any]) -> HostFigures:
+    """One host's figures from their JSON form."""
+    figures = {metric: Figure(**figure) for metric, figure in raw["figures"].items()}
+    return HostFigures(**{**raw, "figures": figures})
+
+
+def as_json(value: object) -> str:
+    """A document column's text."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,340 @@
+"""The results store: every campaign, trial, sample and gate, and where the raw output lies.
+
+A database by URL (SQLite, MySQL protocol, PostgreSQL) holds what is asked for; raw outputs and
+series lie under an object path (a directory, or any URL that fsspec reads). A trial is written
+once: the key (campaign, trial, attempt) is unique, so that a task repeated after a crash finds
+what it did instead of doing it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine, make_url
+from upath import UPath
+
+from benchlab.errors import StoreError
+from benchlab.results.records import Campaign, SideFacts, TrialResult
+from benchlab.results.rows import (
+    CAMPAIGNS,
+    GATES,
+    METADATA,
+    SAMPLES,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRIALS,
+    add_missing_columns,
+    as_json,
+    campaign_of,
+    campaign_row,
+    trial_of,
+    trial_row,
+)
+
+
+class Store:
+    """Reads and writes results.
+
+    Args:
+        url: of the database, as SQLAlchemy writes them. Its password is never shown.
+        objects: root of raw outputs and series.
+
+    Raises:
+        StoreError: the database cannot be reached, or was written by a newer Benchlab.
+    """
+
+    def __init__(self, url: str, objects: UPath) -> None:
+        try:
+            parsed = make_url(url)
+        except (sa.exc.ArgumentError, ValueError):
+            raise StoreError(
+                "results store: its URL (BENCHLAB_STORE_URL) cannot be read; write it as "
+                "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
+                "postgresql+psycopg2://user:password@host:5432/database"
+            ) from None  # its text may have the password in it
+        self.shown_url = parsed.render_as_string(hide_password=True)
+        self.objects = objects
+        try:
+            if parsed.get_backend_name() == "sqlite" and parsed.database:
+                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            self._engine = _connect(url)
+        except (OSError, ImportError, sa.exc.ArgumentError) as error:
+            raise StoreError(f"results store {self.shown_url}: {error}") from error
+        self._create_tables()
+        with self.transaction() as connection:
+            version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
+            if version is None:
+                connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
+            elif version > SCHEMA_VERSION:
+                raise StoreError(
+                    f"results store {self.shown_url} has schema {version}; this Benchlab knows "
+                    f"{SCHEMA_VERSION}: update Benchlab"
+                )
+
+    def _create_tables(self) -> None:
+        with self.transaction():
+            pass  # a database out of reach is said so at once
+        # Another process may be creating them too: whoever loses finds one more at the next try.
+        for tries_left in reversed(range(len(METADATA.tables) + 1)):
+            try:
+                with self.transaction() as connection:
+                    METADATA.create_all(connection)
+                    add_missing_columns(connection)
+                return
+            except StoreError:
+                if not tries_left:
+                    raise
+
+    def close(self) -> None:
+        """Give the database connections back."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Campaigns
+
+    def add_campaign(self, campaign: Campaign) -> bool:
+        """Write a new campaign; nothing happens where it is there with the same plan.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            StoreError: another plan is there under this id.
+        """
+        with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
+            # Where it is there, maybe by another process just now, this fails and that one stays.
+            connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
+            return True
+        found = self.campaign(campaign.id)
+        if found.plan.to_json() != json.loads(as_json(campaign.plan.to_json())):
+            raise StoreError(f"campaign {campaign.id} is there already, with another plan")
+        return False
+
+    def campaign(self, campaign: str) -> Campaign:
+        """One campaign.
+
+        Raises:
+            StoreError: there is none of this id; names the latest ones.
+        """
+        with self.transaction() as connection:
+            row = connection.execute(
+                sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign)
+            ).one_or_none()
+        if row is None:
+            known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
+            raise StoreError(
+                f"no campaign {campaign!r} in {self.shown_url}; the latest there: {known}"
+            )
+        return campaign_of(row)
+
+    def campaign_ids(self) -> list[str]:
+        """All ids, the latest first."""
+        with self.transaction() as connection:
+            return list(
+                connection.scalars(
+                    sa.select(CAMPAIGNS.c.id).order_by(CAMPAIGNS.c.started_at.desc())
+                )
+            )
+
+    def campaigns(self, report: str) -> list[Campaign]:
+        """All campaigns of a report type, the earliest first."""
+        with self.transaction() as connection:
+            rows = connection.execute(
+                sa.select(CAMPAIGNS)
+                .where(CAMPAIGNS.c.report == report)
+                .order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
+            ).all()
+        return [campaign_of(row) for row in rows]
+
+    def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
+        """Record what was found on a deployed side."""
+        with self.transaction() as connection:
+            # SQLite knows no FOR UPDATE; a write locks it, so that no other side's facts are lost.
+            self._update(connection, campaign, id=campaign)
+            row = connection.execute(
+                sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
+            ).one()
+            merged = {**json.loads(row.facts), side: asdict(facts)}
+            self._update(connection, campaign, facts=as_json(merged))
+
+    def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
+        """Record the machine's facts."""
+        with self.transaction() as connection:
+            self._update(connection, campaign, environment=as_json(environment))
+
+    def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
+        """Set the final state, and the time of it."""
+        with self.transaction() as connection:
+            self._update(connection, campaign, state=state, ended_at=_now())
+
+    def reopen(self, campaign: str) -> None:
+        """A campaign that is carried on runs again."""
+        with self.transaction() as connection:
+            self._update(connection, campaign, state="running", ended_at=None)
+
+    def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
+        connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
+
+    # Trials
+
+    def add_trial(self, campaign: str, result: TrialResult) -> None:
+        """Write one trial with its samples and gates, all or nothing.
+
+        Raises:
+            StoreError: this attempt of this trial is there already.
+        """
+        key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
+        try:
+            with self.transaction() as connection:
+                connection.execute(TRIALS.insert().values(**key, **trial_row(result)))
+                if result.samples:
+                    connection.execute(
+                        SAMPLES.insert(),
+                        [
+                            {**key, **asdict(sample), "unit": sample.unit, "position": position}
+                            for position, sample in enumerate(result.samples)
+                        ],
+                    )
+                if result.gates:
+                    connection.execute(
+                        GATES.insert(),
+                        [
+                            {**key, **asdict(gate), "position": position}
+                            for position, gate in enumerate(result.gates)
+                        ],
+                    )
+        except sa.exc.IntegrityError as error:
+            self.campaign(campaign)  # it is there, or the error is about it
+            raise StoreError(
+                f"trial {result.trial.id} (attempt {result.attempt}) of {campaign} is in the "
+                "store already"
+            ) from error
+
+    def invalidate(self, campaign: str, trial: str, attempt: int, reason: str) -> None:
+        """Let a stored trial count as invalid after all; its figures stay, with the reason."""
+        with self.transaction() as connection:
+            connection.execute(
+                TRIALS.update()
+                .filter_by(campaign=campaign, trial=trial, attempt=attempt)
+                .values(valid=False, reasons=as_json([reason]))
+            )
+
+    def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
+        """One trial, None where it is not there."""
+        return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
+
+    def trials(self, campaign: str) -> list[TrialResult]:
+        """All trials of a campaign, invalid ones too, by attempt and in plan order."""
+        return self._read_trials(campaign)
+
+    def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
+        with self.transaction() as connection:
+            rows, samples, gates = (
+                connection.execute(sa.select(table).filter_by(campaign=campaign, **key)).all()
+                for table in (TRIALS, SAMPLES, GATES)
+            )
+        samples_of, gates_of = _grouped(samples), _grouped(gates)
+        results = [
+            trial_of(row, samples_of[row.trial, row.attempt], gates_of[row.trial, row.attempt])
+            for row in rows
+        ]
+        return sorted(results, key=lambda result: (result.attempt, result.trial.index))
+
+    # Objects
+
+    def write_object(self, name: str, text: str) -> str:
+        """Keep a text under the object root, as UTF-8; returns its name.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        return self.write_bytes(name, text.encode())
+
+    def write_bytes(self, name: str, content: bytes) -> str:
+        """Keep bytes under the object root; returns their name.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
+        path = self.objects / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error}") from error
+        return name
+
+    def read_object(self, name: str) -> str:
+        """A text that was kept.
+
+        Raises:
+            StoreError: it is not there.
+        """
+        return self.read_bytes(name).decode("utf-8")  # line ends as they are
+
+    def read_bytes(self, name: str) -> bytes:
+        """Bytes that were kept.
+
+        Raises:
+            StoreError: they are not there.
+        """
+        path = self.objects / name
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be read: {error}") from error
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection whose statements take effect together or not at all.
+
+        Raises:
+            StoreError: the database refuses or cannot be reached.
+            sqlalchemy.exc.IntegrityError: a key is there already.
+        """
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.IntegrityError:
+            raise
+        except sa.exc.SQLAlchemyError as error:
+            cause = getattr(error, "orig", None) or error
+            raise StoreError(f"results store {self.shown_url}: {cause}") from error
+
+
+def _connect(url: str) -> Engine:
+    engine = sa.create_engine(url, pool_pre_ping=True)
+    if engine.dialect.name == "sqlite":
+
+        @sa.event.listens_for(engine, "connect")
+        def _configure(connection: Any, _: object) -> None:
+            # Readers (progress, CLI) must not block the campaign that writes.
+            connection.execute("PRAGMA busy_timeout=30000")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine
+
+
+def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
+    groups: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
+    for row in rows:
+        groups[row.trial, row.attempt].append(row)
+    return groups
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()

@@ -1,0 +1,257 @@
+"""A bisection for a terminal, and as JSON: the answer first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from benchlab.language import english
+from benchlab.language.names import plain
+from benchlab.language.numbers import Numbers
+from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.report.formats.plan_text import duration
+from benchlab.studies.bisection.outcome import Brought, Named, Next, NothingToBisect, Undecided
+from benchlab.studies.bisection.release_changes import MeasuredStep
+from benchlab.studies.bisection.run import Bisection
+
+MORE_ROUNDS = (
+    "More rounds may tell: start it again with --set rounds=N, which measures every pair anew; "
+    "`benchlab calibrate` says how many find a change."
+)
+DEPLOYMENTS = (
+    "Verdicts hold for the deployments that were measured: how much two deployments of one release "
+    "differ is not known. `benchlab calibrate` says what tells it."
+)
+_UNTOLD = "it cannot be told whether there is anything to bisect"
+_COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
+_OUTCOME = {
+    Named: "named",
+    NothingToBisect: "nothing to bisect",
+    Undecided: "undecided",
+    Next: "open",
+}
+
+
+def to_json(found: Bisection) -> dict[str, Any]:
+    """All of it; changes in percent with the campaigns that they are from."""
+    reached = found.reached
+    return {
+        "outcome": _OUTCOME[type(reached)],
+        "sentence": sentence(found),
+        "said": list(_said(found)),
+        "report": found.report,
+        "engine": found.engine,
+        "workload": found.workload,
+        "way": list(found.way.releases),
+        "left_out": dict(found.way.left_out),
+        "not_in_calendar": {
+            version: list(near) for version, near in found.way.not_in_calendar.items()
+        },
+        "undeployable": found.undeployable,
+        **_reached_json(reached),
+        "comparisons": [
+            {
+                "baseline": each.baseline,
+                "candidate": each.candidate,
+                "verdict": each.verdict,
+                **_change_json(MeasuredStep.from_comparison(each) if each.estimate else None),
+                "campaign": each.campaign,
+                "reasons": list(each.reasons),
+                "scope": each.scope,
+                "new": each.campaign in found.measured,
+            }
+            for each in found.comparisons
+        ],
+        "most_minutes": found.minutes,
+        "most_dollars": found.dollars,
+    }
+
+
+def _reached_json(reached: Named | NothingToBisect | Undecided | Next) -> dict[str, Any]:
+    if isinstance(reached, Next):
+        return {
+            "next": _pair_json(reached),
+            "suspects": reached.suspects,
+            "campaigns_if_clear": reached.if_clear,
+            "campaigns_at_most": reached.at_most,
+        }
+    others = {"others": [_brought_json(each) for each in reached.others]}
+    if isinstance(reached, Named):
+        return {
+            **_brought_json(reached.brought),
+            "whole": _change_json(reached.whole),
+            "rest": _change_json(reached.rest) if reached.rest else None,
+            **others,
+        }
+    if isinstance(reached, Undecided):
+        suspects = {"after": reached.after, "suspects": list(reached.suspects)}
+        return {
+            **suspects,
+            "why": reached.why,
+            "whole": _change_json(reached.whole),
+            "next": _pair_json(reached.next) if reached.next else None,
+            **others,
+        }
+    return others
+
+
+def _pair_json(pair: Next) -> dict[str, str]:
+    return {"baseline": pair.baseline, "candidate": pair.candidate}
+
+
+def _brought_json(found: Brought) -> dict[str, Any]:
+    return {
+        "release": found.release,
+        "predecessor": found.predecessor,
+        "untold": list(found.untold),
+        "change": _change_json(found.change),
+    }
+
+
+def _change_json(change: MeasuredStep | None) -> dict[str, Any]:
+    if change is None:
+        return {"estimate_pct": None, "ci95_pct": None, "campaigns": []}
+    return {
+        "estimate_pct": change.pct,
+        "ci95_pct": list(change.ci95_pct),
+        "campaigns": list(change.campaigns),
+    }
+
+
+def render(found: Bisection, width: int, colour: bool) -> str:
+    """The answer, what else is known, and the comparisons; ``colour`` asks for ANSI codes."""
+    console = console_for(width, colour)
+    console.print(Text(sentence(found), style="bold"))
+    for line in _said(found):
+        console.print(Text(line))
+    console.print()
+    console.print(Text(f"on the way: {', '.join(found.way.releases)}"))
+    for version, near in found.way.not_in_calendar.items():
+        console.print(Text(_not_in_calendar(version, near), style="yellow"))
+    for version, why in found.way.left_out.items():
+        console.print(Text(f"not on the way: {version}, {why}", style="dim"))
+    for version, why in found.undeployable.items():
+        console.print(Text(f"not compared: {version}: {plain(why)}", style="dim"))
+    if found.comparisons:
+        print_table(console, _table(found))
+    else:
+        console.print(Text("no comparison is stored"))
+    if any(each.scope == "this deployment" for each in found.comparisons):
+        console.print()
+        console.print(Text(DEPLOYMENTS, style="dim"))
+    return text_of(console)
+
+
+def _not_in_calendar(version: str, near: tuple[str, ...]) -> str:
+    has = f"of its series it has {', '.join(near)}" if near else "nor is its series"
+    return f"not in the calendar: {version}; {has}"
+
+
+def sentence(found: Bisection) -> str:
+    """The answer in one sentence."""
+    reached, ends = found.reached, f"{found.way.releases[-1]} against {found.way.releases[0]}"
+    match reached:
+        case Named(brought=brought):
+            text = f"{brought.release} brought {_change(found, brought.change)}"
+            text += f" against {brought.predecessor}, its predecessor on the way"
+            text += f"; {_campaigns(brought.change)}"
+        case NothingToBisect(comparison=pair):
+            change = (
+                _change(found, MeasuredStep.from_comparison(pair))
+                if pair.estimate
+                else "no estimate"
+            )
+            why = "nothing to bisect" if pair.verdict == "equivalent" else _UNTOLD
+            text = f"{why}: {ends} is {pair.verdict}, {change}; campaign {pair.campaign}"
+        case Undecided():
+            text = (
+                f"undecided: the change of {_change(found, reached.whole)} came after "
+                f"{reached.after}, with {' or '.join(reached.suspects)}"
+            )
+        case Next():
+            text = (
+                f"{reached.suspects} release{'s' * (reached.suspects != 1)} may have brought a "
+                f"change of {ends}: {_cost(found)}"
+            )
+    return f"{found.workload}: {text}"
+
+
+def _said(found: Bisection) -> Iterator[str]:
+    """What else is to be known."""
+    reached = found.reached
+    match reached:
+        case Named():
+            if reached.brought.untold:
+                untold = ", ".join(reached.brought.untold)
+                yield f"It may have been {untold} already, which cannot be deployed here."
+            if reached.rest is not None:
+                yield (
+                    f"The whole change is {_change(found, reached.whole)}; the rest, "
+                    f"{_change(found, reached.rest)}, came with other releases."
+                )
+        case NothingToBisect(comparison=pair):
+            yield from (f"{reason[:1].upper()}{reason[1:]}." for reason in pair.reasons)
+            if pair.verdict != "equivalent":
+                yield MORE_ROUNDS
+        case Undecided():
+            yield f"Why: {reached.why}."
+            if reached.next is None:
+                yield MORE_ROUNDS
+            else:
+                yield f"Start it again to go on. {_next(reached.next)}"
+        case Next():
+            yield _next(reached)
+            return
+    for other in reached.others:
+        yield (
+            f"Known besides: {other.release} brought {_change(found, other.change)} against "
+            f"{other.predecessor}; {_campaigns(other.change)}."
+        )
+
+
+def _next(pair: Next) -> str:
+    return f"Next: {pair.candidate} against {pair.baseline}, {pair.why}."
+
+
+def _table(found: Bisection) -> Table:
+    numbers = Numbers(english())
+    table = table_of("versions", "change", "95% interval", "verdict", "campaign", "")
+    for each in found.comparisons:
+        change = MeasuredStep.from_comparison(each) if each.estimate else None
+        table.add_row(
+            f"{each.candidate} vs. {each.baseline}",
+            numbers.estimate(change.pct if change else None, found.threshold_pct),
+            numbers.interval(change.ci95_pct if change else None, found.threshold_pct),
+            Text(each.verdict, style=_COLOUR.get(each.verdict, "")),
+            each.campaign,
+            "measured now" if each.campaign in found.measured else "stored",
+        )
+    return table
+
+
+def _change(found: Bisection, change: MeasuredStep) -> str:
+    numbers = Numbers(english())
+    estimate = numbers.estimate(change.pct, found.threshold_pct)
+    return f"{estimate} (95% interval {numbers.interval(change.ci95_pct, found.threshold_pct)})"
+
+
+def _campaigns(change: MeasuredStep) -> str:
+    """Several, where the two releases themselves were not compared."""
+    if len(change.campaigns) == 1:
+        return f"campaign {change.campaigns[0]}"
+    return f"computed from the campaigns {', '.join(change.campaigns)}"
+
+
+def _cost(found: Bisection) -> str:
+    """What is still needed, of a bisection without an outcome."""
+    if not isinstance(found.reached, Next) or found.minutes is None:
+        return "no campaign is needed"
+    clear, most = found.reached.if_clear, found.reached.at_most
+    return (
+        f"{clear} campaign{'s' * (clear != 1)} if every comparison is clear, {most} at most; "
+        f"at most about {duration(found.minutes)}, "
+        + ("nothing is rented" if found.dollars is None else f"{found.dollars:,.2f} dollars")
+    )

@@ -1,0 +1,259 @@
+"""The long view of a workload for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchlab.analysis.trend.change_points import MIN_POINTS
+from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.lines import NEWEST
+from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
+from benchlab.analysis.verdict.paired import percent
+from benchlab.language import english
+from benchlab.language.names import first_of, plain
+from benchlab.language.numbers import Numbers
+from benchlab.plan.versions import is_same
+from benchlab.report.formats.console import print_table, table_of
+from benchlab.studies.long_view.selection import LeftOut, NoiseOfCampaigns
+from benchlab.studies.long_view.view import ChainView, FoundChange, Link, LongView
+
+_ABOUT = (
+    "change: of the campaign, candidate against baseline. level: these changes chained, against "
+    "{first}, the first baseline."
+)
+# Of levels that were not wholly measured.
+_BRIDGED, _BEGINS = "*", "**"
+
+
+def to_json(view: LongView) -> dict[str, Any]:
+    """All of it; changes and levels in percent, times as ISO 8601."""
+    return {
+        "report": view.report,
+        "workload": view.workload,
+        "chains": [_chain_json(each) for each in view.chains],
+        "left_out": [vars(each) for each in view.left_out],
+    }
+
+
+def _chain_json(view: ChainView) -> dict[str, Any]:
+    return {
+        "line": view.line,
+        "differs": {
+            name: {"here": here, "newer": newer} for name, (here, newer) in view.differs.items()
+        },
+        "metric": view.metric,
+        "threshold_pct": view.threshold_pct,
+        "noise": {
+            "sd_pct": None if view.noise.sd is None else percent(view.noise.sd),
+            "aa_campaigns": [
+                {"campaign": each.campaign, "at": each.at.isoformat(),
+                 "change_pct": percent(each.log_ratio)}
+                for each in view.noise.figures
+            ],
+        },
+        "points": [_link_json(link) for link in view.links],
+        "points_needed": MIN_POINTS,
+        "change_points": [_change_json(each) for each in view.changes],
+        "outliers": list(view.outliers),
+        "drift": _drift_json(view.drift),
+    }  # fmt: skip
+
+
+def _link_json(link: Link) -> dict[str, Any]:
+    ratio = link.point.ratio
+    return {
+        "campaign": ratio.campaign,
+        "at": ratio.at.isoformat(),
+        "baseline": ratio.baseline,
+        "candidate": ratio.candidate,
+        "change_pct": percent(ratio.log_ratio),
+        "ci95_pct": link.ci95_pct,
+        "level_pct": percent(link.point.level),
+        "level_ci95_pct": link.level_ci95 and percents(link.level_ci95),
+        "bridged_from": link.point.bridged_from,
+        "contains_bridge": link.bridged,
+    }
+
+
+def _change_json(found: FoundChange) -> dict[str, Any]:
+    place = found.place
+    return {
+        "before": place.before,
+        "campaign": place.campaign,
+        "previous": place.previous,
+        "candidate": place.candidate,
+        "change_pct": percent(place.change),
+        "ci95_pct": percents(place.ci95),
+        "p": place.p,
+        "reports": {campaign: list(told) for campaign, told in found.addresses.items()},
+    }
+
+
+def _drift_json(found: Drift | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "oldest": found.oldest,
+        "newest": found.newest,
+        "releases": found.links,
+        "change_pct": percent(found.change),
+        "ci99_pct": percents(found.ci99),
+        "p": found.p,
+    }
+
+
+def percents(interval: tuple[float, float]) -> tuple[float, float]:
+    """An interval of logarithms, in percent."""
+    return percent(interval[0]), percent(interval[1])
+
+
+def write(console: Console, view: LongView) -> None:
+    """The same for people."""
+    console.print(Text(f"Long view of {view.report}", style="bold"))
+    for chain in view.chains:
+        if chain.differs:
+            console.print(Text(f"In another setting: {differences(chain.differs)}"))
+        if view.has_lines:
+            console.print(Text(_line(chain), style="bold"))
+        console.print(Text(_ABOUT.format(first=plain(_first(chain)))))
+        print_table(console, _table(chain))
+        for line in _below(chain):
+            console.print(line)
+        console.print()
+    for sentence in _left_out(view.left_out):
+        console.print(Text(sentence, style="dim"))
+
+
+def _line(view: ChainView) -> str:
+    """Which line of versions a chain follows, where there are several."""
+    if view.line == NEWEST:
+        return "Line newest: no candidate is older than one before it"
+    return f"Line {view.line}: candidates of this series that are out of line newest"
+
+
+def differences(found: Mapping[str, tuple[Any, Any]]) -> str:
+    """In what an older setting is not the next newer one: ``topology small, later large``."""
+    return "; ".join(
+        f"{name} {_value(here)}, later {_value(newer)}" for name, (here, newer) in found.items()
+    )
+
+
+def _value(found: object) -> str:
+    if isinstance(found, Mapping):
+        return ", ".join(f"{key}={_value(value)}" for key, value in found.items())
+    if isinstance(found, Sequence) and not isinstance(found, str):
+        return ", ".join(map(_value, found))
+    return "none" if found is None else plain(str(found))
+
+
+def _first(view: ChainView) -> str:
+    return view.links[0].point.ratio.baseline
+
+
+def _table(view: ChainView) -> Table:
+    numbers = Numbers(english())
+    table = table_of("day", "versions", "change", "95% interval", "level")
+    for index, link in enumerate(view.links):
+        ratio = link.point.ratio
+        mark = _BRIDGED if link.point.bridged_from else _BEGINS if _begins(view, index) else ""
+        table.add_row(
+            f"{ratio.at:%Y-%m-%d}",
+            f"{plain(ratio.candidate)} vs. {plain(ratio.baseline)}",
+            numbers.estimate(percent(ratio.log_ratio), view.threshold_pct),
+            numbers.interval(link.ci95_pct, view.threshold_pct),
+            f"{numbers.change(percent(link.point.level))} {mark}".rstrip(),
+        )
+    return table
+
+
+def _begins(view: ChainView, index: int) -> bool:
+    """Whether its level is against another baseline than the first one of the chain."""
+    point = view.links[index].point
+    begins = not view.chain.links[index] and point.bridged_from is None
+    return begins and not is_same(point.ratio.baseline, _first(view))
+
+
+def _notes(view: ChainView) -> Iterator[str]:
+    """What must be known of the levels that have a mark."""
+    bridges = {
+        f"{plain(link.point.ratio.baseline)} from {plain(link.point.bridged_from)}": None
+        for link in view.links
+        if link.point.bridged_from is not None
+    }
+    if bridges:
+        yield (
+            f"{_BRIDGED} The baseline had not been a candidate; its level is that of an older "
+            f"version, as if nothing had changed in between: {', '.join(bridges)}. How far that is "
+            "wrong is not known, so that levels with such a step have no interval."
+        )
+    if any(_begins(view, index) for index in range(len(view.links))):
+        yield f"{_BEGINS} Against its own baseline: nothing older had been measured."
+
+
+def _below(view: ChainView) -> Iterator[Text]:
+    for note in _notes(view):
+        yield Text(note, style="dim")
+    yield Text(noise(view.noise))
+    if view.lacks_points:
+        count = len(view.links)
+        yield Text(
+            f"Change points need {MIN_POINTS} campaigns; there {'is' if count == 1 else 'are'} "
+            f"{count}."
+        )
+    elif not view.changes:
+        yield Text("No change point.")
+    for found in view.changes:
+        yield from _change(found, view.threshold_pct)
+    if view.outliers:
+        yield Text(f"Outliers, which did not count: {', '.join(view.outliers)}")
+    if view.drift is not None:
+        yield Text(_drift(view, view.drift), style=_COLOUR[view.drift.change > 0])
+
+
+_COLOUR = {True: "green", False: "red"}
+
+
+def noise(found: NoiseOfCampaigns) -> str:
+    """What the A/A campaigns tell, as a sentence."""
+    count = len(found.figures)
+    if found.sd is None:
+        return f"A/A campaigns: {count}; from {MIN_CAMPAIGNS} on they tell the noise."
+    sd = Numbers(english()).rate(percent(found.sd), 2)
+    return f"A/A campaigns: {count}; they scatter by {sd}% (standard deviation)."
+
+
+def _change(found: FoundChange, threshold_pct: float) -> Iterator[Text]:
+    place, numbers = found.place, Numbers(english())
+    change = numbers.estimate(percent(place.change), threshold_pct)
+    interval = numbers.interval(percents(place.ci95), threshold_pct)
+    yield Text(
+        f"Change point: {change} (95% interval {interval}), {plain(place.previous)} -> "
+        f"{plain(place.candidate)}",
+        style=_COLOUR[place.change > 0],
+    )
+    for when, campaign in (("last before", place.before), ("first after", place.campaign)):
+        at = found.addresses[campaign] or (f"`benchlab render {campaign}`",)
+        yield Text("  ".join([f"  {when}", campaign, *map(plain, at)]))
+
+
+def _drift(view: ChainView, found: Drift) -> str:
+    numbers = Numbers(english())
+    change = numbers.estimate(percent(found.change), view.threshold_pct)
+    interval = numbers.interval(percents(found.ci99), view.threshold_pct)
+    return (
+        f"Slow drift: {change} (99% interval {interval}) over {found.links} releases, "
+        f"{plain(found.oldest)} -> {plain(found.newest)}; no change point explains it."
+    )
+
+
+def _left_out(found: Sequence[LeftOut]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for each in found:
+        by_reason.setdefault(each.why, []).append(each.campaign)
+    for why, campaigns in by_reason.items():
+        yield f"Left out: {first_of(campaigns)}: {plain(why)}"

@@ -1,0 +1,232 @@
+"""What A/A campaigns of the store show: false alarms, and the smallest change that is found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from benchlab.analysis.error_rates.rates import (
+    MOST_CHANGE_PCT,
+    SimulatedRates,
+    outcome,
+    power,
+    share_ci95,
+)
+from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
+from benchlab.analysis.verdict import calibration
+from benchlab.analysis.verdict.calibration import Calibration
+from benchlab.analysis.verdict.compare import judge
+from benchlab.analysis.verdict.decision import KINDS, MetricKind
+from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import Store
+from benchlab.studies.sensitivity.proposals import Proposal, propose
+from benchlab.studies.sensitivity.selection import AASelection, select_aa_campaigns
+
+# What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
+# do: the estimate of a slowdown just as large is below it in half of the campaigns.
+DETECT_PER_THRESHOLD = 1.5
+# Points of a line in the picture.
+_STEPS = 100
+_FEW_ROUNDS = 10
+_FEW_CAMPAIGNS = 10
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """One metric of one workload.
+
+    What is not known is None: without two complete rounds, and the smallest change where not even
+    50 % is found.
+
+    Attributes:
+        deployment_sd_pct: standard deviation of the difference between two deployments.
+        deployment_missing: why that is not known, and what follows; None where it is.
+        false_positive_rate: share of resampled A/A campaigns in which it is called a change.
+        false_positive_ci95: its interval, from the number of resampled campaigns.
+        smallest_change_pct: the smallest slowdown that is found in 80 % of campaigns.
+        power: share of campaigns that find a slowdown, for each of the picture's.
+    """
+
+    metric: str
+    deployment_sd_pct: float | None
+    deployment_missing: str | None
+    false_positive_rate: float | None = None
+    false_positive_ci95: tuple[float, float] | None = None
+    smallest_change_pct: float | None = None
+    power: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class WorkloadFindings:
+    """One workload: its throughput and its p95 latency."""
+
+    name: str
+    throughput: ErrorRates
+    p95: ErrorRates
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What A/A campaigns show.
+
+    Attributes:
+        rounds, seconds: of the resampled campaigns, and the length of a trial.
+        detect_pct: the slowdown that the proposals find.
+        slowdowns_pct: those of the picture.
+        family_wise: by metric, the share of resampled campaigns with any false alarm.
+        notes: what a reader should know, as sentences.
+    """
+
+    campaigns: tuple[str, ...]
+    report: str
+    engine: str
+    rounds: int
+    seconds: int
+    threshold_pct: float
+    detect_pct: float
+    slowdowns_pct: tuple[float, ...]
+    workloads: tuple[WorkloadFindings, ...]
+    family_wise: dict[MetricKind, float | None]
+    proposals: tuple[Proposal, ...]
+    notes: tuple[str, ...]
+
+
+def calibrate(
+    home: Home, store: Store, campaigns: Sequence[str], detect_pct: float | None = None
+) -> Findings:
+    """What A/A campaigns show, and what would find smaller changes.
+
+    Args:
+        home: the installation, for topologies and prices.
+        campaigns: ids; the setting of the first is that of the others.
+        detect_pct: the slowdown that proposals are to find; None: 1.5 thresholds.
+
+    Raises:
+        SpecError: a campaign cannot be used, or ``detect_pct`` is out of range.
+        StoreError: there is no such campaign.
+    """
+    if detect_pct is not None and not (
+        math.isfinite(detect_pct) and 0 < detect_pct <= MOST_CHANGE_PCT
+    ):
+        raise SpecError(
+            f"--detect: must be above 0 and at most {MOST_CHANGE_PCT:g}, found {detect_pct:g}"
+        )
+    chosen = select_aa_campaigns(store, campaigns)
+    spec = chosen.first.report_type
+    wanted = detect_pct or DETECT_PER_THRESHOLD * spec.threshold_pct
+    known = calibration.calibrate(chosen.independent)
+    noise = {kind: noise_of(chosen.alike, kind, known) for kind in KINDS}
+    judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in KINDS}
+    slowdowns = _slowdowns(judged["throughput"], spec.threshold_pct)
+    proposals, about = propose(home, store, chosen, spec, noise["throughput"], wanted)
+    return Findings(
+        campaigns=tuple(campaign.id for campaign in chosen.campaigns),
+        report=spec.report,
+        engine=chosen.first.plan.engine,
+        rounds=spec.rounds,
+        seconds=spec.seconds,
+        threshold_pct=spec.threshold_pct,
+        detect_pct=wanted,
+        slowdowns_pct=slowdowns,
+        workloads=tuple(
+            WorkloadFindings(
+                rounds.workload,
+                *(_error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in KINDS),
+            )
+            for rounds in chosen.alike[chosen.first.id]
+        ),
+        family_wise={
+            kind: rates.any_false_alarm / rates.campaigns if rates else None
+            for kind, rates in judged.items()
+        },
+        proposals=proposals,
+        notes=(*_about_rounds(chosen, spec, noise, known), *chosen.notes, *about),
+    )
+
+
+def _error_rates(
+    rounds: Rounds,
+    kind: MetricKind,
+    judged: SimulatedRates | None,
+    known: Calibration,
+    slowdowns: Sequence[float],
+) -> ErrorRates:
+    component, name = known.component(rounds, kind), rounds.workload
+    rates = ErrorRates(
+        metric=rounds.metric_of(kind),
+        deployment_sd_pct=percent(component.deployment.value**0.5) if component else None,
+        deployment_missing=None if component else _missing(known.count(rounds, kind)),
+    )
+    if judged is None or name not in judged.false_alarms:
+        return rates
+    count = judged.false_alarms[name]
+    return replace(
+        rates,
+        false_positive_rate=count / judged.campaigns,
+        false_positive_ci95=share_ci95(count, judged.campaigns),
+        smallest_change_pct=judged.smallest[name],
+        power=tuple(power(judged.found[name], slowdowns)),
+    )
+
+
+def _missing(count: int) -> str:
+    most = calibration.MIN_CAMPAIGNS
+    return (
+        f"not known: it takes {most} A/A campaigns, each loaded on its own; {count} of the {most} "
+        f"{'is' if count == 1 else 'are'} there, {most - count} more needed; until then a verdict "
+        "holds for one deployment only"
+    )
+
+
+def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[float, ...]:
+    """From none to 1.5 times the largest that the picture has to show."""
+    found = judged.smallest.values() if judged else ()
+    largest = max([2 * threshold_pct, *(pct or MOST_CHANGE_PCT for pct in found)])
+    last = min(MOST_CHANGE_PCT, 1.5 * largest)
+    return tuple(last * step / _STEPS for step in range(_STEPS + 1))
+
+
+def _about_rounds(
+    chosen: AASelection, spec: ReportSpec, noise: dict[MetricKind, NoiseModel], known: Calibration
+) -> Iterator[str]:
+    """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
+    rounds = noise["throughput"].residuals.shape[0]
+    if not rounds:
+        yield (
+            "no campaign has two rounds that are complete in all workloads, so that the noise is "
+            "not known; take more rounds"
+        )
+        return
+    if spec.rounds < 2:
+        yield f"{chosen.first.id} has one round, with which a verdict is always inconclusive"
+    if rounds < _FEW_ROUNDS:
+        yield (
+            f"the noise is known from {rounds} rounds only, so that all figures are rough; "
+            f"{_FEW_ROUNDS} or more are better"
+        )
+    if calibration.MIN_CAMPAIGNS <= len(chosen.independent) < _FEW_CAMPAIGNS:
+        yield (
+            f"{len(chosen.independent)} campaigns show the deployment variance only roughly, which "
+            "makes all intervals wide; with more of them smaller changes are found"
+        )
+    if left_out := noise["throughput"].left_out:
+        yield f"rounds left out, because a workload lacks a figure there: {left_out}"
+    alarmed = {
+        campaign: [
+            f"{found.name} {found.verdict}"
+            for found in judge(workloads, spec.threshold_pct, calibration=known)
+            if found.verdict in ("regression", "improvement")
+        ]
+        for campaign, workloads in chosen.alike.items()
+    }
+    named = [f"{campaign} ({', '.join(found)})" for campaign, found in alarmed.items() if found]
+    yield (
+        "of the campaigns themselves, judged one by one, "
+        + (f"these were false alarms: {'; '.join(named)}" if named else "none was a false alarm")
+        + " (throughput)"
+    )

@@ -1,0 +1,276 @@
+"""What other rounds and trial lengths would find and cost, and what a planned campaign finds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
+from benchlab.analysis.error_rates.sensitivity import (
+    ROUNDS,
+    Cell,
+    RoundVariance,
+    Sensitivity,
+    explained,
+    long_run_variance,
+)
+from benchlab.analysis.verdict import calibration
+from benchlab.analysis.verdict.aa_campaigns import is_alike
+from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.campaign import planning
+from benchlab.errors import SpecError, StoreError
+from benchlab.home import Home
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.records import Campaign, TrialResult
+from benchlab.results.store import Store
+from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
+
+MOST_PROPOSALS = 5
+# Of a cell's trials on one side; more of them add little.
+_MOST_SERIES = 6
+# What is offered beside a plan: its own rounds, and more of them.
+_TIMES = (1, 2, 4)
+# A plan is shown at once: older campaigns are not read for it.
+_LATEST = 12
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Rounds and trial length, what they cost, and what they find.
+
+    Attributes:
+        dollars: None where nothing is rented.
+        detects_pct: the smallest slowdown that is found in 80 % of campaigns, in every workload.
+    """
+
+    rounds: int
+    seconds: int
+    hours: float
+    dollars: float | None
+    detects_pct: float
+
+
+@dataclass(frozen=True)
+class PlanSensitivity:
+    """The smallest slowdown that a plan finds in 4 of 5 campaigns, in every workload.
+
+    Attributes:
+        campaigns: the A/A campaigns that show it.
+        scope: how far the verdicts will reach: ``versions`` or ``this deployment``.
+        detects_pct: None where not even 50 % is found.
+        offers: the plan itself and the same with more rounds, as far as they find anything and
+            can be planned.
+    """
+
+    campaigns: tuple[str, ...]
+    scope: str
+    detects_pct: float | None
+    offers: tuple[Proposal, ...]
+
+
+def propose(
+    home: Home,
+    store: Store,
+    chosen: AASelection,
+    spec: ReportSpec,
+    noise: NoiseModel,
+    wanted: float,
+) -> tuple[tuple[Proposal, ...], list[str]]:
+    """What finds a slowdown, the cheapest first, and sentences about it.
+
+    Args:
+        home: the installation, for topologies and prices.
+        store: has the series of the A/A campaigns.
+        spec: the report type of the A/A campaigns; its rounds and seconds are changed.
+        noise: of the throughput.
+        wanted: the slowdown, in percent.
+    """
+    if not noise.workloads:
+        return (), []
+    if wanted <= spec.threshold_pct:
+        why = (
+            f"no number of rounds finds a slowdown of {wanted:g}% in 4 of 5 campaigns while the "
+            f"threshold is {spec.threshold_pct:g}%: half of the estimates are below it; ask for "
+            "more (--detect), or lower threshold_pct"
+        )
+        return (), [why]
+    variances = _variances(store, chosen, noise)
+    sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
+    notes = []
+    if without := [n for n, v in zip(noise.workloads, variances, strict=True) if v.series is None]:
+        notes.append(
+            f"{', '.join(without)}: no series of four intervals or more for each cell, so that "
+            "longer trials are assumed not to help"
+        )
+    settings = sensitivity.settings(wanted)
+    if not settings:
+        return (), [*notes, *_why_none(sensitivity, wanted)]
+    proposals: list[Proposal] = []
+    for rounds, seconds in settings:
+        changed = {"rounds": rounds, "seconds": seconds}
+        try:
+            proposals += _priced(home, spec, chosen.first.plan.engine, sensitivity, changed)
+        except SpecError as error:
+            found = sensitivity.detects(rounds, seconds)
+            notes.append(
+                f"{rounds} rounds of {seconds} s would find {found:.1f}%, but cannot be planned: "
+                f"{error}"
+            )
+    proposals.sort(key=lambda proposal: (proposal.dollars or 0.0, proposal.hours))
+    return tuple(proposals[:MOST_PROPOSALS]), notes
+
+
+def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
+    """What a plan will find; None where the store has no A/A campaign that shows it.
+
+    Trials that are longer than those of the A/A campaigns are assumed not to help, and all noise of
+    shorter ones to be within the trials: that errs on the safe side, and no series have to be read.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    if spec.sides == "single" or not _has_store(home):
+        return None
+    with Store(home.store_url, home.objects) as store:
+        campaigns = _like(store, spec, planned)
+        if not campaigns:
+            return None
+        chosen = selection_for(store, campaigns[-1], campaigns)
+    alike = {
+        campaign: [rounds for rounds in found if rounds.workload in spec.workloads]
+        for campaign, found in chosen.alike.items()
+    }
+    noise = noise_of(alike, "throughput", calibration.calibrate(chosen.independent))
+    if set(noise.workloads) != set(spec.workloads):
+        return None
+    shorter = spec.seconds < chosen.seconds
+    variances = [
+        RoundVariance(chosen.seconds, total, total if shorter else None)
+        for total in noise.round_variances.tolist()
+    ]
+    sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
+    return PlanSensitivity(
+        campaigns=tuple(campaign.id for campaign in chosen.campaigns),
+        scope="versions" if all(noise.variances) else "this deployment",
+        detects_pct=sensitivity.detects(spec.rounds, spec.seconds),
+        offers=tuple(_offers(home, spec, planned.engine, sensitivity)),
+    )
+
+
+def _offers(
+    home: Home, spec: ReportSpec, engine: str, sensitivity: Sensitivity
+) -> Iterator[Proposal]:
+    for times in _TIMES:
+        try:
+            yield from _priced(home, spec, engine, sensitivity, {"rounds": times * spec.rounds})
+        except SpecError:
+            return  # above the budget, or too many trials; still more rounds would be, as well
+
+
+def _priced(
+    home: Home,
+    spec: ReportSpec,
+    engine: str,
+    sensitivity: Sensitivity,
+    changed: Mapping[str, object],
+) -> Iterator[Proposal]:
+    """A report type with some fields changed, where it finds anything."""
+    made = spec.with_overrides(changed)
+    detects = sensitivity.detects(made.rounds, made.seconds)
+    if detects is not None:
+        plan = planning.plan(home, made, engine, spec.report)
+        yield Proposal(made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects)
+
+
+def _why_none(sensitivity: Sensitivity, wanted: float) -> Iterator[str]:
+    best = ""
+    if found := sensitivity.best():
+        best = f"; {found[0]} rounds of {found[1]} s find {sensitivity.detects(*found):.1f}%"
+    yield (
+        f"no setting of up to {ROUNDS[-1]} rounds finds a slowdown of {wanted:g}% in every workload"
+        f"{best}"
+    )
+    if sensitivity.within_deployment().settings(wanted):
+        yield (
+            "deployments differ too much for it, which neither more rounds nor longer trials "
+            "reduce; more A/A campaigns would make that figure more precise"
+        )
+    else:
+        yield "the rounds themselves scatter too much for it; a quieter machine would help most"
+
+
+def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[RoundVariance]:
+    """The variance of a round's log ratio by the length of its trials, for each workload."""
+    threads = {rounds.workload: rounds.threads for rounds in chosen.alike[chosen.first.id]}
+    series = _long_run_variances(store, chosen)
+    return [
+        RoundVariance(
+            chosen.seconds, total, explained(series.get(name, {}), threads[name], chosen.seconds)
+        )
+        for name, total in zip(noise.workloads, noise.round_variances.tolist(), strict=True)
+    ]
+
+
+def _long_run_variances(store: Store, chosen: AASelection) -> dict[str, dict[Cell, list[float]]]:
+    """Those of the trials' throughput, by workload and cell, as far as series are stored."""
+    found: dict[str, dict[Cell, list[float]]] = {}
+    for campaign in chosen.campaigns:
+        if campaign.id not in chosen.alike:
+            continue
+        used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
+        for result in used:
+            cells = found.setdefault(result.trial.workload, {})
+            values = cells.setdefault((result.trial.threads, result.trial.side), [])
+            if len(values) < _MOST_SERIES:
+                value = _long_run_variance(store, campaign, result)
+                values += [] if value is None else [value]
+    return found
+
+
+def _long_run_variance(store: Store, campaign: Campaign, result: TrialResult) -> float | None:
+    if result.series is None:
+        return None
+    try:
+        text = store.read_object(result.series)
+    except StoreError:
+        return None
+    metric = campaign.plan.metric(result.trial.workload)
+    rows = [row for row in csv.DictReader(text.splitlines()) if row.get(metric) and row.get("t")]
+    return long_run_variance(
+        [float(row["t"]) for row in rows], [float(row[metric]) for row in rows]
+    )
+
+
+def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
+    """The A/A campaigns with the plan's setting, workloads and threads; the earliest first."""
+    fit = [
+        campaign
+        for campaign in store.campaigns(spec.report)
+        if refusal(campaign, campaign) is None
+        and set(campaign.report_type.threads) == set(spec.threads)
+        and set(campaign.report_type.workloads) >= set(spec.workloads)
+    ]
+    if not fit:
+        return []
+    # Which client it will be is decided on its host; assumed is the one of the last campaign.
+    campaign = Campaign(
+        id=planned.report, plan=planned, report_type=spec, engine_reason="",
+        origin="", state="running", started_at=fit[-1].started_at, ended_at=None,
+        environment=fit[-1].environment, facts={},
+    )  # fmt: skip
+    return [other for other in fit if is_alike(campaign, other)][-_LATEST:]
+
+
+def _has_store(home: Home) -> bool:
+    """Whether there is a store: showing a plan does not make one."""
+    try:
+        url = make_url(home.store_url)
+    except (ArgumentError, ValueError):
+        return True  # the store says what is wrong with its URL
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()

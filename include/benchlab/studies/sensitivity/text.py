@@ -1,0 +1,176 @@
+"""What A/A campaigns show, as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from benchlab.language.names import plain, title_of
+from benchlab.language.numbers import MISSING
+from benchlab.report.formats.console import console_for, text_of
+from benchlab.report.formats.plan_text import duration
+from benchlab.studies.sensitivity.findings import ErrorRates, Findings
+from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal
+from benchlab.studies.sensitivity.selection import HOW_TO_MAKE, AAGroup
+
+_AS_THEY_ARE = (
+    *("campaigns", "report", "engine", "rounds", "seconds", "threshold_pct", "detect_pct"),
+    "notes",
+)
+_HEADINGS = ("workload", "metric", "false alarms", "deployments", "smallest slowdown")
+
+
+def to_json(findings: Findings) -> dict[str, Any]:
+    """What ``benchlab calibrate --json`` prints; rates are shares, from 0 to 1."""
+    return {
+        **{name: getattr(findings, name) for name in _AS_THEY_ARE},
+        "workloads": [
+            {
+                "name": workload.name,
+                **_rates_json(workload.throughput),
+                "p95": _rates_json(workload.p95),
+            }
+            for workload in findings.workloads
+        ],
+        "family_wise_false_positive_rate": findings.family_wise["throughput"],
+        "family_wise_false_positive_rate_p95": findings.family_wise["p95"],
+        "proposals": [vars(proposal) for proposal in findings.proposals],
+    }
+
+
+def _rates_json(rates: ErrorRates) -> dict[str, Any]:
+    return {name: value for name, value in vars(rates).items() if name != "power"}
+
+
+def render(findings: Findings, width: int, colour: bool) -> str:
+    """The same for people; ``colour`` asks for ANSI codes."""
+    console = console_for(width, colour)
+    count = len(findings.campaigns)
+    head = f"{findings.report} with {findings.engine}, by {count} A/A campaign{'s' * (count != 1)}"
+    console.print(Text(head, style="bold"))
+    for line in _about(findings):
+        console.print(Text(line))
+    console.print()
+    console.print(_table(findings))
+    console.print()
+    for line in _below(findings):
+        console.print(Text(line))
+    console.print()
+    for line in _proposed(findings):
+        console.print(Text(line))
+    console.print()
+    for note in findings.notes:
+        console.print(Text(f"note: {plain(note)}", style="dim"))
+    return text_of(console)
+
+
+def render_groups(groups: Sequence[AAGroup]) -> str:
+    """The A/A campaigns of the store, and what they lack."""
+    if not groups:
+        return f"no A/A campaign in the store; `{HOW_TO_MAKE.format(report='REPORT')}` makes one\n"
+    lines = []
+    for group in groups:
+        count = len(group.campaigns)
+        if group.campaigns:
+            lines.append(f"{group.report}: {count} A/A campaign{'s' * (count != 1)}")
+            lines.append(f"  benchlab calibrate {' '.join(group.campaigns)}")
+        else:
+            lines.append(f"{group.report}: A/A campaigns that do not count")
+        lines += [f"  {sentence}" for sentence in group.missing]
+    return "\n".join(lines) + "\n"
+
+
+def _offer(proposal: Proposal) -> str:
+    """``detect 3.0% for 12.50 dollars in 2.0 h``, and by what."""
+    cost = "" if proposal.dollars is None else f" for {proposal.dollars:.2f} dollars"
+    return (
+        f"detect {proposal.detects_pct:.1f}%{cost} in {duration(60 * proposal.hours)}: "
+        f"{proposal.rounds} rounds of {proposal.seconds} s"
+    )
+
+
+def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
+    """What the text of a plan says of its sensitivity."""
+    if found is None:
+        how = HOW_TO_MAKE.format(report=report)
+        return [f"sensitivity: not known; an A/A campaign of the same cells shows it (`{how}`)"]
+    count = len(found.campaigns)
+    head = f"sensitivity, by {count} A/A campaign{'s' * (count != 1)}, for {found.scope}: "
+    if found.detects_pct is None:
+        head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
+    else:
+        head += f"a slowdown of {found.detects_pct:.1f}% is found in 4 of 5 campaigns"
+    return [head, *(f"  {_offer(offer)}" for offer in found.offers)]
+
+
+def _about(findings: Findings) -> Iterator[str]:
+    yield f"{', '.join(findings.campaigns)}"
+    yield (
+        f"campaigns of {findings.rounds} round{'s' * (findings.rounds != 1)} with trials of "
+        f"{findings.seconds} s, threshold {findings.threshold_pct:g}%; resampled from these"
+    )
+
+
+def _table(findings: Findings) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in _HEADINGS:
+        table.add_column(heading)
+    for workload in findings.workloads:
+        for name, metric, finding in (
+            (title_of(workload.name), workload.throughput.metric, workload.throughput),
+            ("", "p95", workload.p95),
+        ):
+            table.add_row(name, metric, _alarms(finding), _deployments(finding), _smallest(finding))
+    return table
+
+
+def _alarms(finding: ErrorRates) -> str:
+    if finding.false_positive_rate is None or finding.false_positive_ci95 is None:
+        return MISSING
+    low, high = finding.false_positive_ci95
+    return f"{finding.false_positive_rate:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _deployments(finding: ErrorRates) -> str:
+    found = finding.deployment_sd_pct
+    return "not known" if found is None else f"±{found:.2f}%"
+
+
+def _smallest(finding: ErrorRates) -> str:
+    if finding.smallest_change_pct is not None:
+        return f"{finding.smallest_change_pct:.1f}%"
+    return MISSING if finding.false_positive_rate is None else "above 50%"
+
+
+def _below(findings: Findings) -> Iterator[str]:
+    """What the columns mean, and what is missing for one of them."""
+    family = findings.family_wise
+    if family["throughput"] is not None and family["p95"] is not None:
+        yield (
+            f"false alarms: share of campaigns that call it a change; in any workload: throughput "
+            f"{family['throughput']:.1%}, p95 {family['p95']:.1%} (promised: at most 5%)"
+        )
+    yield "deployments: standard deviation of the difference between two deployments of one version"
+    yield ("smallest slowdown: found in 4 of 5 campaigns; so much less throughput, or a longer p95")
+    for sentence in dict.fromkeys(
+        finding.deployment_missing
+        for workload in findings.workloads
+        for finding in (workload.throughput, workload.p95)
+        if finding.deployment_missing
+    ):
+        yield f"deployments: {sentence}"
+
+
+def _proposed(findings: Findings) -> Iterator[str]:
+    wanted = (
+        f"to find a slowdown of {findings.detect_pct:g}% in every workload, in 4 of 5 campaigns"
+    )
+    if not findings.proposals:
+        yield f"{wanted}: no proposal; see below"
+        return
+    yield f"{wanted}, the cheapest first:"
+    yield from (f"  {_offer(proposal)}" for proposal in findings.proposals)

@@ -1,0 +1,141 @@
+"""Calls to AWS, whose refusals become errors that a person can read.
+
+Clients are made by :class:`benchlab.hosts.access.Access`; their retries (throttling, lost
+connections, 5xx) are botocore's. What remains after them is raised as :class:`AwsError`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.errors import TargetError
+
+# Every IAM action that Benchlab needs; docs/iam-policy.json grants these and no other.
+CALLS = frozenset(
+    {
+        "ec2:AuthorizeSecurityGroupIngress",
+        "ec2:CreateSecurityGroup",
+        "ec2:CreateTags",
+        "ec2:DeleteKeyPair",
+        "ec2:DeleteSecurityGroup",
+        "ec2:DescribeImages",
+        "ec2:DescribeInstanceTypeOfferings",
+        "ec2:DescribeInstanceTypes",
+        "ec2:DescribeInstances",
+        "ec2:DescribeKeyPairs",
+        "ec2:DescribeSecurityGroups",
+        "ec2:DescribeSubnets",
+        "ec2:GetConsoleOutput",
+        "ec2:ImportKeyPair",
+        "ec2:RevokeSecurityGroupIngress",
+        "ec2:RunInstances",
+        "ec2:TerminateInstances",
+        "iam:PassRole",
+        "servicequotas:GetServiceQuota",
+        "ssm:GetParameter",
+        "sts:GetCallerIdentity",
+    }
+)
+DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
+# Before the second look; twice as long before each further one.
+FIRST_POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long to wait, in seconds.
+
+    Attributes:
+        ready_s: for a fleet to run and to say that it is ready.
+        gone_s: for instances to be terminated, and for what they used to be free.
+        poll_s: between two looks, at most.
+        pause: sleeps; tests have their own.
+    """
+
+    ready_s: float = 900.0
+    gone_s: float = 600.0
+    poll_s: float = 5.0
+    pause: Callable[[float], None] = time.sleep
+
+    def polls(self) -> Iterator[float]:
+        """Seconds to wait before each further look: few at first, then twice as many each time.
+
+        What is there almost at once is then seen almost at once, and few calls are made while an
+        instance takes its minute.
+        """
+        wait_s = FIRST_POLL_S
+        while True:
+            yield min(wait_s, self.poll_s)
+            wait_s = min(2 * wait_s, self.poll_s)
+
+
+class AwsError(TargetError):
+    """AWS refused a call, or could not be asked.
+
+    Attributes:
+        code: AWS's error code, ``InsufficientInstanceCapacity``; empty where there was no answer.
+        said: AWS's own words.
+        no_credentials: AWS was not asked, because boto3 has found no credentials anywhere.
+    """
+
+    def __init__(
+        self, operation: str, region: str, code: str, said: str, *, no_credentials: bool = False
+    ) -> None:
+        self.code, self.said, self.no_credentials = code, said, no_credentials
+        message = f"AWS {region}: {operation}: {code or 'no answer'}: {said}"
+        if code in DENIED:
+            message += "; docs/iam-policy.json lists the permissions that are needed"
+        super().__init__(message)
+
+
+def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
+    """One call, by boto3's name of it.
+
+    Raises:
+        AwsError: it was refused, or AWS could not be asked (no credentials, no connection).
+    """
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+    region = client.meta.region_name
+    try:
+        answer: dict[str, Any] = getattr(client, operation)(**arguments)
+    except ClientError as error:
+        fault = error.response.get("Error", {})
+        raise AwsError(
+            operation, region, fault.get("Code", "unknown"), fault.get("Message", "")
+        ) from error
+    except BotoCoreError as error:
+        unsigned = isinstance(error, NoCredentialsError)
+        raise AwsError(operation, region, "", str(error), no_credentials=unsigned) from error
+    return answer
+
+
+def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    """The items under ``key`` of every page of a listing.
+
+    Raises:
+        AwsError: as :func:`call`.
+    """
+    token: dict[str, str] = {}
+    while True:
+        answer = call(client, operation, **arguments, **token)
+        yield from answer.get(key, [])
+        if not answer.get("NextToken"):
+            return
+        token = {"NextToken": answer["NextToken"]}
+
+
+def filters(**values: str | list[str]) -> list[dict[str, Any]]:
+    """Filters of a listing; ``_`` in a name stands for ``-``."""
+    return [
+        {"Name": name.replace("_", "-"), "Values": [value] if isinstance(value, str) else value}
+        for name, value in values.items()
+    ]
+
+
+def tag_filters(values: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Filters for what carries all these tags."""
+    return [{"Name": f"tag:{key}", "Values": [value]} for key, value in values.items()]

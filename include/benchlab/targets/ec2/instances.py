@@ -1,0 +1,281 @@
+"""Renting the hosts of a fleet: what is missing is launched, in one zone, nothing twice.
+
+Two things keep a repeated call from launching twice. What carries the campaign's tags is there
+already; and a ClientToken made of campaign, host, subnet and generation lets EC2 recognise a call
+whose instance is not listed yet. The generation counts the instances of that name which have died
+there: their token would only give back the dead one. (Amazon EC2 API, "Ensuring idempotency".)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from benchlab.errors import TargetError
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Role
+from benchlab.plan.topology import Image
+from benchlab.targets.ec2 import groups, inventory, keys, tags, user_data
+from benchlab.targets.ec2.calls import AwsError, Limits, call
+from benchlab.targets.ec2.inventory import Instance
+from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
+from benchlab.targets.ec2.tags import Rental
+
+# Another zone may have what this one has not.
+NO_CAPACITY = frozenset(
+    {
+        "InsufficientInstanceCapacity",
+        "InsufficientHostCapacity",
+        "InsufficientCapacity",
+        "InsufficientFreeAddressesInSubnet",
+        "Unsupported",
+    }
+)
+# The account's own limits, which are the same in every zone.
+OVER_QUOTA = frozenset(
+    {"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxIOPSLimitExceeded", "VolumeLimitExceeded"}
+)
+# Dead ones that EC2 no longer lists and still remembers the tokens of.
+MAX_GENERATIONS = 20
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A host of the fleet and its instance."""
+
+    name: str
+    role: Role
+    instance: str
+    subnet: str
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What all hosts of a fleet have in common."""
+
+    client: Any
+    rental: Rental
+    image: FoundImage
+    key: str
+    group: str
+
+
+def launch(
+    access: Access,
+    rental: Rental,
+    *,
+    limits: Limits | None = None,
+    say: Callable[[str], None] | None = None,
+) -> tuple[Launched, ...]:
+    """Rent what is missing of a campaign's fleet, all of it in one subnet.
+
+    Where a zone has no capacity, what was launched there is given back and the next one is
+    tried. Other failures leave what is there: a repeated call goes on from it, and
+    :func:`benchlab.targets.ec2.inventory.give_back` ends it.
+
+    Returns:
+        The hosts in the order of the topology, not yet ready.
+
+    Raises:
+        TargetError: more is there than is wanted, no zone has capacity (names each with its
+            reason), or the account's quota is too small.
+        AwsError: EC2 refuses something else.
+    """
+    limits, say = limits or Limits(), say or (lambda text: None)
+    client = access.aws("ec2", rental.topology.region)
+    listed = inventory.of_campaign(client, rental.campaign)
+    living = _living(rental, listed)
+    # Another image than that of the hosts that are there would be another fleet.
+    image = Image(id=next(iter(living.values())).image) if living else rental.topology.image
+    found = find_image(access, client, image)
+    subnets = _in_order(find_subnets(client, rental.topology), living)
+    key = keys.ensure(client, rental)
+    order = _Order(client, rental, found, key, groups.ensure(client, rental, subnets[0].vpc))
+    refusals: list[str] = []
+    for subnet in subnets:
+        launched: list[Launched] = []
+        try:
+            _launch_in(subnet, order, living, listed, launched, say)
+            return tuple(launched)
+        except AwsError as error:
+            if error.code in OVER_QUOTA:
+                raise _over_quota(rental, error) from error
+            if error.code not in NO_CAPACITY:
+                raise
+            refusals.append(f"{subnet}: {error.code}: {error.said}")
+            say(f"no capacity in {refusals[-1]}")
+            _give_back(order, launched, limits)
+            living = {}
+    tried = "\n".join(refusals)
+    raise TargetError(
+        f"{rental.topology.region}: no zone has the capacity for this fleet; try later, name "
+        f"other subnets, or other instance types. Tried:\n{tried}"
+    )
+
+
+def client_token(
+    campaign: str, created_at: datetime, name: str, generation: int, subnet: str
+) -> str:
+    """EC2's memory of one launch; at most 64 ASCII characters.
+
+    A campaign that rents again after it was given back asks for something else: it expires later.
+    """
+    told = "\0".join((campaign, created_at.isoformat(), name, str(generation), subnet))
+    return "benchlab-" + hashlib.sha256(told.encode()).hexdigest()[:40]
+
+
+def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
+    """The hosts that are there already, by name; never more than are wanted, nor others."""
+    wanted = {name: kind for name, _, kind in rental.topology.host_types()}
+    living = [instance for instance in listed if instance.living]
+    faults = [
+        f"{instance.id} ({instance.name or 'without a name'}) is none of its hosts"
+        for instance in living
+        if instance.name not in wanted
+    ]
+    faults += [
+        f"{count} instances are {name}"
+        for name, count in Counter(instance.name for instance in living).items()
+        if name in wanted and count > 1
+    ]
+    faults += [
+        f"{instance.name} is a {instance.type}, wanted is {wanted[instance.name]}"
+        for instance in living
+        if instance.name in wanted and instance.type != wanted[instance.name]
+    ]
+    if len({instance.subnet for instance in living}) > 1:
+        faults.append("its hosts are in several subnets")
+    if faults:
+        raise TargetError(
+            f"campaign {rental.campaign} in {rental.topology.region}: more or other instances "
+            f"than wanted: {'; '.join(faults)}. Give it back and begin anew"
+        )
+    return {instance.name: instance for instance in living}
+
+
+def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[Subnet]:
+    """First the one in which hosts are."""
+    used = {instance.subnet for instance in living.values()}
+    if not used <= {subnet.id for subnet in subnets}:
+        raise TargetError(
+            f"hosts are in {', '.join(sorted(used))}, which the topology does not name; "
+            "give the campaign back and begin anew"
+        )
+    return sorted(subnets, key=lambda subnet: subnet.id not in used)
+
+
+def _launch_in(
+    subnet: Subnet,
+    order: _Order,
+    living: dict[str, Instance],
+    listed: list[Instance],
+    launched: list[Launched],
+    say: Callable[[str], None],
+) -> None:
+    """Every host, those that live already included, into ``launched`` as it comes."""
+    for name, role, kind in order.rental.topology.host_types():
+        if name in living:
+            launched.append(Launched(name, role, living[name].id, subnet.id))
+            continue
+        dead = sum(
+            one.name == name and one.subnet == subnet.id and not one.living for one in listed
+        )
+        instance = _launch_one(subnet, order, name, role, dead)
+        say(f"{name}: {kind} {instance.id} in {subnet}")
+        launched.append(Launched(name, role, instance.id, subnet.id))
+
+
+def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int) -> Instance:
+    """One instance that lives; of a generation whose instance is dead the next is taken."""
+    for generation in range(dead, dead + MAX_GENERATIONS):
+        try:
+            answer = call(
+                order.client, "run_instances", **_request(subnet, order, name, role, generation)
+            )
+        except AwsError as error:
+            if error.code != "IdempotentParameterMismatch":
+                raise
+            raise TargetError(
+                f"{name}: was asked for before, but otherwise (image, size, expiry or user data "
+                f"differ); give campaign {order.rental.campaign} and begin anew"
+            ) from error
+        instance = inventory.described(answer["Instances"][0])
+        if instance.living:
+            return instance
+    raise TargetError(f"{name}: {MAX_GENERATIONS} instances died one after the other")
+
+
+def _request(
+    subnet: Subnet, order: _Order, name: str, role: Role, generation: int
+) -> dict[str, Any]:
+    rental, topology = order.rental, order.rental.topology
+    machines = topology.roles[role]
+    labels = rental.host_tags(name, role)
+    script = user_data.render(
+        campaign=rental.campaign,
+        name=name,
+        user=topology.user,
+        lifetime=rental.lifetime,
+        packages=rental.packages.get(role, ()),
+    )
+    root = {
+        "DeviceName": order.image.root_device,
+        "Ebs": {
+            "VolumeType": "gp3",
+            "VolumeSize": machines.root_gib,
+            "DeleteOnTermination": True,
+        },
+    }
+    request: dict[str, Any] = {
+        "MinCount": 1,
+        "MaxCount": 1,
+        "ImageId": order.image.id,
+        "InstanceType": machines.instance_type,
+        "KeyName": order.key,
+        "UserData": script,
+        "ClientToken": client_token(
+            rental.campaign, rental.created_at, name, generation, subnet.id
+        ),
+        "BlockDeviceMappings": [root],
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
+        "TagSpecifications": tags.specifications(labels, "instance", "volume"),
+    }
+    if topology.ssh_by == "public":
+        interface = {
+            "DeviceIndex": 0,
+            "SubnetId": subnet.id,
+            "Groups": [order.group],
+            "AssociatePublicIpAddress": True,
+        }
+        request["NetworkInterfaces"] = [interface]
+    else:
+        request |= {"SubnetId": subnet.id, "SecurityGroupIds": [order.group]}
+    if topology.instance_profile is not None:
+        request["IamInstanceProfile"] = {"Name": topology.instance_profile}
+    return request
+
+
+def _give_back(order: _Order, launched: list[Launched], limits: Limits) -> None:
+    """End the campaign's instances, and wait: until they are gone they count for the quota."""
+    client, ids = order.client, [host.instance for host in launched]
+
+    def left() -> list[Instance]:
+        # By id as well: what was launched a moment ago may not be listed by its tags yet.
+        listed = {one.id: one for one in inventory.of_campaign(client, order.rental.campaign)}
+        return list((listed | inventory.by_id(client, ids)).values())
+
+    inventory.terminate(client, ids)
+    inventory.wait_until_gone(client, left, limits)
+
+
+def _over_quota(rental: Rental, error: AwsError) -> TargetError:
+    return TargetError(
+        f"{rental.topology.region}: the account may not run this fleet: {error.code}: "
+        f"{error.said}; ask for a higher quota of vCPUs (Service Quotas, Amazon EC2) or take "
+        "smaller instance types. No other zone was tried: the quota holds for all of them"
+    )

@@ -1,0 +1,208 @@
+"""What is rented now: instances listed by tag and ended, and all of a campaign given back."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from benchlab.errors import TargetError
+from benchlab.targets.ec2 import groups, keys, tags
+from benchlab.targets.ec2.calls import AwsError, Limits, call, filters, pages, tag_filters
+
+# Still costs money, or can again.
+LIVING = frozenset({"pending", "running", "stopping", "stopped"})
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance as EC2 describes it.
+
+    Attributes:
+        campaign, name, role: from its tags; empty where it has none.
+        expires_at: from its tag; None where that is missing or says nothing.
+        reason: why it is in its state, where EC2 says so.
+    """
+
+    id: str
+    state: str
+    type: str
+    subnet: str
+    image: str
+    launched_at: datetime
+    private: str | None
+    public: str | None
+    campaign: str
+    name: str
+    role: str
+    expires_at: datetime | None
+    reason: str
+
+    @property
+    def living(self) -> bool:
+        """Whether it is there; one that shuts down is not."""
+        return self.state in LIVING
+
+
+def of_campaign(client: Any, campaign: str) -> list[Instance]:
+    """A campaign's instances, the ended ones included that EC2 still lists (about an hour)."""
+    return _listed(client, tag_filters(tags.of_campaign(campaign)))
+
+
+def of_project(client: Any) -> list[Instance]:
+    """The same for everything Benchlab ever rented."""
+    return _listed(client, tag_filters(tags.of_project()))
+
+
+def by_id(client: Any, instances: Iterable[str]) -> dict[str, Instance]:
+    """Instances by their ids; those that EC2 does not know yet are missing."""
+    if not (wanted := sorted(instances)):
+        return {}
+    # By a filter: asked for by id, one that is too new to be known would be an error for all.
+    found = _listed(client, filters(instance_id=wanted))
+    return {instance.id: instance for instance in found}
+
+
+def terminate(client: Any, instances: Iterable[str]) -> None:
+    """End instances; those that are not there any more count as ended.
+
+    Raises:
+        AwsError: EC2 refuses; the others have been ended nevertheless.
+    """
+    refused: AwsError | None = None
+    # One by one: a single unknown id would spare all others.
+    for instance in sorted(set(instances)):
+        try:
+            call(client, "terminate_instances", InstanceIds=[instance])
+        except AwsError as error:
+            if error.code != "InvalidInstanceID.NotFound":
+                refused = error
+    if refused is not None:
+        raise refused
+
+
+def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits: Limits) -> None:
+    """Wait until everything that ``look`` finds is terminated; what comes late is ended too.
+
+    Raises:
+        TargetError: names what is left after ``limits.gone_s`` seconds.
+    """
+    deadline, polls = time.monotonic() + limits.gone_s, limits.polls()
+    while left := [instance for instance in look() if instance.state != "terminated"]:
+        terminate(client, [instance.id for instance in left if instance.living])
+        if time.monotonic() > deadline:
+            shown = ", ".join(f"{instance.id} ({instance.state})" for instance in left)
+            raise TargetError(
+                f"{client.meta.region_name}: not terminated after {limits.gone_s:g} s: {shown}; "
+                "give the campaign back again, or look at them in the EC2 console"
+            )
+        limits.pause(next(polls))
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """What this call has ended and deleted: ids of instances and groups, names of key pairs."""
+
+    instances: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """For people."""
+        return (
+            f"{len(self.instances)} instances terminated, {len(self.keys)} key pairs and "
+            f"{len(self.groups)} security groups deleted"
+        )
+
+
+def give_back(client: Any, campaign: str, *, limits: Limits | None = None) -> GivenBack:
+    """Terminate a campaign's instances, wait until they are gone, delete its key and group.
+
+    May be called at any moment, again, and when nothing or half of it is there. A failure of one
+    part keeps no other from being given back.
+
+    Raises:
+        TargetError: names all that could not be given back; calling again goes on from there.
+    """
+    limits = limits or Limits()
+    faults: list[str] = []
+    instances = _end_instances(client, campaign, limits, faults)
+    pairs = _delete_each(
+        lambda: keys.of_campaign(client, campaign),
+        lambda name: keys.delete(client, name),
+        faults,
+    )
+    # No use in waiting for a group that instances hold which could not be ended.
+    patience = dataclasses.replace(limits, gone_s=0.0) if faults else limits
+    fences = _delete_each(
+        lambda: groups.of_campaign(client, campaign),
+        lambda group: groups.delete(client, group, patience),
+        faults,
+    )
+    if faults:
+        told = "\n".join(faults)
+        raise TargetError(f"campaign {campaign}: not everything was given back:\n{told}")
+    return GivenBack(instances, pairs, fences)
+
+
+def _end_instances(
+    client: Any, campaign: str, limits: Limits, faults: list[str]
+) -> tuple[str, ...]:
+    living: tuple[str, ...] = ()
+    try:
+        listed = of_campaign(client, campaign)
+        living = tuple(instance.id for instance in listed if instance.living)
+        terminate(client, living)
+        wait_until_gone(client, lambda: of_campaign(client, campaign), limits)
+    except TargetError as error:
+        faults.append(str(error))
+    return living
+
+
+def _delete_each(
+    find: Callable[[], list[str]], delete: Callable[[str], None], faults: list[str]
+) -> tuple[str, ...]:
+    deleted = []
+    try:
+        found = find()
+    except TargetError as error:
+        faults.append(str(error))
+        return ()
+    for one in found:
+        try:
+            delete(one)
+            deleted.append(one)
+        except TargetError as error:
+            faults.append(str(error))
+    return tuple(deleted)
+
+
+def _listed(client: Any, chosen: list[dict[str, Any]]) -> list[Instance]:
+    reservations = pages(client, "describe_instances", "Reservations", Filters=chosen)
+    return [
+        described(instance) for reservation in reservations for instance in reservation["Instances"]
+    ]
+
+
+def described(raw: Mapping[str, Any]) -> Instance:
+    """An instance from EC2's answer."""
+    labels = tags.read(raw)
+    reason = raw.get("StateReason", {}).get("Message") or raw.get("StateTransitionReason") or ""
+    return Instance(
+        id=raw["InstanceId"],
+        state=raw["State"]["Name"],
+        type=raw.get("InstanceType", ""),
+        subnet=raw.get("SubnetId", ""),
+        image=raw.get("ImageId", ""),
+        launched_at=raw["LaunchTime"],
+        private=raw.get("PrivateIpAddress"),
+        public=raw.get("PublicIpAddress"),
+        campaign=labels.get(tags.CAMPAIGN, ""),
+        name=labels.get(tags.NAME, ""),
+        role=labels.get(tags.ROLE, ""),
+        expires_at=tags.moment(labels.get(tags.EXPIRES_AT)),
+        reason=reason,
+    )

@@ -1,0 +1,109 @@
+"""Where a fleet can be: its image and the subnets that are tried, one zone each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.errors import TargetError
+from benchlab.hosts.access import Access
+from benchlab.plan.topology import Ec2Topology, Image
+from benchlab.targets.ec2.calls import AwsError, call, filters, pages
+
+
+@dataclass(frozen=True)
+class FoundImage:
+    """An AMI; ``root_device`` is the name under which its root volume is mapped."""
+
+    id: str
+    name: str
+    root_device: str
+    architecture: str
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet, in one availability zone."""
+
+    id: str
+    zone: str
+    vpc: str
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.zone} ({self.id})"
+
+
+def find_image(access: Access, client: Any, image: Image) -> FoundImage:
+    """An image, in the client's region.
+
+    Raises:
+        TargetError: the parameter or the image is not there, or not available.
+    """
+    region = client.meta.region_name
+    found_id, source = image.id, "image.id"
+    if image.ssm_parameter is not None:
+        source = f"image.ssm_parameter {image.ssm_parameter}"
+        try:
+            answer = call(access.aws("ssm", region), "get_parameter", Name=image.ssm_parameter)
+        except AwsError as error:
+            if error.code == "ParameterNotFound":
+                raise TargetError(
+                    f"{source}: not known in {region}; name one that is, or an image.id"
+                ) from error
+            raise
+        found_id = str(answer["Parameter"]["Value"])
+    try:
+        images = call(client, "describe_images", ImageIds=[found_id])["Images"]
+    except AwsError as error:
+        if not error.code.startswith("InvalidAMIID"):
+            raise
+        images = []
+    ready = [found for found in images if found.get("State") == "available"]
+    if not ready:
+        raise TargetError(f"{source}: {found_id} is not available in {region}")
+    return FoundImage(
+        str(found_id),
+        ready[0].get("Name", ""),
+        ready[0]["RootDeviceName"],
+        ready[0].get("Architecture", "x86_64"),
+    )
+
+
+def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
+    """The topology's subnets in its order, or the region's default ones by zone.
+
+    Raises:
+        TargetError: one is not there, there is none, or they belong to several VPCs.
+    """
+    wanted = topology.subnets
+    described = (
+        pages(client, "describe_subnets", "Subnets", Filters=filters(subnet_id=list(wanted)))
+        if wanted
+        else pages(client, "describe_subnets", "Subnets", Filters=filters(default_for_az="true"))
+    )
+    found = {
+        subnet["SubnetId"]: Subnet(subnet["SubnetId"], subnet["AvailabilityZone"], subnet["VpcId"])
+        for subnet in described
+    }
+    if missing := [subnet for subnet in wanted if subnet not in found]:
+        raise TargetError(f"subnets: {', '.join(missing)}: not in {topology.region}")
+    if not found:
+        raise TargetError(
+            f"{topology.region} has no default subnets; name some under `subnets` in the topology"
+        )
+    ordered = (
+        tuple(found[subnet] for subnet in dict.fromkeys(wanted))
+        if wanted
+        else tuple(sorted(found.values(), key=lambda subnet: (subnet.zone, subnet.id)))
+    )
+    if len(vpcs := _vpcs(ordered)) > 1:
+        raise TargetError(
+            f"subnets: they belong to {len(vpcs)} VPCs ({', '.join(vpcs)}); a fleet has one"
+        )
+    return ordered
+
+
+def _vpcs(subnets: Iterable[Subnet]) -> list[str]:
+    return sorted({subnet.vpc for subnet in subnets})

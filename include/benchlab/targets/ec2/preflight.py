@@ -1,0 +1,228 @@
+"""What can be known before anything is rented: all faults at once, and nothing costs yet.
+
+Quotas are of vCPUs running on demand, one for each class of instance types (Service Quotas,
+service ``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas").
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from benchlab.errors import TargetError
+from benchlab.hosts.access import Access
+from benchlab.plan.topology import Ec2Topology
+from benchlab.targets.ec2 import inventory
+from benchlab.targets.ec2.calls import AwsError, call, filters, pages
+from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
+
+STANDARD = "L-1216C47A"
+# By the letters with which an instance type begins.
+QUOTAS = {
+    **dict.fromkeys(("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"), STANDARD),
+    "f": "L-74FC7D96",
+    "g": "L-DB2E81BA",
+    "vt": "L-DB2E81BA",
+    "p": "L-417A185B",
+    "x": "L-7295265B",
+    "inf": "L-1945791B",
+}
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What was found; nothing stands against renting.
+
+    Attributes:
+        account: the AWS account's number.
+        subnets: those whose zones offer every instance type, in the order of trying.
+        vcpus: of the whole fleet.
+        notes: what could not be checked, and zones that will not be tried with success.
+    """
+
+    account: str
+    image: FoundImage
+    subnets: tuple[Subnet, ...]
+    vcpus: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """An instance type."""
+
+    vcpus: int
+    architectures: tuple[str, ...]
+
+
+def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> Preflight:
+    """Check credentials, image, subnets, instance types and quotas.
+
+    Args:
+        campaign: its own instances do not count against the quota: they are part of the fleet.
+
+    Raises:
+        TargetError: names every fault, not only the first.
+    """
+    region = topology.region
+    try:
+        account = str(call(access.aws("sts", region), "get_caller_identity")["Account"])
+        client = access.aws("ec2", region)
+    except AwsError as error:  # without credentials every other check would say the same
+        raise TargetError(f"AWS credentials are not accepted: {error}") from error
+    faults: list[str] = []
+    notes: list[str] = []
+    image = _found(faults, lambda: find_image(access, client, topology.image))
+    subnets = _found(faults, lambda: find_subnets(client, topology)) or ()
+    kinds = _found(faults, lambda: _kinds(client, topology)) or {}
+    if image is not None:
+        faults += _wrong_architecture(image, kinds)
+    fit: tuple[Subnet, ...] = ()
+    if kinds and subnets:
+        fit = _found(faults, lambda: _offering(client, subnets, set(kinds), notes)) or ()
+    if kinds:
+        _found(faults, lambda: _check_quotas(access, client, topology, kinds, campaign, notes))
+    if faults or image is None:
+        told = "\n".join(f"- {fault}" for fault in faults)
+        raise TargetError(f"the fleet cannot be rented in {region}:\n{told}")
+    vcpus = sum(kinds[kind].vcpus for _, _, kind in topology.host_types())
+    return Preflight(account, image, fit, vcpus, tuple(notes))
+
+
+def _found(faults: list[str], look: Callable[[], Found]) -> Found | None:
+    """What ``look`` finds; a fault is noted, and the next check is made."""
+    try:
+        return look()
+    except TargetError as error:
+        faults.append(str(error))
+        return None
+
+
+def _kinds(client: Any, topology: Ec2Topology) -> dict[str, _Kind]:
+    """The topology's instance types."""
+    wanted = {kind for _, _, kind in topology.host_types()}
+    found = _described(client, wanted)
+    if missing := sorted(wanted - found.keys()):
+        raise TargetError(f"roles: instance type {', '.join(missing)} is not known there")
+    return found
+
+
+def _described(client: Any, wanted: Iterable[str]) -> dict[str, _Kind]:
+    listed = pages(
+        client,
+        "describe_instance_types",
+        "InstanceTypes",
+        Filters=filters(instance_type=sorted(wanted)),
+    )
+    return {
+        kind["InstanceType"]: _Kind(
+            int(kind["VCpuInfo"]["DefaultVCpus"]),
+            tuple(kind.get("ProcessorInfo", {}).get("SupportedArchitectures", ())),
+        )
+        for kind in listed
+    }
+
+
+def _wrong_architecture(image: FoundImage, kinds: dict[str, _Kind]) -> list[str]:
+    return [
+        f"image {image.id} is for {image.architecture}, {name} is {' or '.join(kind.architectures)}"
+        for name, kind in sorted(kinds.items())
+        if kind.architectures and image.architecture not in kind.architectures
+    ]
+
+
+def _offering(
+    client: Any, subnets: tuple[Subnet, ...], kinds: set[str], notes: list[str]
+) -> tuple[Subnet, ...]:
+    """The subnets whose zones offer every type; the others are noted."""
+    offered: defaultdict[str, set[str]] = defaultdict(set)
+    listed = pages(
+        client,
+        "describe_instance_type_offerings",
+        "InstanceTypeOfferings",
+        LocationType="availability-zone",
+        Filters=filters(
+            instance_type=sorted(kinds), location=sorted({subnet.zone for subnet in subnets})
+        ),
+    )
+    for offer in listed:
+        offered[offer["Location"]].add(offer["InstanceType"])
+    lacking = {
+        subnet: sorted(kinds - offered[subnet.zone])
+        for subnet in subnets
+        if kinds - offered[subnet.zone]
+    }
+    told = [f"{subnet} does not offer {', '.join(types)}" for subnet, types in lacking.items()]
+    if len(lacking) == len(subnets):
+        raise TargetError(f"no subnet's zone offers every instance type: {'; '.join(told)}")
+    notes += told
+    return tuple(subnet for subnet in subnets if subnet not in lacking)
+
+
+def _check_quotas(
+    access: Access,
+    client: Any,
+    topology: Ec2Topology,
+    kinds: dict[str, _Kind],
+    campaign: str,
+    notes: list[str],
+) -> None:
+    wanted = Counter[str | None]()
+    for _, _, kind in topology.host_types():
+        wanted[quota_of(kind)] += kinds[kind].vcpus
+    used = _used(client, campaign)
+    quotas = access.aws("service-quotas", topology.region)
+    short = []
+    for code, needed in wanted.items():
+        if code is None:
+            notes.append("vCPU quota not checked: the class of an instance type is not known")
+            continue
+        try:
+            answer = call(quotas, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
+        except AwsError as error:
+            notes.append(f"vCPU quota {code} not checked: {error}")
+            continue
+        limit = float(answer["Quota"]["Value"])
+        if needed + used[code] > limit:
+            short.append(
+                f"vCPU quota {code} ({answer['Quota'].get('QuotaName', 'on demand')}): the fleet "
+                f"needs {needed}, {used[code]} of {limit:g} are in use; ask for a higher one "
+                "under Service Quotas, Amazon EC2"
+            )
+    if short:
+        raise TargetError("; ".join(short))
+
+
+def _used(client: Any, campaign: str) -> Counter[str | None]:
+    """vCPUs that run on demand now, by quota; without those of the campaign itself."""
+    reservations = pages(
+        client,
+        "describe_instances",
+        "Reservations",
+        Filters=filters(instance_state_name=["pending", "running"]),
+    )
+    running = Counter(
+        str(raw["InstanceType"])
+        for reservation in reservations
+        for raw in reservation["Instances"]
+        # Spot instances have quotas of their own.
+        if raw.get("InstanceLifecycle") is None
+        and not (campaign and inventory.described(raw).campaign == campaign)
+    )
+    kinds = _described(client, running) if running else {}
+    used = Counter[str | None]()
+    for kind, count in running.items():
+        used[quota_of(kind)] += count * (kinds[kind].vcpus if kind in kinds else 0)
+    return used
+
+
+def quota_of(instance_type: str) -> str | None:
+    """The quota that an instance type counts against; None for classes not known here."""
+    family = instance_type.split(".")[0]
+    letters = "".join(itertools.takewhile(str.isalpha, family))
+    return QUOTAS.get(letters)

@@ -1,0 +1,226 @@
+"""The reaper: ends what has outlived its campaign, and what nobody can say the end of.
+
+The last but one of the layers that keep a fleet from being forgotten; the last is the host itself,
+which shuts down when its lifetime is over. It goes by tags alone and knows nothing of campaigns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from benchlab.errors import TargetError
+from benchlab.hosts.access import Access
+from benchlab.targets.ec2 import groups, inventory, keys, tags
+from benchlab.targets.ec2.calls import AwsError, Limits, call, pages, tag_filters
+from benchlab.targets.ec2.inventory import Instance
+
+# What a campaign may need between its key pair and its first instance, and an instance for tags.
+GRACE = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Reaped:
+    """One thing that was ended or deleted, or would be.
+
+    Attributes:
+        kind: ``instance``, ``key pair`` or ``security group``.
+        id: its id; a key pair's name.
+        why: the reason, for people.
+        done: False in a dry run.
+    """
+
+    region: str
+    kind: str
+    id: str
+    campaign: str
+    why: str
+    done: bool
+
+    def __str__(self) -> str:
+        """A sentence."""
+        verb = "terminated" if self.kind == "instance" else "deleted"
+        done = verb if self.done else f"would be {verb}"
+        whose = f"of campaign {self.campaign}" if self.campaign else "of no campaign"
+        return f"{self.region}: {self.kind} {self.id} {whose} {done}: {self.why}."
+
+
+class ReaperError(TargetError):
+    """The reaper could not deal with everything; the text names every region and every thing.
+
+    Attributes:
+        reaped: what it has ended nevertheless, in order.
+        no_credentials: no region was asked, because boto3 has found no credentials anywhere; that
+            and nothing else went wrong.
+    """
+
+    def __init__(
+        self, faults: Sequence[str], reaped: Sequence[Reaped], *, no_credentials: bool = False
+    ) -> None:
+        told = "\n".join(faults)
+        super().__init__(f"the reaper could not deal with everything:\n{told}")
+        self.reaped, self.no_credentials = tuple(reaped), no_credentials
+
+
+@dataclass
+class _Visit:
+    """The reaper in one region."""
+
+    client: Any
+    now: datetime
+    dry_run: bool
+    limits: Limits
+    say: Callable[[str], None]
+    reaped: list[Reaped]
+    faults: list[str]
+
+    @property
+    def region(self) -> str:
+        return str(self.client.meta.region_name)
+
+    def take(self, kind: str, one: str, campaign: str, why: str, work: Callable[[], None]) -> None:
+        """End one thing; a failure is noted and keeps no other from being ended."""
+        try:
+            if not self.dry_run:
+                work()
+        except TargetError as error:
+            self.faults.append(f"{self.region}: {kind} {one}: {error}")
+            return
+        done = Reaped(self.region, kind, one, campaign, why, done=not self.dry_run)
+        self.reaped.append(done)
+        self.say(str(done))
+
+
+def reap(
+    access: Access,
+    regions: Iterable[str],
+    *,
+    dry_run: bool = False,
+    now: datetime | None = None,
+    limits: Limits | None = None,
+    say: Callable[[str], None] | None = None,
+) -> list[Reaped]:
+    """End what is past its time, in every region.
+
+    Instances of the project whose expiry is past, or is missing or unreadable an hour after
+    their launch; then key pairs and security groups of campaigns that have no instance left,
+    made more than an hour ago (tag ``benchlab:created_at``; EC2 itself keeps no such date of a
+    group). Nothing without the project's tag, and nothing of a campaign in its time.
+
+    Args:
+        dry_run: only say what would be ended.
+        say: told each sentence as it becomes true, so that it is known whatever fails later.
+
+    Returns:
+        What was ended, in order.
+
+    Raises:
+        ReaperError: names every region and every thing that could not be dealt with; all others
+            have been.
+    """
+    now, limits = now or datetime.now(UTC), limits or Limits()
+    reaped: list[Reaped] = []
+    faults: list[str] = []
+    unsigned = 0
+    for region in dict.fromkeys(regions):
+        try:
+            client = access.aws("ec2", region)
+            _visit(_Visit(client, now, dry_run, limits, say or _silent, reaped, faults))
+        except TargetError as error:
+            faults.append(f"{region}: {error}")
+            unsigned += isinstance(error, AwsError) and error.no_credentials
+    if faults:
+        raise ReaperError(faults, reaped, no_credentials=unsigned == len(faults))
+    return reaped
+
+
+def _visit(visit: _Visit) -> None:
+    listed = inventory.of_project(visit.client)
+    ended: set[str] = set()
+    for instance in listed:
+        if instance.living and (why := _overdue(instance, visit.now)):
+            visit.take(
+                "instance", instance.id, instance.campaign, why, _ending(visit.client, instance)
+            )
+            ended.add(instance.id)
+    if not visit.dry_run and ended:
+        _wait(visit, ended)
+        listed = inventory.of_project(visit.client)
+    # In a dry run what would be ended counts as ended.
+    taken = {reaped.id for reaped in visit.reaped if reaped.kind == "instance"}
+    inhabited = {one.campaign for one in listed if one.living and one.id not in taken}
+    for kind, one, campaign, created, delete in _belongings(visit):
+        if campaign not in inhabited and (why := _left_behind(created, visit.now)):
+            visit.take(kind, one, campaign, why, delete)
+
+
+def _overdue(instance: Instance, now: datetime) -> str | None:
+    """Why an instance is to be ended; None while it is in its time."""
+    if instance.expires_at is not None:
+        if instance.expires_at >= now:
+            return None
+        return f"expired at {tags.written(instance.expires_at)}"
+    if now - instance.launched_at < GRACE:
+        return None
+    return f"launched at {tags.written(instance.launched_at)} without a valid {tags.EXPIRES_AT}"
+
+
+def _left_behind(created: datetime | None, now: datetime) -> str | None:
+    """Why a key pair or group of a campaign without instances is to be deleted; None: not yet."""
+    if created is None:
+        return f"its campaign has no instance, and it has no valid {tags.CREATED_AT}"
+    if now - created < GRACE:
+        return None
+    return f"its campaign has no instance, and it was made at {tags.written(created)}"
+
+
+def _ending(client: Any, instance: Instance) -> Callable[[], None]:
+    return lambda: inventory.terminate(client, [instance.id])
+
+
+def _wait(visit: _Visit, ended: set[str]) -> None:
+    """Their groups can be deleted only when they are gone."""
+    failed = {one for one in ended if not any(one == reaped.id for reaped in visit.reaped)}
+    try:
+        inventory.wait_until_gone(
+            visit.client,
+            lambda: inventory.by_id(visit.client, ended - failed).values(),
+            visit.limits,
+        )
+    except TargetError as error:
+        visit.faults.append(f"{visit.region}: {error}")
+
+
+Belonging = tuple[str, str, str, datetime | None, Callable[[], None]]
+
+
+def _belongings(visit: _Visit) -> Iterator[Belonging]:
+    """Key pairs and groups of the project: kind, id, campaign, when made, how to delete."""
+    client, ours = visit.client, tag_filters(tags.of_project())
+    for pair in call(client, "describe_key_pairs", Filters=ours)["KeyPairs"]:
+        labels, name = tags.read(pair), str(pair["KeyName"])
+        created = tags.moment(labels.get(tags.CREATED_AT))
+        yield "key pair", name, labels.get(tags.CAMPAIGN, ""), created, _deletion(visit, name)
+    listed = pages(client, "describe_security_groups", "SecurityGroups", Filters=ours)
+    for group in list(listed):
+        labels, one = tags.read(group), str(group["GroupId"])
+        created = tags.moment(labels.get(tags.CREATED_AT))
+        yield (
+            "security group",
+            one,
+            labels.get(tags.CAMPAIGN, ""),
+            created,
+            _deletion(visit, one, group=True),
+        )
+
+
+def _deletion(visit: _Visit, one: str, *, group: bool = False) -> Callable[[], None]:
+    if group:
+        return lambda: groups.delete(visit.client, one, visit.limits)
+    return lambda: keys.delete(visit.client, one)
+
+
+def _silent(_: str) -> None:
+    """For callers who read the result."""

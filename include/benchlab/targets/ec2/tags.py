@@ -1,0 +1,120 @@
+"""What a campaign rents, and the tags by which it is found again, and nothing else is touched.
+
+=====================  ==========================================================
+``benchlab:project``   ``benchlab``, on everything
+``benchlab:campaign``  the campaign's id
+``benchlab:created_at``  when the campaign began to rent, UTC, ISO 8601
+``benchlab:expires_at``  when the reaper may take it, UTC, ISO 8601
+``benchlab:name``      a host's name in the fleet: ``tikv-1``; instances and volumes only
+``benchlab:role``      its role; instances and volumes only
+``Name``               for people, in the console
+=====================  ==========================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchlab.hosts.fleet import Role
+from benchlab.plan.topology import Ec2Topology
+
+PROJECT = "benchlab:project"
+PROJECT_NAME = "benchlab"
+CAMPAIGN = "benchlab:campaign"
+NAME = "benchlab:name"
+ROLE = "benchlab:role"
+CREATED_AT = "benchlab:created_at"
+EXPIRES_AT = "benchlab:expires_at"
+FOR_PEOPLE = "Name"
+
+
+@dataclass(frozen=True)
+class Rental:
+    """What is to be rented for a campaign, and until when.
+
+    Nothing here may differ between two calls for one campaign: the second one would ask AWS for
+    something else under the same ClientToken, which AWS refuses.
+
+    Attributes:
+        campaign: its id.
+        topology: hosts, image and network.
+        directory: the campaign's; the private key is kept there.
+        created_at: when the campaign began to rent, with a time zone; to be kept with the
+            campaign, so that a repeated call has the same.
+        lifetime: counted from ``created_at`` for the reaper, from its boot for a host that shuts
+            itself down.
+        packages: Debian packages that the hosts of a role need.
+    """
+
+    campaign: str
+    topology: Ec2Topology
+    directory: Path
+    created_at: datetime
+    lifetime: timedelta
+    packages: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def expires_at(self) -> datetime:
+        """When the reaper may end it."""
+        return self.created_at + self.lifetime
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The tags of its key pair and security group."""
+        return {
+            **of_campaign(self.campaign),
+            CREATED_AT: written(self.created_at),
+            EXPIRES_AT: written(self.expires_at),
+            FOR_PEOPLE: f"benchlab {self.campaign}",
+        }
+
+    def host_tags(self, name: str, role: Role) -> dict[str, str]:
+        """The tags of one host's instance and its volumes."""
+        people = f"benchlab {self.campaign} {name}"
+        return {**self.tags, NAME: name, ROLE: role, FOR_PEOPLE: people}
+
+
+def of_campaign(campaign: str) -> dict[str, str]:
+    """What everything of a campaign carries, and is found by."""
+    return {PROJECT: PROJECT_NAME, CAMPAIGN: campaign}
+
+
+def of_project() -> dict[str, str]:
+    """What everything that Benchlab ever rents carries."""
+    return {PROJECT: PROJECT_NAME}
+
+
+def specifications(values: Mapping[str, str], *kinds: str) -> list[dict[str, Any]]:
+    """``TagSpecifications`` of a creating call, for these kinds of resource."""
+    listed = [{"Key": key, "Value": value} for key, value in values.items()]
+    return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
+
+
+def read(resource: Mapping[str, Any]) -> dict[str, str]:
+    """The tags of a described resource."""
+    listed: Iterable[Mapping[str, str]] = resource.get("Tags") or ()
+    return {tag["Key"]: tag["Value"] for tag in listed}
+
+
+def written(moment: datetime) -> str:
+    """A moment as a tag's value: UTC, to the second.
+
+    Raises:
+        ValueError: the moment has no time zone.
+    """
+    if moment.tzinfo is None:
+        raise ValueError(f"{moment}: a moment without a time zone")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: str | None) -> datetime | None:
+    """A tag's value as a moment; None where it is missing, or is none in a known time zone."""
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else None

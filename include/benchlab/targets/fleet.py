@@ -1,0 +1,454 @@
+"""What targets with a fleet share: hosts reached over SSH, a cluster per side on them, the load
+balancer and the client on the client's host.
+
+Nothing of a fleet is remembered in a process: what leads to its hosts lies in the campaign's
+directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any task can go on.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any, ClassVar
+
+from benchlab import engines, targets, workloads
+from benchlab.engines.cluster import BaseCluster
+from benchlab.engines.database import Database
+from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
+from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
+from benchlab.hosts.logins import AUTHORISE, mark
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.topology import Topology
+from benchlab.targets import dataset_snapshots, fleet_files
+from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source
+from benchlab.targets.haproxy import HAProxy
+
+# Program -> the Debian package that has it.
+CLIENT_TOOLS = {
+    "sysbench": "sysbench",
+    "haproxy": "haproxy",
+    "mariadb": "mariadb-client",
+    "curl": "curl",
+    "ssh-keygen": "openssh-client",
+    "setsid": "util-linux",
+}
+STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
+
+# TiUP's own installer puts it on the PATH of login shells only.
+TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
+
+Say = Callable[[str], None]
+
+
+class FleetTarget(ABC):
+    """A fleet, for one campaign.
+
+    Args:
+        home: where state is kept on this machine.
+        campaign: its id.
+        plan: what it will do.
+        spec: its report type.
+        access: AWS clients and SSH keys.
+
+    Attributes:
+        sides: those that are deployed.
+        client_program: what runs the workloads; None until it has been chosen.
+    """
+
+    name: ClassVar[str]
+    #: Which kind of topology it needs.
+    topology: ClassVar[str | None]
+    #: Whether it costs money.
+    rents: ClassVar[bool] = False
+    #: Whether a trial's task can be set aside while the client runs.
+    deferrable: ClassVar[bool] = True
+    #: Whether it can slow the candidate down on purpose.
+    slows_down: ClassVar[bool] = False
+    #: Whether its hosts do nothing else.
+    dedicated: ClassVar[bool] = True
+
+    def __init__(
+        self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
+    ) -> None:
+        self.home, self.campaign, self.plan, self.spec = home, campaign, plan, spec
+        self.access = access
+        self.sides = spec.measured_sides
+        self.client_program: str | None = None
+        self.state = home.campaign(campaign)
+        self._driver_lock = MachineLock(self.state / fleet_files.DRIVER_LOCK)
+
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+        """What the topology leaves open and a campaign needs, as sentences."""
+        return []
+
+    # What each kind does in its own way
+
+    @abstractmethod
+    def preflight(self) -> None:
+        """Refuse before anything starts.
+
+        Raises:
+            UnavailableError, TargetError, SpecError: names all that is missing, and what to do.
+        """
+
+    @abstractmethod
+    def hosts(self, say: Say) -> Fleet:
+        """The hosts, rented where need be; called again it finds those that are there."""
+
+    @property
+    @abstractmethod
+    def region(self) -> str | None:
+        """The AWS region of its dataset snapshots; None where it can have none."""
+
+    @classmethod
+    @abstractmethod
+    def give_back(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+    ) -> str:
+        """Give everything back that a campaign has; repeatable, needs neither store nor plan.
+
+        Args:
+            ask_driver: end the process of `benchlab run` that drives it, first.
+
+        Returns:
+            What was given back, for people.
+
+        Raises:
+            TargetError: names what could not be given back.
+        """
+
+    # What all share
+
+    def acquire(self, origin: str) -> Holder | None:
+        """Keep a second process from driving this very campaign; its fleet is its own.
+
+        Raises:
+            LockHeldError: one does.
+        """
+        driver = os.environ.get("BENCHLAB_DRIVER")
+        self.state.mkdir(parents=True, exist_ok=True)
+        self._driver_lock.acquire(
+            self.campaign,
+            origin,
+            self.home.root,
+            int(driver) if driver else None,
+            LEASE_S + 2 * 60 * self.plan.minutes,
+        )
+        return None
+
+    def provision(self, say: Say) -> None:
+        """Get the hosts, and make them ready to be deployed on.
+
+        Raises:
+            TargetError: a host cannot be had or reached.
+            UnavailableError: a host lacks a program; names the package.
+        """
+        self.keep(self.hosts(say))
+        say(f"{len(self.fleet.hosts)} hosts: directories and programs")
+        on_all(self.fleet.hosts, self._make_ready)
+        self._let_client_log_in()
+
+    def rehearse_on(self, fleet: Fleet, executors: Mapping[str, Executor]) -> None:
+        """Act on these hosts, by name, and on no others; nothing is noted of them."""
+        self._fleet, self._executors = fleet, {**executors}
+
+    @property
+    def fleet(self) -> Fleet:
+        """The hosts.
+
+        Raises:
+            TargetError: there are none yet.
+        """
+        return self._fleet
+
+    @property
+    def executor(self) -> Executor:
+        """The client's host."""
+        return self.executor_of(self.fleet.client)
+
+    @property
+    def directory(self) -> Path:
+        """The campaign's directory on the client's host; every host has it at its own ``data``."""
+        return fleet_files.directory_on(self.fleet.client, self.campaign)
+
+    @property
+    def client_host(self) -> str:
+        """The name of the client's host."""
+        return self.fleet.client.name
+
+    @property
+    def client_alone(self) -> bool:
+        """Whether that host has no other role."""
+        return set(self.fleet.client.roles) == {"client"}
+
+    def executor_of(self, host: FleetHost) -> Executor:
+        """One host; its connection is opened on first use and shared."""
+        if host.name not in self._executors:
+            self._executors[host.name] = fleet_files.open_host(self.state, host)
+        return self._executors[host.name]
+
+    def executors(self) -> dict[str, Executor]:
+        """Every host by its name."""
+        return {host.name: self.executor_of(host) for host in self.fleet.hosts}
+
+    def interrupt(self) -> None:
+        """End every process of the campaign on every host; the servers are not among them."""
+        if self.has_fleet():
+            on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
+
+    def engine(self, side: Side) -> Database:
+        """The cluster of one side."""
+        return self._cluster(side)
+
+    def _cluster(self, side: Side) -> BaseCluster:
+        return engines.cluster_of(self.plan.engine).on_fleet(
+            self.fleet,
+            self.executor_of,
+            side=side,
+            of=self.plan.sides[side],
+            campaign=self.campaign,
+            max_connections=self._most_threads() + 50,
+            database=workloads.workload_of(self.spec).DATABASE,
+            password=self.home.password(self.campaign),
+            directory=self.directory,
+        )
+
+    def balancer(self, side: Side) -> HAProxy:
+        """The load balancer in front of one side, on the client's host."""
+        port = self._cluster(side).instance.port
+        return HAProxy(
+            executor=self.executor,
+            directory=self.directory / side,
+            host="127.0.0.1",
+            entry_port=self.spec.ports.entry,
+            stats_port=self.spec.ports.stats,
+            backends={host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")},
+            maxconn=self._most_threads() + 100,
+            threads=self._client_cores,
+        )
+
+    # The dataset, from or to a snapshot on S3
+
+    def dataset_source(self) -> Source:
+        """Whether the datasets are restored or loaded: decided once, for all sides alike.
+
+        Not before the client is known, which may be another than the snapshots are from.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        decided = self.state / "dataset_source"
+        if not decided.exists():
+            known = self.datasets_are_kept()
+            part = decided.with_suffix(".part")
+            part.write_text("snapshot" if known else "load", encoding="utf-8")
+            part.replace(decided)
+        return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
+
+    def datasets_are_kept(self) -> bool:
+        """Whether every side has a whole dataset snapshot.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        return all(self._keeps_dataset(side) for side in self.sides) and all(
+            self._dataset(side).read_note() is not None for side in self.sides
+        )
+
+    def load_dataset(self, side: Side) -> None:
+        """Fill a side's empty database from its dataset snapshot.
+
+        Raises:
+            EngineError: it cannot be restored.
+            TargetError: the snapshot is gone, or S3 does not answer.
+        """
+        dataset = self._dataset(side)
+        if (note := dataset.read_note()) is None:
+            raise TargetError(
+                f"{side}: {dataset.note} was there when the campaign began, and is gone; start "
+                "another campaign, which will load the dataset"
+            )
+        self._cluster(side).load_dataset(note["url"], dataset.region)
+
+    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
+        """Keep a dataset that was loaded, for later campaigns; check one that was restored.
+
+        Returns:
+            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
+            where it was, or nothing was to be kept.
+
+        Raises:
+            TargetError: a restored dataset is not what was kept.
+        """
+        if not self._keeps_dataset(side):
+            return None
+        dataset = self._dataset(side)
+        if self.dataset_source() == "snapshot":
+            note = dataset.read_note()
+            if note is None or note["checksum"] != checksum:
+                where = dataset.url if note is None else note["url"]
+                raise TargetError(
+                    f"{side}: the dataset restored from {where} has not the checksum that "
+                    f"{dataset.note} notes; delete both, so that it is loaded and kept anew"
+                )
+            return None
+        try:
+            self._save_dataset(side, dataset, checksum)
+        except BenchlabError as error:
+            return f"{side}: the dataset is not kept for later campaigns: {error}"
+        return None
+
+    def environment(self) -> dict[str, str]:
+        """Facts of the fleet, for the report."""
+        engine = engines.by_name()[self.plan.engine]
+        cluster = engines.cluster_of(self.plan.engine)
+        facts = {
+            "engine_title": engine.title,
+            "ignored_errors": ",".join(map(str, engine.retryable_errors)),
+            **({"engine_caveat": cluster.caveat} if cluster.caveat else {}),
+            "benchlab": metadata.version("benchlab"),
+            "dataset": (
+                "restored from a dataset snapshot"
+                if self.dataset_source() == "snapshot"
+                else "loaded by the client"
+            ),
+        }
+        told = on_all(self.fleet.hosts, self._tell)
+        for role in ROLES:
+            if told_of_role := sorted({told[host.name] for host in self.fleet.with_role(role)}):
+                number = len(self.fleet.with_role(role))
+                facts[f"{role}_hosts"] = f"{number} x {' / '.join(told_of_role)}"
+        asked = {"sysbench": "sysbench --version", "haproxy": "haproxy -v", "tiup": TIUP_VERSION}
+        for tool, command in asked.items():
+            said = self.executor.run(["sh", "-c", command], check=False).stdout.splitlines()
+            if said:
+                facts[tool] = said[0].strip()
+        return facts
+
+    def has_fleet(self) -> bool:
+        """Whether there are hosts already."""
+        return (self.state / fleet_files.FLEET_FILE).exists()
+
+    def close(self) -> None:
+        """Close the connections to the hosts; they are opened again where they are needed."""
+        for executor in self._executors.values():
+            if isinstance(executor, SSHExecutor):
+                executor.close()
+        self._executors.clear()
+        self.__dict__.pop("_fleet", None)
+
+    @cached_property
+    def named_topology(self) -> Topology:
+        """The topology that the report type names; it is of the kind that the target needs."""
+        found = targets.load_topology(self.home, self.spec)
+        assert found is not None  # noqa: S101 - a fleet's report type names one, see fit.py
+        return found
+
+    @cached_property
+    def _executors(self) -> dict[str, Executor]:
+        return {}
+
+    @cached_property
+    def _fleet(self) -> Fleet:
+        return fleet_files.read_fleet(self.state)
+
+    @cached_property
+    def _client_cores(self) -> int:
+        return int(self.executor.run(["nproc"]).stdout)
+
+    def _dataset(self, side: Side) -> DatasetSnapshot:
+        workload = workloads.workload_of(self.spec)
+        family = workload.__name__.rpartition(".")[2]
+        of = self.plan.sides[side]
+        if self.region is None:
+            raise SpecError(f"snapshots: target {self.name} has none")
+        names = [program.name for program in workload.PROGRAMS]
+        client = self.client_program or self.spec.client.program or names[0]
+        loaded_by = client if len(names) > 1 else None
+        return dataset_snapshots.place(self.spec, of, family, loaded_by, self.access, self.region)
+
+    def _keeps_dataset(self, side: Side) -> bool:
+        cluster = engines.cluster_of(self.plan.engine)
+        version = self.plan.sides[side].version
+        return self.spec.snapshots is not None and cluster.no_dataset_snapshots(version) is None
+
+    def _save_dataset(self, side: Side, dataset: DatasetSnapshot, checksum: str | None) -> None:
+        if dataset.read_note() is not None:
+            return
+        url = dataset.fresh_place(self.campaign)
+        self._cluster(side).save_dataset(url, dataset.region)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        dataset.write_note(
+            {
+                "url": url,
+                "checksum": checksum,
+                "campaign": self.campaign,
+                "created_at": now,
+                "client_program": self.client_program,
+            }
+        )
+
+    def _most_threads(self) -> int:
+        return max(trial.threads for trial in self.plan.trials)
+
+    def keep(self, fleet: Fleet) -> None:
+        """Note the hosts, for every process of the campaign."""
+        fleet_files.keep_fleet(self.state, fleet)
+        self.__dict__.pop("_fleet", None)
+
+    def _make_ready(self, host: FleetHost) -> None:
+        executor = self.executor_of(host)
+        directory = fleet_files.directory_on(host, self.campaign)
+        executor.run(["sudo", "-n", "install", "-d", "-o", host.user, str(directory)])
+        wanted = (CLIENT_TOOLS if "client" in host.roles else {}) | (
+            STORAGE_TOOLS if {"pd", "tikv"} & set(host.roles) else {}
+        )
+        script = 'for tool; do command -v "$tool" >/dev/null || echo "$tool"; done'
+        missing = executor.run(["sh", "-c", script, "sh", *wanted]).stdout.split()
+        if missing:
+            packages = " ".join(sorted({wanted[tool] for tool in missing}))
+            raise UnavailableError(
+                f"{executor.host}: missing: {', '.join(missing)}; on Debian: "
+                f"`apt-get install {packages}`"
+            )
+
+    def _let_client_log_in(self) -> None:
+        """A key made on the client's host, with which TiUP logs in to the others."""
+        key = self.directory / "tiup_key"
+        make = (
+            f"test -f {shlex.quote(str(key))} || "
+            f"ssh-keygen -q -t ed25519 -N '' -C {mark(self.campaign)} -f {shlex.quote(str(key))}"
+        )
+        self.executor.run(["sh", "-c", make])
+        public = self.executor.run(["cat", f"{key}.pub"]).stdout.strip()
+        on_all(
+            self.fleet.hosts,
+            lambda host: self.executor_of(host).run(["sh", "-c", AUTHORISE, "sh", public]),
+        )
+
+    def _tell(self, host: FleetHost) -> str:
+        """One line on a host; equal for hosts that are alike."""
+        script = (
+            "model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1); "
+            "memory=$(awk '/^MemTotal/ {printf \"%.1f\", $2 / 1048576}' /proc/meminfo); "
+            '. /etc/os-release; printf "%s cores, %s GiB, %s, %s, kernel %s, data on %s" '
+            '"$(nproc)" "$memory" "$model" "$PRETTY_NAME" "$(uname -r)" '
+            '"$(stat -f -c %T "$1")"'
+        )
+        executor = self.executor_of(host)
+        kind = next((h.instance_type for h in self.plan.hosts if h.name == host.name), None)
+        line = executor.run(["sh", "-c", script, "sh", str(host.data)]).stdout.strip()
+        return f"{kind}: {line}" if kind else line

@@ -1,0 +1,139 @@
+"""What a campaign's directory on this machine keeps of its fleet.
+
+``fleet.json`` has the hosts and their host keys, ``ssh_key`` the private key of this campaign,
+readable by its owner only. With these two any process can reach the fleet: a task, a trigger that
+waits for a client, `benchlab give-back`.
+
+Of hosts that somebody owns there is more: ``owner`` has the name of the owner's key, ``opened`` is
+there from when all hosts let the campaign's key in until they are clean, and ``displaced`` has the
+campaigns whose place in the lock was taken and whose servers may still run, one on a line.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+
+from benchlab.errors import TargetError
+from benchlab.home import Home
+from benchlab.hosts.executor import end_process
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.hosts.lock import MachineLock
+from benchlab.hosts.ssh.executor import SSHExecutor
+
+FLEET_FILE = "fleet.json"
+KEY_FILE = "ssh_key"
+DRIVER_LOCK = "driver.lock"
+OWNER_FILE = "owner"
+OPENED_FILE = "opened"
+DISPLACED_FILE = "displaced"
+
+
+def directory_on(host: FleetHost, campaign: str) -> Path:
+    """The campaign's directory on one host."""
+    return Path(PurePosixPath(host.data) / "benchlab" / campaign)
+
+
+def keep_fleet(state: Path, fleet: Fleet) -> None:
+    """Note the hosts."""
+    _write(state / FLEET_FILE, json.dumps(fleet.to_json(), indent=1))
+
+
+def read_fleet(state: Path) -> Fleet:
+    """The fleet of a campaign, from its directory on this machine.
+
+    Raises:
+        TargetError: it has none, or none any more.
+    """
+    try:
+        return Fleet.from_json(json.loads((state / FLEET_FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise TargetError(
+            f"campaign {state.name} has no fleet: it has not been provisioned, or was given back"
+        ) from None
+
+
+def read_key(state: Path) -> str:
+    """The campaign's private key."""
+    return (state / KEY_FILE).read_text(encoding="utf-8")
+
+
+def keep_owner(state: Path, name: str) -> None:
+    """Note by which name :class:`benchlab.hosts.access.Access` has the key of the hosts' owner."""
+    _write(state / OWNER_FILE, name)
+
+
+def read_owner(state: Path) -> str:
+    """That name, of a campaign on hosts that somebody owns."""
+    return (state / OWNER_FILE).read_text(encoding="utf-8")
+
+
+def set_opened(state: Path, opened: bool) -> None:
+    """Note that every host lets the campaign's key in; or that at most its keys are left there."""
+    if opened:
+        (state / OPENED_FILE).touch()
+    else:
+        (state / OPENED_FILE).unlink(missing_ok=True)
+
+
+def is_opened(state: Path) -> bool:
+    """Whether every host lets the campaign's key in."""
+    return (state / OPENED_FILE).exists()
+
+
+def keep_displaced(state: Path, campaigns: list[str]) -> None:
+    """Note of which campaigns something may still run on the hosts; replaces the last note."""
+    _write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
+
+
+def read_displaced(state: Path) -> list[str]:
+    """Those campaigns; they are to be cleaned only by who holds the lock."""
+    try:
+        return (state / DISPLACED_FILE).read_text(encoding="utf-8").split()
+    except FileNotFoundError:
+        return []
+
+
+def open_host(state: Path, host: FleetHost) -> SSHExecutor:
+    """One host of the campaign whose directory this is."""
+    return SSHExecutor(host, read_key(state), state.name, directory_on(host, state.name))
+
+
+def open_client(home: Home, campaign: str) -> SSHExecutor:
+    """The client's host of a campaign at work; all that is needed lies in its directory.
+
+    Raises:
+        TargetError: the campaign has no fleet.
+    """
+    state = home.campaign(campaign)
+    return open_host(state, read_fleet(state).client)
+
+
+def end_driver(state: Path) -> None:
+    """End the process of `benchlab run` that drives the campaign, if one does."""
+    holder = MachineLock(state / DRIVER_LOCK).holder() if state.is_dir() else None
+    if holder is not None and holder.driver is not None and holder.left_behind() is None:
+        end_process(holder.driver)
+
+
+def forget(state: Path) -> None:
+    """Remove what leads to the hosts, which are gone, and the campaign's passwords."""
+    # The fleet first: without it nothing of the rest is looked for.
+    for name in (
+        FLEET_FILE,
+        OPENED_FILE,
+        OWNER_FILE,
+        DISPLACED_FILE,
+        KEY_FILE,
+        "password",
+        "dataset_source",
+    ):
+        (state / name).unlink(missing_ok=True)
+    if state.is_dir():
+        MachineLock(state / DRIVER_LOCK).release(state.name)
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,184 @@
+"""Hosts: machines that are there already, by address and role; Benchlab deploys on them.
+
+The owner's key opens the hosts once: it lets in a key made for this campaign, which does the rest
+and is taken away again in the end. One campaign at a time uses a fleet: a lock on the client's
+host says which.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import ClassVar, cast
+
+from benchlab.errors import BenchlabError, SpecError, TargetError
+from benchlab.home import Home
+from benchlab.hosts import logins
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Fleet, FleetHost, on_all
+from benchlab.hosts.lock import LEASE_S, Holder
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.plan import GIB
+from benchlab.plan.topology import HostsTopology
+from benchlab.targets import fleet_files, owned_hosts
+from benchlab.targets.ec2 import keys
+from benchlab.targets.fleet import FleetTarget, Say
+from benchlab.targets.target import BaseTarget
+
+
+class Target(FleetTarget):
+    """Owned hosts, for one campaign."""
+
+    name: ClassVar[str] = "hosts"
+    topology: ClassVar[str | None] = "hosts"
+
+    def preflight(self) -> None:
+        """Refuse before anything is deployed: a host without sudo, or with too little disk.
+
+        Raises:
+            TargetError: names every host that is not fit, and why.
+        """
+        on_all(self.fleet.hosts, self._check_host)
+
+    def acquire(self, origin: str) -> Holder | None:
+        """Open the hosts to this campaign's key, and take the fleet's lock or renew its lease.
+
+        While another campaign is at work its hosts are only asked; nothing on them is changed.
+        What a campaign left behind is removed before this returns, by a repeated call if need be.
+
+        Returns:
+            A holder that was left behind and whose place was taken, if there was one.
+
+        Raises:
+            LockHeldError: another campaign is at work on these hosts; what was taken is given back.
+            TargetError: a host cannot be reached, or what was left behind cannot be removed.
+        """
+        super().acquire(origin)
+        if self.has_fleet():
+            displaced = self._take(origin)
+        else:
+            try:
+                self._refuse_if_held()
+                self._open_hosts()
+                displaced = self._take(origin)
+            except BenchlabError as error:
+                self._give_back(error)
+                raise
+        owned_hosts.clean_displaced(self.state, self.fleet)
+        return displaced
+
+    def has_fleet(self) -> bool:
+        """Whether all hosts are open to the campaign's key."""
+        return super().has_fleet() and fleet_files.is_opened(self.state)
+
+    @property
+    def region(self) -> str | None:
+        """None: nothing of AWS is used."""
+        return None
+
+    def hosts(self, say: Say) -> Fleet:
+        """The hosts that the topology names."""
+        return self._named_hosts
+
+    @classmethod
+    def give_back(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+    ) -> str:
+        """Remove the clusters, all data and the campaign's keys; see :class:`FleetTarget`."""
+        state = home.campaign(campaign)
+        if ask_driver:
+            fleet_files.end_driver(state)
+        if not (state / fleet_files.FLEET_FILE).exists():
+            fleet_files.forget(state)
+            return "no host was touched"
+        owned_hosts.give_back(state, access)
+        number = len(fleet_files.read_fleet(state).hosts)
+        fleet_files.forget(state)
+        return f"{number} hosts cleaned"
+
+    @property
+    def _topology(self) -> HostsTopology:
+        return cast(HostsTopology, self.named_topology)
+
+    @cached_property
+    def _named_hosts(self) -> Fleet:
+        if unknown := [host for host in self._topology.hosts if host.host_key is None]:
+            addresses = " ".join(host.ssh_address or host.address for host in unknown)
+            raise SpecError(
+                f"topology {self.spec.topology}: no host_key for "
+                f"{', '.join(host.name for host in unknown)}; print them with `ssh-keyscan -t "
+                f"ed25519 {addresses}`, compare each with what the host itself says "
+                "(`cat /etc/ssh/ssh_host_ed25519_key.pub`), and write them into the topology"
+            )
+        return self._topology.fleet()
+
+    def _refuse_if_held(self) -> None:
+        """With the owner's key, so that a campaign that waits changes nothing on the hosts."""
+        client = self._named_hosts.client
+        with self._as_owner(client) as executor:
+            path = str(client.data / owned_hosts.LOCK)
+            if executor.run(["test", "-e", path], check=False).exit_code == 0:
+                owned_hosts.lock_of(executor, self._named_hosts).check(self.campaign)
+
+    def _open_hosts(self) -> None:
+        """Let this campaign's key in. It is noted first where: a killed process leaves no key."""
+        public = f"{keys.public_key(self.state)} {logins.mark(self.campaign)}"
+        fleet_files.set_opened(self.state, False)
+        fleet_files.keep_owner(self.state, self._topology.ssh)
+        self.keep(self._named_hosts)
+        on_all(self._named_hosts.hosts, lambda host: self._let_in(host, public))
+        fleet_files.set_opened(self.state, True)
+
+    def _take(self, origin: str) -> Holder | None:
+        """Take the lock; whose place is taken is noted first, for it has to be cleaned up after."""
+        lock = owned_hosts.lock_of(self.executor, self.fleet)
+        self._note_displaced(lock.check(self.campaign))
+        lease_s = LEASE_S + 2 * 60 * self.plan.minutes
+        displaced = lock.acquire(self.campaign, origin, lease_s)
+        self._note_displaced(displaced)  # in between it may have become another one
+        return displaced
+
+    def _note_displaced(self, holder: Holder | None) -> None:
+        noted = fleet_files.read_displaced(self.state)
+        if holder is not None and holder.campaign not in noted:
+            fleet_files.keep_displaced(self.state, [*noted, holder.campaign])
+
+    def _give_back(self, error: BenchlabError) -> None:
+        """The fleet could not be taken: whatever was taken of it is given back."""
+        try:
+            self.close()
+            self.give_back(self.home, self.campaign, self.access)
+        except BenchlabError as another:  # why it could not be taken comes first
+            error.add_note(str(another))
+
+    def _let_in(self, host: FleetHost, public: str) -> None:
+        """With the owner's key, once: the campaign's key opens the host from now on."""
+        with self._as_owner(host) as executor:
+            executor.run(["sh", "-c", logins.AUTHORISE, "sh", public])
+            # The lock of the fleet lies in it, too.
+            base = str(fleet_files.directory_on(host, self.campaign).parent)
+            executor.run(["sudo", "-n", "install", "-d", "-o", host.user, base])
+
+    def _as_owner(self, host: FleetHost) -> SSHExecutor:
+        owners = self.access.ssh_key(self._topology.ssh)
+        directory = fleet_files.directory_on(host, self.campaign)
+        return SSHExecutor(host, owners, self.campaign, directory)
+
+    def _check_host(self, host: FleetHost) -> None:
+        executor = self.executor_of(host)
+        sudo = executor.run(["sudo", "-n", "true"], check=False)
+        if sudo.exit_code != 0:
+            raise TargetError(
+                f"{executor.host}: {host.user} has no sudo without a password "
+                f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
+            )
+        executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
+        told = executor.run(["df", "--output=avail", "-B1", str(host.data)]).stdout
+        free_gib = int(told.split()[-1]) / GIB
+        if "tikv" in host.roles and free_gib < self.plan.disk_gib:
+            raise TargetError(
+                f"{executor.host}: data and snapshots of both sides need about "
+                f"{self.plan.disk_gib:.0f} GiB in {host.data}, {free_gib:.0f} GiB are free"
+            )
+
+
+_checked: type[BaseTarget] = Target

@@ -1,0 +1,185 @@
+"""Giving hosts back to their owner: processes, clusters, data, and at last the keys.
+
+Every step is done on every host that answers. What failed is named in the end, all of it, and what
+leads to the hosts is kept until nothing is left, so that giving back can be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchlab import engines
+from benchlab.errors import BenchlabError, TargetError, UnreachableError
+from benchlab.hosts import logins
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import Fleet, FleetHost, on_all
+from benchlab.hosts.remote_lock import RemoteLock
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.report_type import SIDES
+from benchlab.targets import fleet_files
+
+# Of nobody's campaign, so that the next one finds it.
+LOCK = Path("benchlab") / "campaign.lock"
+REMOVE_LIMIT_S = 900.0
+
+
+def lock_of(client: Executor, fleet: Fleet) -> RemoteLock:
+    """The lock of a fleet, which lies on its client's host."""
+    return RemoteLock(client, fleet.client.data / LOCK)
+
+
+def give_back(state: Path, access: Access) -> None:
+    """Clean the hosts of a campaign, give back their lock, take its keys away; repeatable.
+
+    Args:
+        state: the campaign's directory on this machine; it has a fleet.
+
+    Raises:
+        TargetError: names every host and what could not be done there; the others are clean.
+    """
+    fleet, campaign = fleet_files.read_fleet(state), state.name
+    if fleet_files.is_opened(state):
+        faults = clean(fleet, fleet_files.read_key(state), campaign)
+        faults += _give_lock_back(state, fleet, is_clean=not faults)
+        _refuse(
+            faults,
+            f"campaign {campaign}: not everything could be removed. All hosts that are not named "
+            "are clean, but for the campaign's keys; these, and the lock, stay until "
+            f"`benchlab give-back {campaign}` has done the rest",
+        )
+        # From here on a host may let the campaign's key in no more.
+        fleet_files.set_opened(state, False)
+    _refuse(
+        _on_each(fleet, "take the keys away", lambda host: _revoke(state, host, access)),
+        f"campaign {campaign}: its keys, marked {logins.mark(campaign)}, could not be taken away "
+        f"everywhere; `benchlab give-back {campaign}` does the rest",
+    )
+
+
+def clean_displaced(state: Path, fleet: Fleet) -> None:
+    """Clean up after campaigns whose place in the lock was taken; only for who holds it.
+
+    Raises:
+        TargetError: names every host and what could not be done there; they stay noted.
+    """
+    _refuse(
+        _clean_displaced(state, fleet),
+        "what a campaign left behind on these hosts could not be removed, and would be measured "
+        "beside; see to the hosts that are named, then start again",
+    )
+
+
+def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
+    """End a campaign's processes and clusters, and remove everything of it, on all hosts.
+
+    Args:
+        key: the text of a private key that all hosts let in.
+        campaign: which may be another one than the key's.
+
+    Returns:
+        What could not be done, a text for each host and step; empty where all is clean.
+    """
+    with logged_in(fleet, key, campaign) as executors:
+
+        def remove(host: FleetHost) -> None:
+            directory = str(fleet_files.directory_on(host, campaign))
+            command = ["sudo", "-n", "rm", "-rf", directory]
+            executors[host.name].run(command, timeout_s=REMOVE_LIMIT_S)
+
+        faults = _on_each(fleet, "end processes", lambda host: executors[host.name].end_processes())
+        faults += _remove_clusters(fleet, lambda host: executors[host.name], campaign)
+        return faults + _on_each(fleet, "remove files", remove)
+
+
+@contextmanager
+def logged_in(fleet: Fleet, key: str, campaign: str) -> Iterator[dict[str, SSHExecutor]]:
+    """All hosts by name, with one campaign's tag; connections are opened on first use."""
+    executors = {
+        host.name: SSHExecutor(host, key, campaign, fleet_files.directory_on(host, campaign))
+        for host in fleet.hosts
+    }
+    try:
+        yield executors
+    finally:
+        for executor in executors.values():
+            executor.close()
+
+
+def _remove_clusters(
+    fleet: Fleet, executors: Callable[[FleetHost], Executor], campaign: str
+) -> list[str]:
+    directory = fleet_files.directory_on(fleet.client, campaign)
+    faults = []
+    clusters = [engine.cluster for engine in engines.by_name().values() if engine.cluster]
+    for cluster in clusters:
+        for side in SIDES:
+            try:
+                cluster.remove(fleet, executors, campaign, side, directory)
+            except BenchlabError as error:  # the other side and the files shall go all the same
+                faults.append(f"remove the cluster of {side}: {error}")
+    return faults
+
+
+def _give_lock_back(state: Path, fleet: Fleet, *, is_clean: bool) -> list[str]:
+    """Let the next campaign in, once nothing that would be measured beside it is left."""
+    try:
+        with fleet_files.open_host(state, fleet.client) as client:
+            lock = lock_of(client, fleet)
+            holder = lock.holder()
+            if holder is None or holder.campaign != state.name:
+                return []
+            faults = _clean_displaced(state, fleet)
+            if is_clean and not faults:
+                lock.release(state.name)
+            return faults
+    except BenchlabError as error:
+        return [f"{fleet.client.name}: give the lock back: {error}"]
+
+
+def _clean_displaced(state: Path, fleet: Fleet) -> list[str]:
+    faults: list[str] = []
+    left = fleet_files.read_displaced(state)
+    for campaign in tuple(left):
+        if found := clean(fleet, fleet_files.read_key(state), campaign):
+            faults += [f"of campaign {campaign}: {fault}" for fault in found]
+            continue
+        left.remove(campaign)
+        fleet_files.keep_displaced(state, left)
+    return faults
+
+
+def _revoke(state: Path, host: FleetHost, access: Access) -> None:
+    """With the campaign's key; with the owner's where that was never let in, or has been revoked.
+
+    The second also tells a host that took the key away from one that has other reasons.
+    """
+    command = ["sh", "-c", logins.REVOKE, "sh", logins.mark(state.name)]
+    try:
+        with fleet_files.open_host(state, host) as executor:
+            executor.run(command)
+    except UnreachableError:
+        owners = access.ssh_key(fleet_files.read_owner(state))
+        directory = fleet_files.directory_on(host, state.name)
+        with SSHExecutor(host, owners, state.name, directory) as executor:
+            executor.run(command)
+
+
+def _on_each(fleet: Fleet, doing: str, work: Callable[[FleetHost], object]) -> list[str]:
+    """Do something on every host at once; what failed, a text for each host."""
+
+    def attempt(host: FleetHost) -> str | None:
+        try:
+            work(host)
+        except BenchlabError as error:  # the other hosts shall be finished all the same
+            return f"{host.name}: {doing}: {error}"
+        return None
+
+    return [fault for fault in on_all(fleet.hosts, attempt).values() if fault]
+
+
+def _refuse(faults: list[str], why: str) -> None:
+    if faults:
+        raise TargetError("\n".join([why, *faults]))

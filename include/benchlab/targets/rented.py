@@ -1,0 +1,180 @@
+"""EC2: a fleet rented for one campaign, in one availability zone, and given back whatever happens.
+
+Each of these alone keeps a machine from being leaked: :meth:`Target.give_back` finds everything by
+tag; the reaper ends what is past its expiry; every host shuts itself down, and thereby
+terminates, at the same time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+from benchlab.errors import UnreachableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan import topology as topology_module
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.topology import Ec2Topology
+from benchlab.targets import fleet_files
+from benchlab.targets.ec2 import boot, inventory, keys
+from benchlab.targets.ec2 import preflight as preflight_module
+from benchlab.targets.ec2.console import STATUS_FILE
+from benchlab.targets.ec2.places import find_subnets
+from benchlab.targets.ec2.tags import Rental
+from benchlab.targets.fleet import CLIENT_TOOLS, STORAGE_TOOLS, FleetTarget, Say
+from benchlab.targets.target import BaseTarget
+
+# A campaign may take twice as long as was planned, and this much longer.
+SPARE = timedelta(hours=2)
+RENTAL_FILE = "rental.json"
+PROBE_LIMIT_S = 20.0
+INSTALL_LIMIT_S = 600.0
+# All of the script is there before any of it runs.
+INSTALL_TIUP = (
+    "test -x ~/.tiup/bin/tiup || { set -e; script=$(mktemp); "
+    'curl --proto =https -fsSL --retry 3 -o "$script" "$1"; sh "$script"; rm "$script"; }'
+)
+
+
+class Target(FleetTarget):
+    """A rented fleet, for one campaign."""
+
+    name: ClassVar[str] = "ec2"
+    topology: ClassVar[str | None] = "ec2"
+    rents: ClassVar[bool] = True
+
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+        """How TiUP gets onto the client, and what lets the hosts use dataset snapshots."""
+        found = []
+        if topology.tiup is None:
+            found.append(
+                "tiup: not decided; write the https address of TiUP's install script (its "
+                "documentation has it), or `image` where the image already has TiUP"
+            )
+        if spec.snapshots is not None and topology.instance_profile is None:
+            found.append(
+                "instance_profile: missing; without one its hosts may not use S3, where the "
+                "report type wants dataset snapshots; write one, or leave `snapshots` out"
+            )
+        return found
+
+    def preflight(self) -> None:
+        """Refuse before anything is rented: credentials, quota, image, subnets, instance types.
+
+        Raises:
+            TargetError: names all that is missing.
+        """
+        if self.spec.snapshots is not None:
+            self.datasets_are_kept()  # reads them; the client that decides is not known yet
+        preflight_module.check(self.access, self._topology, campaign=self.campaign)
+
+    @property
+    def region(self) -> str | None:
+        """The topology's."""
+        return self._topology.region
+
+    def hosts(self, say: Say) -> Fleet:
+        """Rent what is missing, and wait until every host is ready and known by its key.
+
+        Raises:
+            TargetError: no zone has the capacity, a host died, or did not become ready.
+        """
+        keys.private_key(self.state)
+        return boot.provision(self.access, self._rental, probe=self._probe, say=say)
+
+    def provision(self, say: Say) -> None:
+        """See :class:`FleetTarget`; then TiUP is installed on the client, where it is not there."""
+        super().provision(say)
+        address = self._topology.tiup
+        if address is not None and address.startswith("https:"):
+            say("TiUP")
+            self.executor.run(["sh", "-c", INSTALL_TIUP, "sh", address], timeout_s=INSTALL_LIMIT_S)
+
+    def environment(self) -> dict[str, str]:
+        """See :class:`FleetTarget`; besides, the availability zone of the fleet."""
+        client = self.access.aws("ec2", self._topology.region)
+        zones = {subnet.id: subnet.zone for subnet in find_subnets(client, self._topology)}
+        living = [one for one in inventory.of_campaign(client, self.campaign) if one.living]
+        found = sorted({zones.get(one.subnet, one.subnet) for one in living})
+        return super().environment() | {"zone": ", ".join(found)}
+
+    @classmethod
+    def give_back(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+    ) -> str:
+        """Terminate the instances, delete key pair and group, by tag; see :class:`FleetTarget`."""
+        state = home.campaign(campaign)
+        if ask_driver:
+            fleet_files.end_driver(state)
+        given_back = [
+            f"{region}: {inventory.give_back(access.aws('ec2', region), campaign)}"
+            for region in _regions(home, state)
+        ]
+        fleet_files.forget(state)
+        # A campaign that is gone on with rents anew, for a time of its own.
+        (state / RENTAL_FILE).unlink(missing_ok=True)
+        return "; ".join(given_back)
+
+    @property
+    def _topology(self) -> Ec2Topology:
+        return cast(Ec2Topology, self.named_topology)
+
+    @cached_property
+    def _rental(self) -> Rental:
+        """What is rented; what it began with is kept, because a repeated call must not differ."""
+        file = self.state / RENTAL_FILE
+        if not file.exists():
+            now = datetime.now(UTC).replace(microsecond=0)
+            lifetime = 2 * timedelta(minutes=self.plan.minutes) + SPARE
+            kept = {
+                "region": self._topology.region,
+                "created_at": now.isoformat(),
+                "lifetime_minutes": round(lifetime.total_seconds() / 60),
+            }
+            file.parent.mkdir(parents=True, exist_ok=True)
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps(kept), encoding="utf-8")
+            part.replace(file)
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return Rental(
+            campaign=self.campaign,
+            topology=self._topology,
+            directory=self.state,
+            created_at=datetime.fromisoformat(kept["created_at"]),
+            lifetime=timedelta(minutes=kept["lifetime_minutes"]),
+            packages={
+                "client": _packages(CLIENT_TOOLS),
+                "pd": _packages(STORAGE_TOOLS),
+                "tikv": _packages(STORAGE_TOOLS),
+            },
+        )
+
+    def _probe(self, host: FleetHost) -> str | None:
+        with fleet_files.open_host(self.state, host) as executor:
+            try:
+                done = executor.run(["cat", STATUS_FILE], check=False, timeout_s=PROBE_LIMIT_S)
+            except UnreachableError:
+                return None
+        return done.stdout
+
+
+def _packages(tools: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(set(tools.values())))
+
+
+def _regions(home: Home, state: Path) -> list[str]:
+    """Where the campaign may have rented: where it noted so, else wherever any would."""
+    try:
+        return [json.loads((state / RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
+    except FileNotFoundError:
+        return topology_module.regions(home.configs / "topologies")
+
+
+_checked: type[BaseTarget] = Target

@@ -1,0 +1,110 @@
+"""Which program runs a campaign's workloads: decided on the client's host, once for all trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchlab.errors import CommandError, TargetError, UnavailableError
+from benchlab.hosts.executor import Executor
+from benchlab.workloads.client import Program, program_of
+from benchlab.workloads.workload import Workload
+
+# `tiup bench` fetches its component when it is first asked.
+ASK_LIMIT_S = 600.0
+# A shell's exit code of a program that is not there.
+NOT_FOUND = 127
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A program on a client's host.
+
+    Attributes:
+        called: what it calls itself, for people.
+        path: what is started; None: its own words.
+    """
+
+    program: Program
+    called: str
+    path: str | None
+
+
+def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen:
+    """The program to use.
+
+    Args:
+        executor: the client's host.
+        workload: the module whose workloads it has to run.
+        wanted: as the report type names it; None: the first of them that is there.
+
+    Raises:
+        UnavailableError: none is there, or one that is cannot be used; says what was asked and
+            answered.
+    """
+    programs = workload.PROGRAMS
+    missing: list[str] = []
+    for program in programs if wanted is None else (program_of(wanted, programs),):
+        try:
+            return _ask(executor, program)
+        except CommandError as error:
+            if error.exit_code != NOT_FOUND:
+                # Another one would measure something else, unnoticed.
+                raise UnavailableError(
+                    f"client.program: {program.name} is on {executor.host} and cannot be used; "
+                    f"mend it or name another client: {error}"
+                ) from error
+            missing.append(program.name)
+    raise UnavailableError(
+        f"client.program: on {executor.host} there is no {' and no '.join(missing)}, which could "
+        f"run {', '.join(workload.NAMES)}; install it there, or name another client"
+    )
+
+
+def _ask(executor: Executor, program: Program) -> Chosen:
+    path = None
+    if program.locate is not None:
+        found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
+        path = found.stdout.strip().splitlines()[-1]
+    if program.version_arguments is None:
+        return Chosen(program, program.called(path or ""), path)
+    asked = program.started([*program.words, *program.version_arguments], path)
+    printed = executor.run(asked, timeout_s=ASK_LIMIT_S)
+    return Chosen(program, program.called(printed.stdout + printed.stderr), path)
+
+
+def install(
+    executor: Executor,
+    directory: Path,
+    workload: Workload,
+    wanted: str | None,
+    *,
+    measured_with: str | None,
+) -> dict[str, str]:
+    """Choose the program and bring it what it needs.
+
+    Args:
+        directory: of the campaign on the client's host.
+        measured_with: the program of the trials that this campaign has already; None: there are
+            none.
+
+    Returns:
+        The facts ``client_program``, ``client_version`` and, where it was to be found,
+        ``client_path``.
+
+    Raises:
+        UnavailableError: see :func:`choose`.
+        TargetError: it is another one than has measured.
+    """
+    chosen = choose(executor, workload, wanted)
+    program = chosen.program
+    if measured_with not in (None, program.name):
+        raise TargetError(
+            f"client.program: {program.name} is the first that is on the client's host now, and "
+            f"{measured_with} has measured trials of this campaign; figures of different clients "
+            "are not compared: bring it back or start a campaign of another id"
+        )
+    for name, file in program.files.items():
+        executor.put(directory / name, file.read_text(encoding="utf-8"))
+    facts = {"client_program": program.name, "client_version": chosen.called}
+    return facts if chosen.path is None else {**facts, "client_path": chosen.path}

@@ -1,0 +1,163 @@
+"""What Benchlab knows of a client: a module that satisfies :class:`Workload`.
+
+Such a module starts nothing: it makes the commands that others run, and reads what they printed.
+Commands are argument lists to be started without a shell. They never hold a password, because every
+user of a host can read its process list. Arguments out of range and a dataset of another class
+raise ValueError, which begins with the name of the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.report_type import Client
+from benchlab.results.records import Condition
+from benchlab.workloads.client import Endpoint, Latency, Program, Status
+
+Query = Callable[[str], Sequence[Sequence[object]]]
+"""Runs one statement in the schema of the dataset and returns its rows."""
+
+
+class Output(Protocol):
+    """What one run printed, read. Rates are per second; what is not printed is None, never 0.
+
+    An output that was cut anywhere is never ``complete``.
+
+    Attributes:
+        SERIES: the names of an interval's values.
+        status: ``complete``, ``incomplete`` or ``failed``.
+        reasons: sentences for an operator; none if complete.
+        latency_ms: ``min``, ``avg``, ``p95``, ``max``, ``sum``.
+        series: one object an interval, with an attribute for each name of ``SERIES``.
+    """
+
+    @property
+    def SERIES(self) -> tuple[str, ...]: ...  # noqa: N802 - a constant of each class
+    @property
+    def status(self) -> Status: ...
+    @property
+    def reasons(self) -> tuple[str, ...]: ...
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def duration_s(self) -> float | None: ...
+    @property
+    def tps(self) -> float | None: ...
+    @property
+    def qps(self) -> float | None: ...
+    @property
+    def transactions(self) -> int | None: ...
+    @property
+    def errors(self) -> int | None: ...
+    @property
+    def reconnects(self) -> int | None: ...
+    @property
+    def latency_ms(self) -> Latency: ...
+    @property
+    def series(self) -> Sequence[Any]: ...
+
+    def samples(self) -> dict[str, float | None]:
+        """The figures that are kept of a trial, by a metric of ``records.UNITS``."""
+
+    def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
+        """What only this client can report to the gates of ``configs/quality``."""
+
+    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
+        """How many of the server's errors were survived that are not expected."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``benchlab parse --json`` prints."""
+
+
+class Consistency(Protocol):
+    """Conditions that a sound dataset keeps; see ``tpcc_consistency``."""
+
+    def check(self, query: Query) -> tuple[Condition, ...]:
+        """How often each condition is violated."""
+
+    def statements(self, dataset: AnyDataset) -> list[str]:
+        """All the SQL of :meth:`check`."""
+
+
+class Workload(Protocol):
+    """A client and its workloads.
+
+    Example:
+        ``workloads.by_name()["oltp_point_select"].parse(text).tps``
+
+    Attributes:
+        NAMES: the workloads, as report types name them; no other module has the same name.
+        READ_ONLY: those that leave the dataset as they found it, and so need no restore.
+        DATASET: the class of the dataset it loads, one of those in ``benchlab.plan.dataset``.
+        DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
+        TOOL: the name under which ``benchlab parse`` reads its output.
+        METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
+        PROGRAMS: the programs that can run the workloads, the preferred one first. Which is used is
+            decided on the client's host, once for a campaign; their figures are never compared.
+        CONSISTENCY: None where the dataset has no conditions to check.
+    """
+
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def NAMES(self) -> tuple[str, ...]: ...  # noqa: N802 - constants of a module
+    @property
+    def READ_ONLY(self) -> frozenset[str]: ...  # noqa: N802
+    @property
+    def DATASET(self) -> type[AnyDataset]: ...  # noqa: N802
+    @property
+    def DATABASE(self) -> str: ...  # noqa: N802
+    @property
+    def TOOL(self) -> str: ...  # noqa: N802
+    @property
+    def METRIC(self) -> str: ...  # noqa: N802
+    @property
+    def PROGRAMS(self) -> tuple[Program, ...]: ...  # noqa: N802
+    @property
+    def CONSISTENCY(self) -> Consistency | None: ...  # noqa: N802
+
+    def config_file_text(self, endpoint: Endpoint) -> str:
+        """The private file that ``config_path`` names: the password, as the client reads it."""
+
+    def tables(self, dataset: AnyDataset) -> dict[str, int | None]:
+        """Every table by name, with its rows after the load; None where they are random."""
+
+    def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+        """What a reader of the plan should know of this dataset under so many threads."""
+
+    def prepare_command(
+        self,
+        endpoint: Endpoint,
+        config_path: str,
+        dataset: AnyDataset,
+        *,
+        threads: int,
+        client: Client = ...,
+    ) -> list[str]:
+        """Create the tables and load them."""
+
+    def run_command(
+        self,
+        workload: str,
+        endpoint: Endpoint,
+        config_path: str,
+        dataset: AnyDataset,
+        *,
+        threads: int,
+        seconds: int,
+        client: Client = ...,
+        ignore_errors: Sequence[int] = ...,
+    ) -> list[str]:
+        """Measure one workload for ``seconds``.
+
+        Args:
+            ignore_errors: the server's error numbers that must not end a run.
+        """
+
+    def load_faults(self, text: str) -> list[str]:
+        """What a load printed that went wrong, for clients whose exit status says nothing."""
+
+    def parse(self, text: str) -> Output:
+        """Read what a run printed, stdout and stderr in one text. Raises nothing."""

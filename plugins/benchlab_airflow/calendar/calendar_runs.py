@@ -1,0 +1,142 @@
+"""What a run of a DAG measures as of its day, and why one by the calendar measures nothing.
+
+A run by the calendar is one that the schedule started, or a backfill. A person who starts a run
+wants its campaign: it is never skipped.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from benchlab.campaign import report_types
+from benchlab.errors import BenchlabError, NoReleaseError
+from benchlab.home import Home
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.schedule import Weekly
+
+if TYPE_CHECKING:
+    from benchlab.plan.resolution import Resolved
+    from benchlab.results.records import Campaign
+    from benchlab.results.store import Store
+
+SCHEDULED, BACKFILL = "scheduled", "backfill"
+# How a campaign says which run it is of.
+ORIGIN = "Airflow run "
+# A run that waits for one before it starts late without having been missed.
+LATE = timedelta(days=1)
+
+
+class NoCampaignError(BenchlabError):
+    """A run by the calendar has nothing to measure; says why."""
+
+
+def by_calendar(run: Any) -> bool:
+    """Whether a DAG run was started by the schedule or by a backfill."""
+    return run.run_type in (SCHEDULED, BACKFILL)
+
+
+def as_of(run: Any) -> date:
+    """The day in UTC as of which versions are named; today where the run has no logical date."""
+    return (run.logical_date or datetime.now(UTC)).astimezone(UTC).date()
+
+
+def resolve(home: Home, spec: ReportSpec, run: Any, begun: Campaign | None = None) -> Resolved:
+    """The report type as it was on the run's day.
+
+    Args:
+        begun: the run's own campaign, where it is repeated: a calendar that has got a release
+            since then does not change what it compares.
+
+    Raises:
+        NoCampaignError: of a run by the calendar: its campaign is complete, its moment has been
+            missed, or a version rule names no release on its day, as of the first that the
+            calendar has.
+        SpecError: see :func:`catalog.resolve`.
+    """
+    if begun is not None:
+        if begun.state == "complete" and by_calendar(run):
+            raise NoCampaignError(
+                f"this run's campaign is complete: {begun.id}. To measure its versions again, "
+                "start a run by hand"
+            )
+        return _as_begun(spec, begun, as_of(run))
+    if not by_calendar(run):
+        return report_types.resolve(home, spec, as_of(run))
+    if reason := _missed(spec, run):
+        raise NoCampaignError(reason)
+    schedule = spec.schedule
+    aa = isinstance(schedule, Weekly) and schedule.is_aa(run.logical_date)
+    try:
+        return report_types.resolve(home, spec, as_of(run), aa=aa)
+    except NoReleaseError as error:
+        if run.run_type == SCHEDULED and error.side == "candidate":
+            raise  # nothing to measure, week after week: somebody has to know
+        raise NoCampaignError(str(error)) from error
+
+
+def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
+    """The report type with the sides' versions of a campaign that is there."""
+    from benchlab.plan.resolution import Resolved
+
+    engine = begun.plan.engine
+    changes: dict[str, Any] = {
+        f"engines.{engine}.{side}.version": each.version for side, each in begun.plan.sides.items()
+    }
+    if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
+        chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
+        version = begun.plan.sides["baseline"].version
+        side = {**chosen.model_dump(mode="json"), "version": version}
+        changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
+    note = f"the versions of {begun.id}, which this run goes on with"
+    return Resolved(report_types.check(spec.with_overrides(changes), begun.id), on, (note,))
+
+
+def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:
+    """Refuse a run by the calendar whose pair has been measured with the same plan.
+
+    Args:
+        spec: with a version on each side.
+
+    Raises:
+        NoCampaignError: names the campaign that has measured it.
+    """
+    from benchlab.studies import backfill
+
+    if not by_calendar(run):
+        return
+    found = backfill.already_measured(home, store, spec, engine)
+    if found is not None:
+        versions = " and ".join(spec.side(engine, side).version for side in spec.measured_sides)
+        raise NoCampaignError(
+            f"{versions} have been measured with this plan already: {found}. To measure them "
+            "again, start a run by hand"
+        )
+
+
+def at_work(store: Store, report: str) -> list[str]:
+    """Airflow runs of a report type whose campaign is said to be at work, by their ids.
+
+    One that died is among them: whether a run has ended is Airflow's to say.
+    """
+    return [
+        campaign.origin.removeprefix(ORIGIN)
+        for campaign in store.campaigns(report)
+        if campaign.state == "running" and campaign.origin.startswith(ORIGIN)
+    ]
+
+
+def _missed(spec: ReportSpec, run: Any) -> str | None:
+    """Why a moment is not run any more that came up while Airflow did not run.
+
+    Airflow keeps the next moment of a DAG and starts it however late it comes to it.
+    """
+    if spec.schedule is None or run.run_type != SCHEDULED or run.clear_number:
+        return None
+    late = run.start_date - run.logical_date
+    if late <= timedelta(days=spec.schedule.catchup_days) + LATE:
+        return None
+    return (
+        f"{run.logical_date:%Y-%m-%d %H:%M} was {late.days} days past when this run started, and "
+        f"schedule.catchup_days is {spec.schedule.catchup_days}; a backfill runs it all the same"
+    )

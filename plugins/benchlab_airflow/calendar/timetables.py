@@ -1,0 +1,190 @@
+"""When the DAG of a report type with a schedule runs: release days, or a cron expression.
+
+The moments are data of the timetable, so that a scheduler reads no file: the DAG processor writes
+them anew when it parses the DAG next, and sees a release that was added to the calendar then.
+
+Of what is past nothing is run by itself but what ``catchup_days`` allows, and of runs that there
+have been nothing before the latest. A backfill runs every moment of its range.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Self
+
+from airflow.sdk import timezone
+from airflow.timetables.base import DagRunInfo, DataInterval, TimeRestriction, Timetable
+from croniter import croniter
+
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.plan.releases import days
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.schedule import OnRelease, Weekly, midnight
+
+# The DAG processor asks for the next moment once a minute, also between a moment and the start of
+# its run by the scheduler. Without this such a moment would be past, and lost.
+UNSEEN = timedelta(minutes=10)
+_JUST_AFTER = timedelta(microseconds=1)
+
+
+class _CalendarTimetable(Timetable):
+    """What both have: single moments, each with a run of its own.
+
+    Args:
+        catchup_days: a moment that was missed is still run for so many days.
+    """
+
+    def __init__(self, catchup_days: int = 0) -> None:
+        self.catchup_days = catchup_days
+
+    def first_from(self, earliest: datetime) -> datetime | None:
+        """The first moment that is not before another; None: there is none."""
+        raise NotImplementedError
+
+    def earliest_by_itself(self, now: datetime) -> datetime:
+        """What is before this is past: it is run by a backfill only."""
+        raise NotImplementedError
+
+    def next_dagrun_info(
+        self,
+        *,
+        last_automated_data_interval: DataInterval | None,
+        restriction: TimeRestriction,
+    ) -> DagRunInfo | None:
+        """The next moment, as Airflow asks for it."""
+        bounds = [restriction.earliest] if restriction.earliest else []
+        if last_automated_data_interval is not None:
+            bounds.append(last_automated_data_interval.end + _JUST_AFTER)
+        if not restriction.catchup or not bounds:
+            bounds.append(self.earliest_by_itself(timezone.utcnow()))
+        found = self.first_from(max(bounds))
+        if found is None or (restriction.latest is not None and found > restriction.latest):
+            return None
+        return DagRunInfo.exact(timezone.coerce_datetime(found))
+
+    def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
+        """Of a run that somebody starts: the moment itself."""
+        return DataInterval.exact(timezone.coerce_datetime(run_after))
+
+    @classmethod
+    def deserialize(cls, data: dict[str, Any]) -> Self:
+        """From what `serialize` wrote."""
+        return cls(**data)
+
+
+class ReleaseTimetable(_CalendarTimetable):
+    """Midnight UTC of each day with a release.
+
+    A release has its whole day: added to the calendar in the course of it, or unpaused on it, it
+    is still run.
+
+    Args:
+        release_days: as ``2022-12-29``, in order, each once.
+        kinds: of releases, for people.
+        catchup_days: see :class:`_CalendarTimetable`.
+    """
+
+    def __init__(
+        self, release_days: Sequence[str], kinds: Sequence[str], catchup_days: int = 0
+    ) -> None:
+        super().__init__(catchup_days)
+        self.release_days, self.kinds = list(release_days), list(kinds)
+        self._moments = [midnight(date.fromisoformat(day)) for day in self.release_days]
+        self.description = (
+            f"The beginning (UTC) of each day with a release in the calendar: {', '.join(kinds)}"
+        )
+
+    @property
+    def summary(self) -> str:
+        """For the list of DAGs."""
+        return "on release"
+
+    def first_from(self, earliest: datetime) -> datetime | None:
+        """See :meth:`_CalendarTimetable.first_from`."""
+        index = bisect_left(self._moments, earliest)
+        return self._moments[index] if index < len(self._moments) else None
+
+    def earliest_by_itself(self, now: datetime) -> datetime:
+        """The beginning of the day, ``catchup_days`` ago."""
+        return midnight(now.astimezone(UTC).date() - timedelta(days=self.catchup_days))
+
+    def serialize(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "release_days": self.release_days,
+            "kinds": self.kinds,
+            "catchup_days": self.catchup_days,
+        }
+
+
+class WeeklyTimetable(_CalendarTimetable):
+    """The moments of a cron expression in UTC.
+
+    Args:
+        cron: of five fields.
+        aa_every: every so many weeks the run is an A/A campaign, for people; 0: never.
+        catchup_days: see :class:`_CalendarTimetable`.
+    """
+
+    def __init__(self, cron: str, aa_every: int, catchup_days: int = 0) -> None:
+        super().__init__(catchup_days)
+        self.cron, self.aa_every = cron, aa_every
+        aa = {0: "", 1: "; always an A/A campaign"}.get(
+            aa_every, f"; every {aa_every} weeks an A/A campaign"
+        )
+        self.description = f"At the times (UTC) of the cron expression {cron}{aa}"
+
+    @property
+    def summary(self) -> str:
+        """For the list of DAGs."""
+        return self.cron
+
+    def first_from(self, earliest: datetime) -> datetime | None:
+        """See :meth:`_CalendarTimetable.first_from`."""
+        # croniter begins after its start. By timestamps, which are UTC whatever Airflow's own
+        # times are made of.
+        start = (earliest - _JUST_AFTER).timestamp()
+        return datetime.fromtimestamp(croniter(self.cron, start).get_next(float), UTC)
+
+    def earliest_by_itself(self, now: datetime) -> datetime:
+        """This moment, ``catchup_days`` ago."""
+        return now - timedelta(days=self.catchup_days) - UNSEEN
+
+    def serialize(self) -> dict[str, Any]:
+        """As JSON."""
+        return {"cron": self.cron, "aa_every": self.aa_every, "catchup_days": self.catchup_days}
+
+
+def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimetable | None:
+    """The timetable of a report type; None where it has no schedule.
+
+    Raises:
+        SpecError: the calendar does not validate, or has nothing that the schedule could run.
+    """
+    if spec.schedule is None:
+        return None
+    releases = report_types.releases_of(home, spec)
+    engines = " or ".join(spec.deployable_engines)
+    calendar = home.configs / "releases.csv"
+    if isinstance(spec.schedule, Weekly):
+        if not spec.is_resolved and not releases:
+            raise SpecError(
+                f"schedule: {calendar} has no release of {engines}, and a version rule names one; "
+                "add releases with `benchlab releases update`, or name versions"
+            )
+        return WeeklyTimetable(
+            spec.schedule.cron, spec.schedule.aa_every, spec.schedule.catchup_days
+        )
+    schedule: OnRelease = spec.schedule
+    if not (found := days(releases, schedule.types)):
+        raise SpecError(
+            f"schedule: {calendar} has no release of {engines} of the types "
+            f"{', '.join(schedule.types)}; add releases with `benchlab releases update`"
+        )
+    return ReleaseTimetable(
+        [day.isoformat() for day in found], schedule.types, schedule.catchup_days
+    )

@@ -1,0 +1,219 @@
+"""docs/DAGS.md, written from the DAGs themselves: their docstrings, forms and tasks.
+
+    python -m benchlab_airflow.dags.dag_docs [--check]
+
+It loads the files in ``dags/`` as Airflow does, in a throw-away Airflow home: no metadata
+database is read or made, and no setting of another Airflow on this machine gets in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchlab import home
+from benchlab.errors import BenchlabError, SpecError
+from benchlab_airflow.local.airflow_home import AirflowHome
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+COMMAND = ".venv/bin/python -m benchlab_airflow.dags.dag_docs"
+# What report_dags.py makes of a report type that does not validate.
+INVALID = "invalid_spec"
+
+HEAD = f"""\
+# DAGs
+
+Written by `{COMMAND}` from the files in `dags/`; edits are replaced.
+
+One DAG per report type, and one that ends forgotten fleets. Why the tasks are in this order:
+[ARCHITECTURE.md](ARCHITECTURE.md). What the fields mean: [GUIDE.md](GUIDE.md).
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page, or with ``--check`` say whether it is up to date; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchlab_airflow.dags.dag_docs", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit code 1 if it is out of date"
+    )
+    options = parser.parse_args(arguments)
+    project = home.find().project
+    page = project / "docs" / "DAGS.md"
+    try:
+        with _airflow_of_its_own():
+            text = render(load(project / "dags"))
+    except BenchlabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if page.exists() and page.read_text(encoding="utf-8") == text:
+        return 0
+    if options.check:
+        print(f"docs/DAGS.md is not what the DAGs say; write it anew: {COMMAND}", file=sys.stderr)
+        return 1
+    page.write_text(text, encoding="utf-8")
+    print("docs/DAGS.md written")
+    return 0
+
+
+def load(folder: Path) -> list[DAG]:
+    """The DAGs of all files in a folder, by id.
+
+    Raises:
+        SpecError: a report type does not validate, so its page would show an error.
+    """
+    from airflow.sdk import DAG
+
+    found = {
+        value.dag_id: value
+        for path in sorted(folder.glob("*.py"))
+        for value in runpy.run_path(str(path)).values()
+        if isinstance(value, DAG)
+    }
+    for dag in found.values():
+        if INVALID in dag.tags:
+            raise SpecError(f"{dag.description}; `benchlab validate` says why")
+    return [found[dag_id] for dag_id in sorted(found)]
+
+
+def render(dags: Iterable[DAG]) -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(_section(dag) for dag in dags)])
+
+
+def _section(dag: DAG) -> str:
+    fields = [*_fields(dag)]
+    header = ("field", "title", "section", "default", "allowed", "description")
+    parts = [
+        f"## {dag.dag_id}",
+        f"**{dag.description}**" if dag.description else "",
+        (dag.doc_md or "").strip(),
+        f"Schedule: {_schedule(dag)}; {dag.max_active_runs} run at a time.",
+        "### Form" if fields else "",
+        _table(header, fields) if fields else "",
+        "### Tasks",
+        _limits(dag),
+        _table(("task", "kind", "runs when", "tries", "directly after"), _tasks(dag)),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _schedule(dag: DAG) -> str:
+    from airflow.timetables.base import Timetable
+
+    if isinstance(dag.schedule, timedelta):
+        return f"every {dag.schedule.total_seconds() / 60:g} minutes"
+    if isinstance(dag.schedule, Timetable):
+        description = dag.schedule.description
+        return f"{description[0].lower()}{description[1:]}; it begins paused"
+    return str(dag.schedule or "none, it is triggered")
+
+
+def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
+    for name, param in dag.params.items():
+        schema = param.schema
+        yield (
+            f"`{name}`",
+            schema.get("title", ""),
+            schema.get("section", ""),
+            _code(param.value),
+            _allowed(schema),
+            param.description or "",
+        )
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    """A field's JSON schema, for people."""
+    if "enum" in schema:
+        return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "boolean":
+        return "`true`, `false`"
+    if schema.get("type") == "array":
+        items = schema["items"]
+        items = items.get("anyOf", [items])[0]
+        return f"a list; each {_allowed(items)}" if "enum" not in items else _allowed(items)
+    low = schema.get("minimum", schema.get("exclusiveMinimum"))
+    if low is not None:
+        above = "above " if "exclusiveMinimum" in schema else ""
+        return f"{above}{low:,} to {schema['maximum']:,}"
+    if "pattern" in schema:
+        return _code(schema["pattern"], quoted=False)
+    return "text" if "type" in schema else "any"
+
+
+def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:
+    for task in dag.topological_sort():
+        yield (
+            f"`{task.task_id}`",
+            _kind(task),
+            f"`{task.trigger_rule.value}`",
+            str(task.retries + 1),
+            ", ".join(f"`{upstream}`" for upstream in sorted(task.upstream_task_ids)),
+        )
+
+
+def _kind(task: Any) -> str:
+    words = []
+    if task.is_setup:
+        words.append("setup")
+    if task.is_teardown:
+        words.append("teardown")
+    if getattr(task, "on_failure_fail_dagrun", False):
+        words.append("its failure fails the run")
+    if task.is_mapped:
+        limit = task.max_active_tis_per_dagrun
+        words.append("mapped" if limit is None else f"mapped, {limit} at a time")
+        if task.partial_kwargs.get("deferrable"):
+            words.append("deferred while the client runs")
+    if answer_within := getattr(task, "response_timeout", None):
+        words.append(f"waits for a person, {answer_within.days} days at most")
+    return "; ".join(words)
+
+
+def _limits(dag: DAG) -> str:
+    unlimited = [f"`{task.task_id}`" for task in dag.tasks if task.execution_timeout is None]
+    limited = f"All but {', '.join(unlimited)} have" if unlimited else "Every one has"
+    return f"In the order in which they run. {limited} a time limit; tries count the first."
+
+
+def _code(value: object, *, quoted: bool = True) -> str:
+    """A value as JSON; what is empty is left empty."""
+    if value is None:
+        return ""
+    return f"`{json.dumps(value, ensure_ascii=False) if quoted else value}`"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+@contextmanager
+def _airflow_of_its_own() -> Iterator[None]:
+    """The environment of an empty Airflow home, which Airflow reads when it is first imported."""
+    with tempfile.TemporaryDirectory(prefix="benchlab-") as directory:
+        environment = AirflowHome(Path(directory)).environment()
+        os.environ.clear()
+        os.environ.update(environment)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Airflow's own deprecations
+            yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())

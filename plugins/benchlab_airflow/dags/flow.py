@@ -1,0 +1,171 @@
+"""The campaign as tasks: plan, approve, register, provision, prepare, trials, validate, compare,
+publish, verdict, give back.
+
+A dataset that has conditions, as TPC-C's, is checked before its snapshot and after the last trial.
+
+A run by the calendar waits in `plan` until earlier runs of its DAG have ended. Where there is
+nothing to measure it is skipped as a whole, which is a green run.
+
+Only a target that rents its hosts has `approve`; before it nothing costs. `register` takes the
+machine and `give_back`, its teardown, gives it back: whatever fails in between, whoever marks the
+run failed, `give_back` ends every process of the campaign and gives back its hosts. `verdict` is a
+leaf of its own beside it and decides the run's state: a run is red when something could not be
+measured, and green with whatever finding.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
+
+from benchlab import home, targets, workloads
+from benchlab.errors import SpecError
+from benchlab.plan.report_type import MAX_REPEATS, SIDES, ReportSpec, Side
+from benchlab_airflow.calendar import timetables
+from benchlab_airflow.dags import stages, trigger_form
+from benchlab_airflow.messages import notify
+from benchlab_airflow.operators.approval import CampaignApproval
+from benchlab_airflow.operators.plan_operator import PlanOperator
+from benchlab_airflow.operators.trial_operator import TrialOperator
+
+# Limits for what hangs; the commands inside have tighter ones of their own.
+STAGE_LIMIT = timedelta(hours=26)
+TRIAL_LIMIT = timedelta(hours=26)
+WAIT_FOR_MACHINE = timedelta(hours=12)
+
+# A repetition that has nothing to do is skipped; what comes after it is not.
+EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
+
+
+def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
+    """The DAG of one report type.
+
+    Raises:
+        SpecError: it cannot be run: its target can only be planned for, or its topology is not
+            there, or the calendar has nothing for its schedule.
+    """
+    if spec.target in targets.PLANNED_ONLY:
+        raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
+    here = home.find()
+    targets.load_topology(here, spec)
+    target = targets.by_name()[spec.target]
+    on_fleet = target.topology is not None
+    with DAG(
+        dag_id=spec.report,
+        description=spec.title,
+        doc_md=doc_md,
+        schedule=timetables.timetable_of(here, spec),
+        # The timetable says what of the past is run by itself; this keeps Airflow from all of it.
+        catchup=False,
+        # No host is rented because somebody started Airflow.
+        is_paused_upon_creation=True if spec.schedule else None,
+        max_active_runs=1,
+        params=trigger_form.form(spec),
+        tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
+        default_args={
+            "retries": 1,
+            # A link to a host that is down for half a minute costs a try, not the campaign.
+            "retry_delay": timedelta(seconds=30 if on_fleet else 5),
+            "execution_timeout": STAGE_LIMIT,
+        },
+        render_template_as_native_obj=True,
+    ) as dag:
+        planned = PlanOperator(
+            task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
+        )
+        approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
+        registered = _register()
+        has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
+        prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
+        measured = _trials("trials", planned.output, attempt=1, deferrable=target.deferrable)
+        # As many as any form may ask for; what goes beyond the form's limit finds nothing to do.
+        repeated = [
+            _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
+        ]
+        ask_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+        checked = [ask_again()] if has_conditions else []
+        given_back = task(stages.give_back, retries=3, **notify.of_failure())(
+            spec.target
+        ).as_teardown(setups=registered, on_failure_fail_dagrun=True)
+        # A teardown as well, of the plan: of a run that is marked failed everything else is
+        # skipped, also while it waits for an approval, and a skipped leaf makes a green run.
+        judged = task(stages.verdict, **notify.of_verdict())().as_teardown(
+            setups=planned, on_failure_fail_dagrun=True
+        )
+
+        chain(
+            planned,
+            *approval,
+            registered,
+            task(stages.on_campaign, task_id="provision")("provision"),
+            *prepared,
+            measured,
+            *repeated,
+            *checked,
+            task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
+            task(stages.compare)(),
+            task(stages.publish)(),
+            # Not one after the other: a teardown that can fail the run is a leaf, and what has
+            # one behind it is none; then a failed verdict would make a green run.
+            [judged, given_back],
+        )
+    return dag
+
+
+def _register() -> XComArg:
+    register = task.sensor(
+        stages.register,
+        mode="reschedule",
+        poke_interval=30,
+        timeout=WAIT_FOR_MACHINE.total_seconds(),
+    )
+    return register().as_setup()
+
+
+def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
+    def on_side(stage: str) -> XComArg:
+        return task(stages.on_side, task_id=stage)(stage, side)
+
+    with TaskGroup(f"prepare_{side}") as group:
+        chain(
+            *(on_side(stage) for stage in ("deploy", "load", "analyze")),
+            # Before the snapshot: an inconsistent dataset is not worth one.
+            *([task(stages.check)(side)] if has_conditions else []),
+            on_side("back_up"),
+        )
+    return group
+
+
+def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
+    """One mapped task over the plan, strictly one at a time.
+
+    Airflow decides when a trial may run and the campaign which one, so that the plan's order
+    holds: a task that is retried would otherwise come after its successors, and
+    `airflow dags test` runs mapped tasks in no order at all.
+    """
+    return TrialOperator.partial(
+        task_id=task_id,
+        attempt=attempt,
+        deferrable=deferrable,
+        max_active_tis_per_dagrun=1,
+        # The campaign itself counts a trial's tries; these are enough not to come before it.
+        retries=4 if deferrable else 2,
+        # On a fleet a link that is down for half a minute costs a try.
+        retry_delay=timedelta(seconds=30 if deferrable else 5),
+        execution_timeout=TRIAL_LIMIT,
+        # While it runs or waits, the trial that is planned in its place.
+        map_index_template="{{ trial_title | default(task.planned) }}",
+    ).expand(planned=trials)
+
+
+def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
+    """Measure pairs of blocks with an invalid trial again; mostly there are none."""
+    with TaskGroup(f"repeat_{number}") as group:
+        invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
+            number + 1
+        )
+        _trials("trials", invalid, attempt=number + 1, deferrable=deferrable)
+    return group

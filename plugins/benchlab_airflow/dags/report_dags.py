@@ -1,0 +1,47 @@
+"""One DAG per report type; a report type that does not validate gets a DAG that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab.errors import BenchlabError
+from benchlab_airflow.dags import flow
+
+
+def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) -> Iterator[DAG]:
+    """The DAGs of all report types; one that is broken does not take the others with it.
+
+    Args:
+        doc_md: their page.
+        on_target: what is added to it for a target, by the target's name.
+    """
+    for path in report_types.report_files(home.find()):
+        try:
+            spec = report_types.load(path)
+            yield flow.build(spec, path, (doc_md or "") + (on_target or {}).get(spec.target, ""))
+        except BenchlabError as error:
+            yield _invalid(path, str(error))
+
+
+def _invalid(path: Path, fault: str) -> DAG:
+    name = "".join(char if char.isalnum() or char in "_-." else "_" for char in path.stem)
+    with DAG(
+        dag_id=f"invalid_spec_{name}",
+        description=f"{path.name} does not validate",
+        doc_md=f"`{path.name}` does not validate:\n\n```\n{fault}\n```\n",
+        schedule=None,
+        tags=["benchlab", "invalid_spec"],
+    ) as dag:
+
+        @task(retries=0)
+        def show_error() -> None:
+            raise AirflowFailException(fault)
+
+        show_error()
+    return dag

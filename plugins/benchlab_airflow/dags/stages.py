@@ -1,0 +1,372 @@
+"""What the tasks do: each opens its campaign, performs one stage and closes the store again.
+
+Everything heavy is imported here inside functions, so that parsing the DAG file stays fast.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import get_current_context
+from airflow.sdk.bases.sensor import PokeReturnValue
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from benchlab.errors import (
+    BenchlabError,
+    LockHeldError,
+    NotMeasuredError,
+    SpecError,
+    TargetError,
+    UnavailableError,
+    UnreachableError,
+)
+from benchlab.results.records import TrialResult
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from benchlab.campaign.stages import CampaignRun
+    from benchlab.campaign.trial import Begun
+    from benchlab.plan.report_type import Side
+    from benchlab.results.records import Condition
+
+log = logging.getLogger(__name__)
+
+# These do not heal by trying again, where nothing is measured yet.
+_UNFIT = (SpecError, UnavailableError, TargetError)
+
+
+def campaign_id(context: Context) -> str:
+    """The campaign of a DAG run: named in the form, else the report type and the run's id."""
+    if named := context["params"].get("campaign"):
+        return str(named)
+    run = re.sub("[^A-Za-z0-9_.-]+", "-", context["run_id"]).strip("-")
+    return f"{context['dag'].dag_id}-{run}"[:150]
+
+
+def plan(report_file: str) -> list[str]:
+    """Plan the campaign from report type and form; its trials' titles, to be mapped over.
+
+    Versions are those of the run's day. A run by the calendar that has nothing to measure is
+    skipped, with the reason in the log and in the XCom `no_campaign`.
+    """
+    from pathlib import Path
+
+    from airflow.sdk.configuration import conf
+
+    from benchlab import home, workloads
+    from benchlab.campaign import planning, report_types
+    from benchlab.campaign.stages import CampaignRun
+    from benchlab_airflow.calendar import calendar_runs
+    from benchlab_airflow.connections import access, open_store
+    from benchlab_airflow.dags import params as form
+    from benchlab_airflow.local.airflow_home import refuse_unmappable
+
+    context = get_current_context()
+    run, campaign = context["dag_run"], campaign_id(context)
+    with _final_errors(*_UNFIT), _skipped_without_campaign(context):
+        report_type = report_types.load(Path(report_file))
+        spec = form.chosen(report_type, context["params"])
+        if spec.target != report_type.target:
+            raise SpecError(
+                f"target: the DAG of {report_type.report} gives back what {report_type.target} "
+                f"has; for {spec.target} take another report type"
+            )
+        if workloads.workload_of(spec) is not workloads.workload_of(report_type):
+            raise SpecError(
+                f"workloads: the DAG of {report_type.report} has the tasks of "
+                f"{', '.join(report_type.workloads)}; for {', '.join(spec.workloads)} take another "
+                "report type"
+            )
+        refuse_unmappable(spec, conf.getint("core", "max_map_length"))
+        here = home.find()
+        with open_store(here) as store:
+            begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            resolved = calendar_runs.resolve(here, spec, run, begun)
+            if begun is None:
+                engine, _ = planning.choose_engine(resolved.spec, here)
+                calendar_runs.refuse_measured(here, store, resolved.spec, engine, run)
+            work = CampaignRun.create(
+                here,
+                store,
+                resolved.spec,
+                campaign,
+                calendar_runs.ORIGIN + context["run_id"],
+                access(),
+                # Versions that somebody wrote are not those of a day.
+                planned_for=run.logical_date if resolved.notes else None,
+            )
+            for note in resolved.notes:
+                log.info("%s", note)
+                work.note("plan", "versions", note=note)
+    log.info(
+        "%s: %s trials, about %s minutes",
+        work.campaign.id,
+        len(work.plan.trials),
+        work.plan.minutes,
+    )
+    return [trial.title for trial in work.plan.trials]
+
+
+def question() -> str | None:
+    """What has to be approved, in Markdown; None where the plan costs too little to be asked."""
+    from benchlab.plan.plan import needs_approval
+    from benchlab.report.formats import plan_text
+
+    with _campaign() as work:
+        if not needs_approval(work.plan, work.spec.budget):
+            return None
+        return plan_text.question(work.spec, work.plan)
+
+
+def give_up(reason: str) -> None:
+    """The campaign has failed before anything was taken."""
+    with _campaign() as work:
+        work.note("failed", get_current_context()["ti"].task_id, reason)
+        work.store.finish(work.campaign.id, "failed")
+
+
+def register() -> PokeReturnValue:
+    """Take the machine; while another campaign holds it, wait and say which."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        try:
+            work.register()
+        except LockHeldError as error:
+            log.info("waiting: %s", error)
+            return PokeReturnValue(is_done=False)
+    return PokeReturnValue(is_done=True)
+
+
+def on_side(stage: str, side: Side) -> None:
+    """One of deploy, load, analyze, back_up."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        if side not in work.plan.sides:
+            log.info("nothing to do: this campaign measures one version, without a %s", side)
+            return
+        getattr(work, stage)(side)
+
+
+def check(side: Side) -> None:
+    """Whether the loaded dataset of a side meets the workload's conditions."""
+    from benchlab_airflow.database_hook import query_on
+
+    with _final_errors(*_UNFIT), _campaign() as work:
+        if side not in work.plan.sides:
+            log.info("nothing to do: this campaign measures one version, without a %s", side)
+            return
+        _tell(side, work.check(side, "load", query_on(work.target.engine(side))))
+
+
+def check_consistency() -> None:
+    """Whether what the last trials have left on the sides still meets them."""
+    from benchlab_airflow.database_hook import query_on
+
+    with _final_errors(*_UNFIT), _campaign() as work:
+        checked = work.check_after_trials(query_on)
+        for side in work.target.sides:
+            _tell(side, checked.get(side))
+
+
+def _tell(side: Side, conditions: Sequence[Condition] | None) -> None:
+    if conditions is None:
+        log.error("%s: it could not be asked; the campaign's progress says why", side)
+    for found in conditions or ():
+        say = log.warning if found.violations else log.info
+        say("%s: %s %s: %s violations", side, found.clause, found.sentence, found.violations)
+
+
+def on_campaign(stage: str) -> Any:
+    """A stage of both sides: provision."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        return getattr(work, stage)()
+
+
+def measure(attempt: int) -> dict[str, Any] | None:
+    """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
+    # A side that cannot be brought to run is tried again: the campaign counts its tries.
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        return _told(work.sequence.measure_next(attempt))
+
+
+def begin(attempt: int) -> Begun | dict[str, Any] | None:
+    """As :func:`measure`, as far as the start of the client; then :func:`collect` it."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        begun = work.sequence.begin_next(attempt)
+    return _told(begun) if begun is None or isinstance(begun, TrialResult) else begun
+
+
+def collect(begun: Begun) -> dict[str, Any] | None:
+    """What a client that :func:`begin` started has found; None: another task has told it."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        if any(
+            (result.trial.id, result.attempt) == (begun.trial, begun.attempt)
+            for result in work.store.trials(work.campaign.id)
+        ):
+            return None
+        return _told(work.sequence.collect(begun))
+
+
+def _told(result: TrialResult | None) -> dict[str, Any] | None:
+    if result is None:
+        log.info("nothing left to do: an earlier try of another task has measured this trial")
+        return None
+    log.info("%s; phases (s): %s", result.trial.title, result.phases)
+    if not result.valid:
+        log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
+    return {
+        "trial": result.trial.id,
+        "title": result.trial.title,
+        "valid": result.valid,
+        **{
+            metric: value
+            for metric in ("tpmc", "tps", "p95_ms")
+            if (value := result.value(metric)) is not None
+        },
+    }
+
+
+def repeats(attempt: int) -> list[str]:
+    """Titles of the trials to measure again, to be mapped over; mostly none."""
+    with _campaign() as work:
+        return [trial.title for trial in work.sequence.repeats(attempt)]
+
+
+def validate() -> dict[str, Any]:
+    """The quality of what was measured: what is missing, repeated and excluded, and every gate.
+
+    Without data docs there is a report nevertheless: a failure of theirs does not end the run.
+    """
+    from benchlab.analysis.gates.data_docs import DataDocsError
+
+    gates: dict[str, dict[str, int]] = {}
+    with _campaign() as work:
+        outcome = work.compare()
+        try:
+            found = work.validate()
+        except DataDocsError as error:
+            log.error("the report will be without data docs: %s", error)
+        else:
+            for sentence in found.disagreements:
+                log.warning("%s", sentence)
+            gates = {
+                f"{each.table}: {each.gate}": {
+                    "passed": each.passed,
+                    "failed": each.failed,
+                    "not_evaluated": each.not_evaluated,
+                }
+                for each in found.outcomes
+            }
+    for exclusion in outcome.excluded:
+        log.info(
+            "excluded: %s, attempt %s: %s",
+            exclusion.trial,
+            exclusion.attempt,
+            "; ".join(map(str, exclusion.reasons)),
+        )
+    if outcome.not_evaluated:
+        log.info("gates not evaluated on this target: %s", ", ".join(outcome.not_evaluated))
+    return {
+        "missing": list(outcome.missing),
+        "repeated_pairs": outcome.repeated_pairs,
+        "excluded": len(outcome.excluded),
+        "gates": gates,
+    }
+
+
+def compare() -> dict[str, str]:
+    """The verdict of every workload; the table goes to the log."""
+    from benchlab.report.formats import terminal
+    from benchlab.report.model import report as model
+
+    with _campaign() as work:
+        outcome = work.compare()
+        report = model.build(work.campaign, outcome, work.store.trials(work.campaign.id))
+    log.info("\n%s", terminal.render(report, 120, False))
+    return {workload.name: workload.verdict for workload in outcome.workloads}
+
+
+def publish() -> list[str]:
+    """Publish the report; the paths of its files, and its addresses elsewhere.
+
+    A destination that fails is tried again with the task; what is there already is left alone.
+    """
+    from benchlab.plan.report_type import FILES
+
+    with _final_errors(*_UNFIT), _campaign() as work:
+        paths = [str(path) for path in work.publish()]
+        return [*paths, *(at for place, at in work.published().items() if place != FILES)]
+
+
+def verdict() -> None:
+    """Fail the run if something could not be measured; a finding is not a failure."""
+    with _final_errors(BenchlabError), _campaign() as work:
+        try:
+            work.verdict()
+        except NotMeasuredError:
+            # Nothing was taken, and so there is nothing to give back: it was marked failed before.
+            if work.campaign.state == "running":
+                work.store.finish(work.campaign.id, "failed")
+            raise
+
+
+def give_back(target: str) -> str:
+    """End every process of the campaign and give its hosts back, whatever happened.
+
+    First of all, and without the results store: that may be what failed.
+    """
+    from benchlab import home, targets
+    from benchlab_airflow.connections import access
+
+    campaign = campaign_id(get_current_context())
+    given_back = targets.give_back(home.find(), campaign, access(), target=target)
+    log.info("given back: %s", given_back)
+    with _campaign() as work:
+        work.note("give back", "done", note=given_back)
+        if work.campaign.state == "running":
+            work.finish()
+    return given_back
+
+
+@contextlib.contextmanager
+def _campaign() -> Iterator[CampaignRun]:
+    from benchlab import home
+    from benchlab.campaign.stages import CampaignRun
+    from benchlab_airflow.connections import access, open_store
+
+    context = get_current_context()
+    here = home.find()
+    with open_store(here) as store:
+        work = CampaignRun.open(here, store, campaign_id(context), access())
+        try:
+            yield work
+        except Exception as error:
+            work.note("failed", context["ti"].task_id, str(error))
+            raise
+
+
+@contextlib.contextmanager
+def _skipped_without_campaign(context: Context) -> Iterator[None]:
+    """Where a run by the calendar has nothing to measure, everything of it is skipped."""
+    from benchlab_airflow.calendar.calendar_runs import NoCampaignError
+
+    try:
+        yield
+    except NoCampaignError as reason:
+        log.warning("no campaign: %s", reason)
+        context["ti"].xcom_push(key="no_campaign", value=str(reason))
+        raise AirflowSkipException(str(reason)) from reason
+
+
+@contextlib.contextmanager
+def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
+    """Errors that another try would meet again fail the task at once; a lost link may come back."""
+    try:
+        yield
+    except BenchlabError as error:
+        if isinstance(error, kinds) and not isinstance(error, UnreachableError):
+            raise AirflowFailException(str(error)) from error
+        raise

@@ -1,0 +1,318 @@
+"""The project-local Airflow home: configuration, secrets and metadata database.
+
+Nothing of Benchlab's Airflow lives outside its own folder, and nothing of another
+Airflow that the user may run reaches in. There are two such homes, because
+``airflow dags test`` (``make demo``) must never write to the database of a live
+scheduler (``make up``)::
+
+    AirflowHome(root)                  <home>/airflow        the services
+    AirflowHome(root, "airflow-demo")  <home>/airflow-demo   one run at a time
+
+Call :meth:`AirflowHome.ensure` first, then run any ``airflow`` command with
+:meth:`AirflowHome.environment`; for the services' home ``bin/airflow`` does both. This module
+imports no Airflow, so it costs nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import configparser
+import fcntl
+import io
+import json
+import os
+import secrets
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
+
+from benchlab import home as benchlab_home
+from benchlab.errors import BenchlabError, SpecError
+from benchlab.plan.report_type import ReportSpec
+
+USER = "admin"
+# Named here because `make demo` needs the name, and may import no Airflow: that would make an
+# Airflow home in the user's own.
+RESULTS_CONNECTION_ID = "benchlab_results"
+LOOPBACK = "127.0.0.1"
+
+# Why each value differs from Airflow's default. Paths and secrets are added by `_settings`.
+SETTINGS: dict[str, dict[str, str]] = {
+    "core": {
+        "executor": "LocalExecutor",
+        # Workers are forked when the scheduler starts; a campaign needs two or three.
+        "parallelism": "6",
+        "load_examples": "False",
+        # Else a run that is triggered through the API or the CLI waits until its DAG is unpaused.
+        "dags_are_paused_at_creation": "False",
+        # A long plan is mapped over its trials; the default of 1,024 would refuse it.
+        "max_map_length": "4096",
+        # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
+        "hostname_callable": "socket.gethostname",
+        # Seconds to tell of events after a task has ended; 20 are few for a slow mail server and
+        # for the change points of a hundred campaigns.
+        "task_success_overtime": "300",
+        "simple_auth_manager_users": f"{USER}:admin",
+    },
+    "api": {
+        "host": LOOPBACK,
+        "workers": "1",
+    },
+    "logging": {
+        "colored_console_log": "False",
+        # While trials wait for their turn the scheduler says so several times a second.
+        "namespace_levels": "airflow.jobs.scheduler_job_runner.SchedulerJobRunner=WARNING",
+        "file_task_handler_new_folder_permissions": "0o700",
+        "file_task_handler_new_file_permissions": "0o600",
+    },
+    "scheduler": {
+        # The pause between two tasks is mostly this sleep; but the scheduler also runs beside
+        # the trials it measures: 10 % of a core at 0.2 s, 5 % at 0.5 s, 3 % at 1 s.
+        "scheduler_idle_sleep_time": "0.5",
+        # A task whose worker was killed is retried after about this long, not after 5 minutes.
+        # Heartbeats come every second, so a busy machine still has half a minute of slack.
+        "task_instance_heartbeat_timeout": "30",
+        "task_instance_heartbeat_timeout_detection_interval": "5",
+        # After a scheduler was killed its tasks are taken over within this time.
+        "orphaned_tasks_check_interval": "30",
+    },
+    "workers": {
+        # The default of 5 s holds the slot of a finished task.
+        "min_heartbeat_interval": "1",
+        # A task outlives a restart of the API server: these bridge most of a minute, where
+        # the defaults give up after about ten seconds.
+        "execution_api_retries": "20",
+        "execution_api_retry_wait_max": "5",
+        # A killed task whose children still hold its output counts as running for this long.
+        "socket_cleanup_timeout": "5",
+    },
+    "dag_processor": {
+        # New and changed DAG files appear within seconds ...
+        "refresh_interval": "10",
+        # ... and changed report types within a minute; parsing costs CPU that a trial needs.
+        "min_file_process_interval": "60",
+        "parsing_processes": "1",
+        "print_stats_interval": "600",
+    },
+}
+
+
+class AirflowHomeError(BenchlabError):
+    """The Airflow home could not be made ready; the message says what to do."""
+
+
+def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
+    """Refuse a plan that is longer than Airflow maps a task.
+
+    Raises:
+        SpecError: says how long it is and what to change.
+    """
+    if spec.trial_count > limit:
+        raise SpecError(
+            f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} "
+            "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
+        )
+
+
+@dataclass(frozen=True)
+class AirflowHome:
+    """One Airflow home under ``home``; see the module's docstring for the two in use."""
+
+    home: Path
+    name: str = "airflow"
+
+    @property
+    def root(self) -> Path:
+        """The value of ``AIRFLOW_HOME``."""
+        return self.home / self.name
+
+    @property
+    def config_file(self) -> Path:
+        """``airflow.cfg``: the settings and, readable by the owner only, the secrets."""
+        return self.root / "airflow.cfg"
+
+    @property
+    def database(self) -> Path:
+        """The SQLite metadata database."""
+        return self.root / "airflow.db"
+
+    @property
+    def password_file(self) -> Path:
+        """The login of the Airflow UI, as ``{user: password}``."""
+        return self.root / "passwords.json"
+
+    def password(self) -> str:
+        """The password of :data:`USER`; call :meth:`ensure` first."""
+        return str(json.loads(self.password_file.read_text())[USER])
+
+    def environment(self, port: int | None = None) -> dict[str, str]:
+        """The complete environment of any ``airflow`` command; it holds no secret.
+
+        ``port`` is where the API server listens; commands that need no server leave it out.
+        """
+        environment = {key: value for key, value in os.environ.items() if not _foreign(key)}
+        environment |= {
+            "AIRFLOW_HOME": str(self.root),
+            "AIRFLOW_CONFIG": str(self.config_file),
+            "BENCHLAB_HOME": str(self.home),
+            "BENCHLAB_PROJECT": str(benchlab_home.find().project),
+            "PATH": os.pathsep.join(
+                [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+            ),
+            # Airflow renames its processes; without this the new name overwrites what
+            # /proc/<pid>/environ shows, and `make down` finds its processes by that.
+            "SPT_NOENV": "1",
+        }
+        # Tasks speak HTTP to the API server on loopback, which no proxy can reach.
+        for key in ("NO_PROXY", "no_proxy"):
+            known = [host for host in os.environ.get(key, "").split(",") if host]
+            environment[key] = ",".join(dict.fromkeys([*known, LOOPBACK, "localhost"]))
+        if port is not None:
+            environment["AIRFLOW__API__PORT"] = str(port)
+            environment["AIRFLOW__API__BASE_URL"] = f"http://{LOOPBACK}:{port}"
+            environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = (
+                f"http://{LOOPBACK}:{port}/execution/"
+            )
+        return environment
+
+    def ensure(self) -> None:
+        """Create or update the home. Cheap when nothing changed; safe to call concurrently.
+
+        Raises :class:`AirflowHomeError` if the database cannot be migrated.
+        """
+        for directory in (self.home, self.root):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.root.chmod(0o700)
+        with _locked(self.root / ".lock"):
+            if not self.password_file.exists():
+                # Made here because Airflow, when it makes one, prints it into a log.
+                _write_private(
+                    self.password_file, json.dumps({USER: secrets.token_urlsafe(12)}) + "\n"
+                )
+            self._write_config()
+            self._migrate()
+
+    def _write_config(self) -> None:
+        """Write ``airflow.cfg`` if the settings changed, keeping the secrets it holds."""
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(self.config_file)
+        secret_of = {
+            ("core", "fernet_key"): lambda: base64.urlsafe_b64encode(
+                secrets.token_bytes(32)
+            ).decode(),
+            ("api", "secret_key"): lambda: secrets.token_urlsafe(32),
+            ("api_auth", "jwt_secret"): lambda: secrets.token_urlsafe(48),
+        }
+        kept = {key: parser.get(*key, fallback="") or make() for key, make in secret_of.items()}
+        text = _render(self._settings(), kept)
+        if not self.config_file.exists() or self.config_file.read_text() != text:
+            _write_private(self.config_file, text)
+
+    def _settings(self) -> dict[str, dict[str, str]]:
+        """:data:`SETTINGS` and the paths of this home."""
+        project = benchlab_home.find().project
+        paths = {
+            "core": {
+                "dags_folder": str(project / "dags"),
+                "plugins_folder": str(project / "plugins"),
+                "simple_auth_manager_passwords_file": str(self.password_file),
+            },
+            # Five processes write to one SQLite file: wait for the lock rather than fail.
+            "database": {"sql_alchemy_conn": f"sqlite:///{self.database}?timeout=60"},
+            "logging": {"base_log_folder": str(self.root / "logs")},
+        }
+        sections = sorted(SETTINGS.keys() | paths.keys())
+        return {name: SETTINGS.get(name, {}) | paths.get(name, {}) for name in sections}
+
+    def _migrate(self) -> None:
+        """Create or upgrade the database, once per version of Airflow (it takes seconds)."""
+        stamp = self.root / "schema-version"
+        wanted = version("apache-airflow-core")
+        if self.database.exists() and stamp.exists() and stamp.read_text().strip() == wanted:
+            return
+        log = self.root / "db-migrate.log"
+        with log.open("w") as output:
+            done = subprocess.run(
+                [sys.executable, "-m", "airflow", "db", "migrate"],
+                env=self.environment(),
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode:
+            tail = "\n".join(log.read_text().splitlines()[-15:])
+            raise AirflowHomeError(
+                f"`airflow db migrate` failed with exit code {done.returncode} "
+                f"for {self.database}.\n"
+                f"{tail}\nThe whole output is in {log}. "
+                f"If this home is not needed, delete {self.root} and try again."
+            )
+        with closing(sqlite3.connect(self.database)) as connection:
+            # Readers no longer block the writer; the mode stays with the file.
+            connection.execute("PRAGMA journal_mode=WAL")
+        _write_private(stamp, wanted + "\n")
+
+
+def _foreign(key: str) -> bool:
+    """Whether a variable configures an Airflow, perhaps another one than ours.
+
+    Inherited settings would win over ours: ``db migrate`` could reach a production
+    database. Connections and variables (``AIRFLOW_CONN_*``, ``AIRFLOW_VAR_*``) are kept.
+    """
+    return key.startswith("AIRFLOW__") or key in {"AIRFLOW_HOME", "AIRFLOW_CONFIG"}
+
+
+def _render(settings: dict[str, dict[str, str]], secret: dict[tuple[str, str], str]) -> str:
+    """The text of ``airflow.cfg``; ``%`` is doubled because Airflow interpolates values."""
+    parser = configparser.ConfigParser(interpolation=None)
+    for section, options in settings.items():
+        parser[section] = {key: value.replace("%", "%%") for key, value in options.items()}
+    for (section, key), value in secret.items():
+        if not parser.has_section(section):
+            parser.add_section(section)
+        parser[section][key] = value
+    text = io.StringIO()
+    parser.write(text)
+    return (
+        "# Written by Benchlab (benchlab_airflow/airflow_home.py); edits are replaced.\n"
+        + text.getvalue()
+    )
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Replace ``path`` in one step; at no moment can anyone but the owner read it."""
+    fresh = path.with_name(path.name + ".new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    fresh.replace(path)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on ``path``; a second caller waits."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> NoReturn:
+    """Become Airflow's command line on the Airflow of the services."""
+    airflow = AirflowHome(benchlab_home.find().root)
+    try:
+        airflow.ensure()
+    except BenchlabError as error:
+        sys.exit(f"error: {error}")
+    os.execvpe("airflow", ["airflow", *sys.argv[1:]], airflow.environment())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""One campaign through Airflow with one command: ``python -m benchlab_airflow.local.demo REPORT``.
+
+Airflow runs the DAG in one process (``airflow dags test``) against a metadata database of its
+own; this process shows how far it has come, and ends everything when it is interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+from benchlab import home, targets
+from benchlab.campaign import overrides as overrides_module
+from benchlab.campaign import planning, report_types
+from benchlab.campaign.progress import ProgressLog
+from benchlab.campaign.stages import CampaignRun, new_id
+from benchlab.cli.progress_view import ProgressView
+from benchlab.errors import BenchlabError, LockHeldError, SpecError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.lock import MachineLock
+from benchlab.plan.report_type import ReportSpec
+from benchlab.report.formats import terminal
+from benchlab.report.model import report as model
+from benchlab.results.store import Store
+from benchlab_airflow.local.airflow_home import (
+    RESULTS_CONNECTION_ID,
+    SETTINGS,
+    AirflowHome,
+    AirflowHomeError,
+    refuse_unmappable,
+)
+
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Demo:
+    """One campaign to be run by Airflow.
+
+    Attributes:
+        started: the run's logical date, to the second.
+    """
+
+    here: Home
+    spec: ReportSpec
+    overrides: Mapping[str, Any]
+    started: datetime
+
+    @property
+    def campaign(self) -> str:
+        """Its id; given to the DAG, so that this process can follow it."""
+        return new_id(self.spec.report, self.started)
+
+    @property
+    def log(self) -> Path:
+        """Where Airflow's own output goes."""
+        return self.here.campaign(self.campaign) / "airflow.log"
+
+
+def main() -> int:
+    """Run a campaign and print its outcome; returns the exit code."""
+    arguments = _parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return _run(_prepare(arguments.report, arguments.set))
+    except (BenchlabError, AirflowHomeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("report", nargs="?", default="sysbench_local", help="report type")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="rounds=2, threads=2,8"
+    )
+    return parser
+
+
+def _prepare(report: str, assignments: list[str]) -> Demo:
+    """Refuse what is wrong before Airflow is started."""
+    here = home.find()
+    path = report_types.find_report(here, report)
+    if path.resolve() not in [known.resolve() for known in report_types.report_files(here)]:
+        raise SpecError(
+            f"{path}: Airflow has a DAG for the report types in {here.configs / 'reports'} only; "
+            f"put it there, or run it without Airflow: `benchlab run {path}`"
+        )
+    overrides = overrides_module.parse_assignments(assignments)
+    started = datetime.now(UTC).replace(microsecond=0)
+    report_type = overrides_module.override(report_types.load(path), overrides)
+    spec = report_types.resolve(here, report_type, started.date()).spec
+    if spec.target != "local":
+        raise SpecError(
+            f"target: {spec.target}: the demo is for this machine; start Airflow's services with "
+            f"`make up` and trigger the DAG {spec.report} there, or run it without Airflow: "
+            f"`benchlab run {report}`"
+        )
+    refuse_unmappable(spec, int(SETTINGS["core"]["max_map_length"]))
+    holder = MachineLock().holder()
+    if holder is not None:
+        if (gone := holder.left_behind()) is None:
+            raise LockHeldError(
+                f"this machine is held by {holder}. Wait for it, or end it: "
+                f"`benchlab give-back {holder.campaign}`"
+            )
+        print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
+    return Demo(here, spec, overrides, started)
+
+
+def _run(demo: Demo) -> int:
+    engine, reason = planning.choose_engine(demo.spec, demo.here)
+    planned = planning.plan(demo.here, demo.spec, engine, demo.campaign)
+    versions = " vs. ".join(side.version for side in planned.sides.values())
+    print(f"{demo.spec.report}: {engine} {versions} ({reason})")
+    print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
+    airflow = AirflowHome(demo.here.root, "airflow-demo")
+    airflow.ensure()
+    progress = ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl")
+    with (
+        _airflow(demo, airflow) as process,
+        ProgressView(progress, planned.minutes * 60, sys.stderr),
+    ):
+        while process.poll() is None:
+            time.sleep(POLL_S)
+    if (holder := MachineLock().holder()) is not None and holder.campaign == demo.campaign:
+        print("Airflow ended without giving the machine back: ending what runs", file=sys.stderr)
+        _give_back(demo)
+    return _report(demo, process.returncode)
+
+
+@contextmanager
+def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[bytes]]:
+    """Airflow at work on the run; when this ends early, so does everything it started."""
+    demo.log.parent.mkdir(parents=True, exist_ok=True)
+    conf = json.dumps({"campaign": demo.campaign, "overrides": dict(demo.overrides)})
+    with demo.log.open("wb") as log:
+        process = subprocess.Popen(
+            # The driver of the campaign is Airflow's process: when it is gone, the machine is free.
+            [
+                *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec airflow dags test "$@"', "demo"),
+                *(demo.spec.report, demo.started.isoformat(), "-c", conf),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_environment(airflow),
+            start_new_session=True,
+        )
+    try:
+        yield process
+    except BaseException:
+        # From here on nothing may interrupt, and the terminal may be gone.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _say("\ninterrupted: ending what runs ...")
+        _end(process)
+        _give_back(demo)
+        _say("everything has ended; the next run starts clean")
+        raise
+
+
+def _environment(airflow: AirflowHome) -> dict[str, str]:
+    """Airflow's environment, without a results store that this process would not look into."""
+    name = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
+    return {key: value for key, value in airflow.environment().items() if key != name}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End Airflow at once: `airflow dags test` goes on after SIGINT and ignores SIGTERM."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _give_back(demo: Demo) -> None:
+    targets.give_back(demo.here, demo.campaign, Access())
+    with Store(demo.here.store_url, demo.here.objects) as store:
+        if demo.campaign in store.campaign_ids():
+            store.finish(demo.campaign, "failed")
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr)
+
+
+def _report(demo: Demo, exit_code: int) -> int:
+    with Store(demo.here.store_url, demo.here.objects) as store:
+        if demo.campaign not in store.campaign_ids():
+            print(
+                f"error: Airflow failed before the campaign was planned: {_reason(demo.log)}; "
+                f"its log: {demo.log}",
+                file=sys.stderr,
+            )
+            return 1
+        work = CampaignRun.open(demo.here, store, demo.campaign)
+        results = store.trials(demo.campaign)
+        if results:
+            built = model.build(work.campaign, work.compare(), results)
+            width = shutil.get_terminal_size((100, 24)).columns
+            print(terminal.render(built, width, sys.stdout.isatty()))
+    directory = demo.here.reports / demo.campaign
+    for path in sorted(directory.glob("*.*")) if directory.is_dir() else []:
+        print(path)
+    if exit_code != 0:
+        for step in ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl").read()[0]:
+            if step.stage == "failed":
+                print(f"error: task {step.phase}: {step.note}", file=sys.stderr)
+        print(f"error: the campaign failed; Airflow's log: {demo.log}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _reason(log: Path) -> str:
+    """The last error in Airflow's log."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    errors = [line for line in lines if "Exception: " in line or "Error: " in line]
+    return errors[-1].strip() if errors else "no reason in its log"
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,466 @@
+"""The Airflow services of `make up`: one supervised group of processes on loopback.
+
+    python -m benchlab_airflow.local.services up|down|status [--port N]
+
+supervisord restarts a service that dies. ``down`` trusts nobody to clean up after
+themselves: every process started here, and each of its descendants down to database
+servers and benchmark clients, carries ``BENCHLAB_SERVICES=<home>`` in its environment,
+and ``down`` ends whatever still carries it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import contextlib
+import errno
+import fcntl
+import http.client
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import xmlrpc.client
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+from supervisor.xmlrpc import SupervisorTransport
+
+from benchlab import home as benchlab_home
+from benchlab.errors import BenchlabError
+from benchlab.hosts.lock import MachineLock
+from benchlab_airflow.local.airflow_home import LOOPBACK, USER, AirflowHome
+
+TAG = "BENCHLAB_SERVICES"
+DEFAULT_PORT = 8080
+# Twenty seconds on an idle machine with two cores, well over a minute on a busy one.
+START_TIMEOUT_S = 300.0
+
+# Without --skip-serve-logs a log server would listen on every address.
+COMMANDS = {
+    "api-server": "api-server",
+    "scheduler": "scheduler --skip-serve-logs",
+    "dag-processor": "dag-processor",
+    "triggerer": "triggerer --skip-serve-logs",
+}
+# It stops its child itself, and hangs when the child is gone before it asked.
+STOPS_ITS_CHILDREN = {"triggerer"}
+# What each service is called in the answer of /monitor/health.
+HEALTH_KEYS = {"scheduler": "scheduler", "dag-processor": "dag_processor", "triggerer": "triggerer"}
+
+
+class ServicesError(BenchlabError):
+    """The services could not be started; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Services:
+    """The group of processes that belongs to one Benchlab home."""
+
+    home: Path
+    say: Callable[[str], None] = print
+
+    @property
+    def directory(self) -> Path:
+        """Configuration, pid file and logs of the group."""
+        return self.home / "services"
+
+    @property
+    def config(self) -> Path:
+        """The rendered supervisord configuration."""
+        return self.directory / "supervisord.conf"
+
+    @property
+    def airflow(self) -> AirflowHome:
+        """The Airflow home that the services use."""
+        return AirflowHome(self.home)
+
+    def up(self, port: int | None = None, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Start the group and wait until it is healthy; a group that is up is only shown.
+
+        Raises :class:`ServicesError` or `AirflowHomeError`; what was started is
+        stopped again, also on Ctrl-C.
+        """
+        with self._locked():
+            if supervisor := self._supervisor():
+                self._show(supervisor, port, timeout_s)
+                return
+            if leftover := self._processes():
+                self.say(f"Ending {len(leftover)} processes that an earlier group left behind ...")
+                self._end_all()
+            port = port or DEFAULT_PORT
+            _require_free(port)
+            self.say("Preparing Airflow's configuration and database ...")
+            self.airflow.ensure()
+            self.say("Starting the Airflow services ...")
+            try:
+                since = datetime.now(UTC)
+                self._start(port)
+                self._wait_until_healthy(port, timeout_s, since)
+            except BaseException:
+                self.say("Stopping what was started ...")
+                self._end_all()
+                raise
+            self._announce(port)
+
+    def _show(self, supervisor: psutil.Process, wanted_port: int | None, timeout_s: float) -> None:
+        """Show the group that is up already."""
+        port = _port_of(supervisor)
+        self.say(f"Already started, on port {port}.")
+        if wanted_port not in (None, port):
+            self.say(f"To move it to another port: make down, then make up PORT={wanted_port}")
+        self._wait_until_healthy(port, timeout_s, since=None)
+        self._announce(port)
+
+    def down(self) -> None:
+        """End every process of the group, however it came to be; nothing running is fine."""
+        with self._locked():
+            if not self._processes():
+                self._remove_socket()
+                self.say("Not running: nothing to stop.")
+                return
+            self.say("Stopping the Airflow services ...")
+            ended, killed = self._end_all()
+            self._free_machine()
+            self.say(
+                f"Stopped: {ended} processes ended"
+                + (f", {killed} of them by force." if killed else ".")
+            )
+
+    def status(self) -> bool:
+        """Print the state of every service; returns whether the group is up and healthy."""
+        processes = self._processes()
+        supervisor = self._supervisor()
+        if supervisor is None:
+            if processes:
+                self.say(
+                    f"Not running, but processes are left behind ({len(processes)}). "
+                    "End them with: make down"
+                )
+            else:
+                self.say("Not running. Start it with: make up")
+            return False
+        port = _port_of(supervisor)
+        ready = _healthy(port, since=None)
+        for name, state in self._states().items():
+            self.say(f"{name:14} {state:9} {'healthy' if name in ready else 'not healthy'}")
+        self.say(f"{len(processes)} processes; http://{LOOPBACK}:{port}; logs in {self.directory}")
+        return ready == set(COMMANDS)
+
+    def _start(self, port: int) -> None:
+        """Start supervisord, which puts itself into the background."""
+        self._remove_socket()
+        # A Unix socket's path may have 107 bytes, which a home deep in a tree exceeds.
+        control = Path(tempfile.mkdtemp(prefix="benchlab-", dir=_short_temp_dir())) / "control"
+        self.config.write_text(render(control))
+        done = subprocess.run(
+            [sys.executable, "-m", "supervisor.supervisord", "-c", str(self.config)],
+            env=self.airflow.environment(port) | {TAG: str(self.home)},
+            cwd=self.airflow.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise ServicesError(
+                f"supervisord did not start: {(done.stderr or done.stdout).strip()}"
+            )
+
+    def _wait_until_healthy(self, port: int, timeout_s: float, since: datetime | None) -> None:
+        """Wait until every service reports a heartbeat, saying which is ready."""
+        started = time.monotonic()
+        ready: set[str] = set()
+        while ready != set(COMMANDS):
+            time.sleep(0.3)
+            waited = time.monotonic() - started
+            now = _healthy(port, since)
+            if since:
+                for name in [name for name in COMMANDS if name in now - ready]:
+                    self.say(f"  {name:14} ready after {waited:.0f} s")
+            ready = now
+            for name, state in self._states().items():
+                if state == "FATAL":
+                    raise ServicesError(f"{name} does not start.\n{self._log_tail(name)}")
+            if waited > timeout_s and ready != set(COMMANDS):
+                name = next(name for name in COMMANDS if name not in ready)
+                raise ServicesError(
+                    f"{name} is not healthy after {waited:.0f} s.\n{self._log_tail(name)}"
+                )
+
+    def _announce(self, port: int) -> None:
+        """Print where and how to log in: on the terminal only, never into a log."""
+        self.say("")
+        self.say(f"Airflow:   http://{LOOPBACK}:{port}")
+        self.say(f"User:      {USER}")
+        self.say(f"Password:  {self.airflow.password()}")
+        self.say("Stop it with: make down")
+
+    def _states(self) -> dict[str, str]:
+        """What supervisord says of each service: RUNNING, STARTING, BACKOFF, FATAL ..."""
+        transport = SupervisorTransport(None, None, f"unix://{self._control_socket()}")
+        proxy = xmlrpc.client.ServerProxy(f"http://{LOOPBACK}", transport=transport)
+        try:
+            with proxy:
+                infos: Any = proxy.supervisor.getAllProcessInfo()
+        except (OSError, http.client.HTTPException, xmlrpc.client.Error):
+            return dict.fromkeys(COMMANDS, "UNKNOWN")
+        return {info["name"]: info["statename"] for info in infos}
+
+    def _log_tail(self, name: str) -> str:
+        """The last lines of a service's log, and where to read the rest."""
+        log = self.directory / f"{name}.log"
+        lines = (
+            log.read_text(errors="replace").splitlines()[-15:]
+            if log.exists()
+            else ["(it wrote no log)"]
+        )
+        return f"The last lines of {log}:\n" + "\n".join(f"  {line}" for line in lines)
+
+    def _processes(self) -> list[psutil.Process]:
+        """Every process that carries the tag of this home, but not the caller and its parents."""
+        me = psutil.Process()
+        spared = {me.pid, *(parent.pid for parent in me.parents())}
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):
+                if process.pid not in spared and process.environ().get(TAG) == str(self.home):
+                    found.append(process)
+        return found
+
+    def _supervisor(self) -> psutil.Process | None:
+        """The supervisord of this home, if it is alive."""
+        for process in self._processes():
+            with suppress(psutil.Error):
+                if str(self.config) in process.cmdline():
+                    return process
+        return None
+
+    def _end_all(self) -> tuple[int, int]:
+        """End the group; returns how many processes ended and how many had to be killed.
+
+        supervisord goes first, or it would restart what is ended below it. Then whatever is
+        left, more than once, because a dying process may still start another.
+        """
+        ended = set(self._processes())
+        killed: set[psutil.Process] = set()
+        if supervisor := self._supervisor():
+            killed |= _terminate([supervisor], patience_s=30)
+        for patience_s in (5.0, 2.0, 0.0):
+            if left := self._processes():
+                ended |= set(left)
+                killed |= _terminate(left, patience_s)
+        if left := self._processes():
+            pids = ", ".join(str(process.pid) for process in left)
+            raise ServicesError(
+                f"These processes of {self.home} do not end, not even by SIGKILL: {pids}"
+            )
+        self._remove_socket()
+        return len(ended), len(killed)
+
+    def _free_machine(self) -> None:
+        """Give the machine back that a campaign of this scheduler held; it takes it again."""
+        lock = MachineLock()
+        holder = lock.holder()
+        if holder is not None and holder.driver is None and holder.home == str(self.home):
+            lock.release(holder.campaign)
+            self.say(f"Campaign {holder.campaign} was interrupted; it goes on after `make up`.")
+
+    def _control_socket(self) -> Path | None:
+        """Where supervisord listens, as its configuration says."""
+        parser = configparser.ConfigParser(interpolation=None)
+        parser.read(self.config)
+        path = parser.get("unix_http_server", "file", fallback=None)
+        return Path(path) if path else None
+
+    def _remove_socket(self) -> None:
+        """Remove the private folder of the control socket of a group that is gone."""
+        if (path := self._control_socket()) and path.parent.name.startswith("benchlab-"):
+            shutil.rmtree(path.parent, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Let one `up` or `down` of this home work at a time."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.directory / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.say("Another `make up` or `make down` is at work: waiting for it ...")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def render(control_socket: Path) -> str:
+    """The supervisord configuration.
+
+    ``%(here)s`` stands for its folder, so that no path needs quoting.
+    """
+    head = f"""\
+; Written by Benchlab (benchlab_airflow/services.py); edits are replaced.
+[supervisord]
+logfile=%(here)s/supervisord.log
+logfile_maxbytes=1MB
+logfile_backups=1
+pidfile=%(here)s/supervisord.pid
+umask=077
+
+[unix_http_server]
+file={control_socket}
+chmod=0600
+
+[supervisorctl]
+serverurl=unix://{control_socket}
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
+"""
+    python = Path(sys.executable).name  # its folder comes first in PATH
+    programs = [
+        f"""
+[program:{name}]
+command={python} -m airflow {command}
+autorestart=true
+startsecs=3
+startretries=3
+stopwaitsecs=5
+stopasgroup={"false" if name in STOPS_ITS_CHILDREN else "true"}
+killasgroup=true
+redirect_stderr=true
+stdout_logfile=%(here)s/{name}.log
+stdout_logfile_maxbytes=20MB
+stdout_logfile_backups=1
+"""
+        for name, command in COMMANDS.items()
+    ]
+    # One group, because supervisord stops groups one after the other.
+    return head + "".join(programs) + f"\n[group:airflow]\nprograms={','.join(COMMANDS)}\n"
+
+
+def _healthy(port: int, since: datetime | None) -> set[str]:
+    """Which services are healthy now.
+
+    ``since`` leaves out heartbeats of a group that ran before: for half a minute they
+    would pass for those of a group that is only starting.
+    """
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
+    try:
+        with contextlib.closing(connection):
+            connection.request("GET", "/api/v2/monitor/health")
+            answer = json.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return set()
+    healthy = {"api-server"} if answer.get("metadatabase", {}).get("status") == "healthy" else set()
+    for name, key in HEALTH_KEYS.items():
+        state = answer.get(key) or {}
+        beat = state.get(f"latest_{key}_heartbeat")
+        if (
+            state.get("status") == "healthy"
+            and beat
+            and (since is None or datetime.fromisoformat(beat) >= since)
+        ):
+            healthy.add(name)
+    return healthy
+
+
+def _require_free(port: int) -> None:
+    """Raise :class:`ServicesError` naming the port and, if it can be seen, who holds it."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError as error:
+            other = port + 1 if port < 65535 else DEFAULT_PORT
+            if error.errno == errno.EADDRINUSE:
+                reason = f"Port {port} is in use{_holder(port)}."
+            else:
+                reason = f"Port {port} cannot be used: {error.strerror}."
+            raise ServicesError(f"{reason} Choose another: make up PORT={other}") from error
+
+
+def _holder(port: int) -> str:
+    """`` by <name> (pid <n>)`` for the listener on ``port``; empty if it cannot be seen."""
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections("tcp"):
+            if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+                continue
+            if connection.laddr.port == port and connection.pid:
+                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return ""
+
+
+def _port_of(supervisor: psutil.Process) -> int:
+    """The port that a running group was started with."""
+    return int(supervisor.environ()["AIRFLOW__API__PORT"])
+
+
+def _short_temp_dir() -> str:
+    """The usual place for temporary files, unless its path is long itself."""
+    usual = tempfile.gettempdir()
+    return usual if len(os.fsencode(usual)) < 60 else "/tmp"  # noqa: S108 (mkdtemp makes it private)
+
+
+def _terminate(group: list[psutil.Process], patience_s: float) -> set[psutil.Process]:
+    """TERM, wait, KILL; returns those that had to be killed."""
+    for process in group:
+        with suppress(psutil.Error):
+            process.terminate()
+    _, alive = psutil.wait_procs(group, timeout=patience_s)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=5)
+    return set(alive)
+
+
+def _port(text: str) -> int:
+    """A port number from the command line."""
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
+    return int(text)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchlab_airflow.local.services", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("action", choices=["up", "down", "status"])
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=os.environ.get("PORT") or None,
+        help=f"of the UI; by default {DEFAULT_PORT}",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=START_TIMEOUT_S, help="seconds to wait for `up`"
+    )
+    options = parser.parse_args(arguments)
+    services = Services(benchlab_home.find().root, say=lambda line: print(line, flush=True))
+    try:
+        if options.action == "up":
+            services.up(options.port, options.timeout)
+        elif options.action == "down":
+            services.down()
+        else:
+            return 0 if services.status() else 1
+    except BenchlabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,295 @@
+"""Tells of events: task callbacks that send messages through Airflow's own notifiers.
+
+Attach :func:`of_verdict`, :func:`of_failure` and :func:`of_reaper` to tasks, as keyword arguments.
+They run after the task's state is decided and change nothing of it: what cannot be told is an error
+in the task's log and a note in the campaign's progress.
+
+Airflow gives callbacks ``[core] task_success_overtime`` seconds before it ends them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from airflow.sdk import BaseNotifier
+from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.log import redact
+
+from benchlab import home
+from benchlab.errors import BenchlabError, StoreError
+from benchlab.plan.report_type import FILES, SIDES
+from benchlab_airflow.dags import stages
+from benchlab_airflow.messages import sending
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from benchlab.campaign.stored import StoredCampaign
+    from benchlab.home import Home
+    from benchlab.report.notifications.events import Event
+    from benchlab.report.notifications.notifiers import Notifier
+    from benchlab.report.notifications.text import Links, Message
+    from benchlab.results.store import Store
+
+    # An event, and what makes the message about those of its parts that are to be told.
+    Found = tuple[Event, Callable[[Event], Message]]
+    Find = Callable[[Store | None, Sequence[Notifier]], Iterator[Found]]
+    Say = Callable[[str, str], None]
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Change points of some years of campaigns take longer than Airflow's default allows.
+LEAST_OVERTIME_S = 300
+MOST_EARLIER_FAILURES = 3
+# Their texts are for people; that of any other error may have anything in it.
+_FORESEEN = (BenchlabError, AirflowException)
+
+
+def of_verdict() -> dict[str, Any]:
+    """Callbacks of the task that judges a campaign: of its verdicts, and that it failed."""
+    return {
+        "on_success_callback": CampaignNotifier(judged=True, failed=False),
+        "on_failure_callback": CampaignNotifier(judged=True, failed=True),
+    }
+
+
+def of_failure() -> dict[str, Any]:
+    """Callback of a task that fails before the one that judges, or beside it."""
+    return {"on_failure_callback": CampaignNotifier(judged=False, failed=True)}
+
+
+def of_reaper() -> dict[str, Any]:
+    """Callbacks of the task that ends fleets: of what each of its tries has ended."""
+    return {
+        "on_success_callback": ReaperNotifier(),
+        "on_retry_callback": ReaperNotifier(),
+        "on_failure_callback": ReaperNotifier(),
+    }
+
+
+class CampaignNotifier(BaseNotifier):
+    """Tells of a campaign.
+
+    Args:
+        judged: tell of its verdicts, as far as it has been measured, of change points and drift.
+        failed: tell that this task of it failed, and why.
+    """
+
+    def __init__(self, *, judged: bool, failed: bool) -> None:
+        super().__init__()
+        self.judged, self.failed = judged, failed
+
+    def notify(self, context: Context) -> None:
+        """See :func:`_tell`; what came of it is noted in the campaign's progress."""
+        from benchlab.campaign.progress import ProgressLog, ProgressNote
+
+        here, campaign = home.find(), stages.campaign_id(context)
+        directory = here.campaign(campaign)
+
+        def say(phase: str, note: str) -> None:
+            note = str(redact(note))
+            _log(phase, note)
+            if directory.is_dir():  # a campaign that could not be planned has none
+                step = ProgressNote(time.time(), "notify", phase, note=note)
+                try:
+                    ProgressLog(directory / "progress.jsonl").write(step)
+                except OSError as error:  # a full disk may be what is to be told
+                    log.error("not noted in the campaign's progress: %s", error)
+
+        def find(store: Store | None, notifiers: Sequence[Notifier]) -> Iterator[Found]:
+            # A failure is told whatever cannot be added to it.
+            work = _made(say, lambda: _stored(here, store, campaign))
+            report = _made(say, lambda: _report(work)) if work else None
+            links = [*(report or ()), _run(context)]
+            if self.failed:
+                earlier = (_made(say, lambda: _earlier(work, task)) if work else None) or []
+                yield _failure(context, campaign, earlier, links)
+            if self.judged and work:
+                yield from _judged(work, links, notifiers, failed=self.failed)
+
+        task = context["ti"].task_id
+        _tell(here, find, say)
+
+
+class ReaperNotifier(BaseNotifier):
+    """Tells what the reaper ended, and where it could not deal with everything."""
+
+    def notify(self, context: Context) -> None:
+        """See :func:`_tell`."""
+        from benchlab.report.notifications import events, text
+        from benchlab.targets.ec2.reaper import ReaperError
+
+        task, error = context["ti"], context.get("exception")
+        if isinstance(error, ReaperError):
+            ended = [str(each) for each in error.reaped]
+        else:
+            ended = [] if error else task.xcom_pull(task_ids=task.task_id) or []
+        found = [events.of_reaped(ended)]
+        if error:
+            found.append(events.of_failure(task.task_id, [_reason(context)], datetime.now(UTC)))
+        links = [_run(context)]
+        told = [(event, lambda e: text.of_reasons(e, links)) for event in found if event]
+        if told:
+            _tell(home.find(), lambda *_: iter(told), _log)
+
+
+def _tell(here: Home, find: Find, say: Say) -> None:
+    """Tell of each event, one message to each notifier that wants it and has not told it yet."""
+    from benchlab.campaign import report_types
+    from benchlab.report.notifications import notices as notifications
+    from benchlab.report.notifications import notifiers as notifiers_module
+
+    try:
+        reports = {path.stem for path in report_types.report_files(here)}
+        configured = notifiers_module.load(here.configs / notifiers_module.FILE, reports)
+        if not configured:
+            return
+        with _store(here, say) as store:
+            notices = notifications.Notices(store) if store else None
+            for event, message in find(store, configured):
+                notifications.tell(notices, configured, event, _sending(message), say)
+    except Exception as error:  # noqa: BLE001 - it is said, and changes nothing of the task
+        _say_why(error, say)
+
+
+def _made(say: Say, make: Callable[[], T]) -> T | None:
+    """What can be made; None where it cannot, and why is said."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 - it is said, and the rest is told
+        _say_why(error, say)
+        return None
+
+
+def _say_why(error: Exception, say: Say) -> None:
+    if not isinstance(error, _FORESEEN):
+        log.error("an error that nobody foresaw", exc_info=error)
+    say("failed", _words(error))
+
+
+def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | None:
+    from benchlab.campaign.stored import StoredCampaign
+
+    if store is None or campaign not in store.campaign_ids():
+        return None
+    return StoredCampaign(here, store, store.campaign(campaign))
+
+
+@contextlib.contextmanager
+def _store(here: Home, say: Say) -> Iterator[Store | None]:
+    """The results store; None where it is out of reach, which may be what is to be told."""
+    from benchlab_airflow.connections import open_store
+
+    try:
+        opened = open_store(here)
+    except StoreError as error:
+        say("failed", redact(str(error)))
+        yield None
+        return
+    with opened:
+        yield opened
+
+
+def _sending(message: Callable[[Event], Message]) -> Callable[[Notifier, Event], None]:
+    return lambda notifier, event: sending.send(notifier, message(event))
+
+
+def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Links) -> Found:
+    from benchlab.report.notifications import events, text
+
+    event = events.of_failure(
+        context["ti"].task_id,
+        [_reason(context), *earlier],
+        datetime.now(UTC),
+        report=context["dag"].dag_id,
+        campaign=campaign,
+    )
+    return event, lambda told: text.of_reasons(told, links)
+
+
+def _judged(
+    work: StoredCampaign, links: Links, notifiers: Sequence[Notifier], *, failed: bool
+) -> Iterator[Found]:
+    """The verdicts of a campaign; then the changes over campaigns, which take longer."""
+    from benchlab.report.model import report as model
+    from benchlab.report.notifications import events, text
+    from benchlab.studies.long_view import events as long_view_events
+    from benchlab.studies.long_view import view
+
+    record, outcome = work.campaign, work.compare()
+    if set(record.plan.sides) != set(SIDES):
+        return
+    report = model.build(record, outcome, work.store.trials(record.id))
+    for event in events.of_comparison(record, outcome, failed=failed):
+        yield event, lambda told: text.of_verdicts(told, report, links)
+    wanted = any({"change_point", "drift"} & set(each.events) for each in notifiers)
+    if wanted and record.state == "complete" and not record.is_aa:
+        _warn_of_overtime()
+        views = view.of_report(work.home, work.store, record.plan.report)
+        for event in long_view_events.find(record.plan.report, record.id, views):
+            yield event, lambda told: text.of_changes(told, report, links)
+
+
+def _warn_of_overtime() -> None:
+    allowed = conf.getfloat("core", "task_success_overtime")
+    if allowed < LEAST_OVERTIME_S:
+        log.warning(
+            "[core] task_success_overtime is %g s: Airflow may end this before it has told of "
+            "change points; set it to %d",
+            allowed,
+            LEAST_OVERTIME_S,
+        )
+
+
+def _reason(context: Context) -> str:
+    """Why the task failed; an error that nobody foresaw may have anything in its text."""
+    error = context.get("exception")
+    if error is None:
+        return "its process was ended from outside; the log of the task may say more"
+    return _words(error)
+
+
+def _words(error: object) -> str:
+    """Without secrets; the traceback of what is not foreseen is for the log."""
+    if isinstance(error, _FORESEEN):
+        return str(redact(str(error)))
+    return f"{type(error).__name__}; the log of the task has the rest"
+
+
+def _earlier(work: StoredCampaign, task: str) -> list[str]:
+    """What other tasks failed of, the latest first: mostly that is why this one does."""
+    steps, _ = work.progress.read()
+    failed = [step for step in steps if step.stage == "failed" and step.phase != task]
+    latest = {step.phase: step for step in failed}.values()
+    in_order = sorted(latest, key=lambda step: step.at, reverse=True)
+    return [f"{s.phase}: {redact(s.note)}" for s in in_order[:MOST_EARLIER_FAILURES]]
+
+
+def _report(work: StoredCampaign) -> list[tuple[str, str]]:
+    """Where the report is: published elsewhere, else in its file."""
+    at = work.published()
+    elsewhere = [address for place, address in at.items() if place != FILES]
+    return [("Report", address) for address in elsewhere or at.values()]
+
+
+def _run(context: Context) -> tuple[str, str]:
+    """The Airflow run: its address, or its name where Airflow does not know its own address."""
+    dag, run = context["dag"].dag_id, context["run_id"]
+    base = conf.get("api", "base_url", fallback="")
+    address = f"{base.rstrip('/')}/dags/{quote(dag)}/runs/{quote(run)}" if base else f"{dag} {run}"
+    return ("Airflow run", address)
+
+
+def _log(phase: str, note: str) -> None:
+    if phase == "failed":
+        log.error("not told: %s", note)
+    else:
+        log.info("%s: %s", phase, note)

@@ -1,0 +1,58 @@
+"""What the task of the reaper does, and where it has nothing to do.
+
+Everything heavy is imported here inside functions, so that parsing the DAG file stays fast.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from airflow.sdk.exceptions import AirflowSkipException
+
+from benchlab.errors import StoreError
+
+if TYPE_CHECKING:
+    from benchlab.home import Home
+
+log = logging.getLogger(__name__)
+
+
+def reap() -> list[str]:
+    """End the fleets that are past their expiry; what was ended, as sentences.
+
+    Skipped where nothing can have been rented: without AWS credentials, and with no campaign in
+    the results store that rents its hosts.
+    """
+    from benchlab import home
+    from benchlab.plan import topology
+    from benchlab.targets.ec2 import reaper
+    from benchlab_airflow.connections import access
+
+    here = home.find()
+    regions = topology.regions(here.configs / "topologies")
+    try:
+        reaped = reaper.reap(access(), regions, dry_run=False, say=log.warning)
+    except reaper.ReaperError as error:
+        if error.no_credentials and _never_rented(here):
+            raise AirflowSkipException(
+                "nothing to end: there are no AWS credentials here, and no campaign in the results "
+                "store has rented hosts"
+            ) from error
+        raise
+    return [str(found) for found in reaped]
+
+
+def _never_rented(here: Home) -> bool:
+    """Whether the store is known to have no campaign, planned or run, of a target that rents."""
+    from benchlab import targets
+    from benchlab_airflow.connections import open_store
+
+    renting = {name for name, target in targets.by_name().items() if target.rents}
+    try:
+        with open_store(here) as store:
+            campaigns = [store.campaign(campaign) for campaign in store.campaign_ids()]
+    except StoreError as error:
+        log.error("whether hosts were ever rented is not known: %s", error)
+        return False
+    return not any(campaign.report_type.target in renting for campaign in campaigns)

@@ -1,0 +1,82 @@
+"""One trial as one task: restore, start, ready, warm up, run, collect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import TaskDeferred
+
+from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
+
+
+class TrialOperator(BaseOperator):
+    """Executes one trial, the campaign's next.
+
+    A repeated try waits for a process of an earlier one that is still at work, adopts the client
+    that it left, or finds the trial measured and goes on to the next; see
+    ``TrialSequence.measure_next``.
+
+    Args:
+        planned: title of the trial that the plan has in this place.
+        attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
+        deferrable: give the worker's slot back while the client runs on its host.
+    """
+
+    template_fields: Sequence[str] = ("planned", "attempt")
+    ui_color: ClassVar[str] = "#e8f0fe"
+
+    def __init__(
+        self, *, planned: str, attempt: int = 1, deferrable: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.planned, self.attempt, self.deferrable = planned, attempt, deferrable
+
+    def execute(self, context: Context) -> dict[str, Any] | None:
+        """Measure, or begin to; see ``stages.measure`` for what is returned."""
+        from benchlab_airflow.dags import stages
+
+        if self.deferrable:
+            return self._begin(context)
+        return self._named(context, stages.measure(self.attempt))
+
+    def collect(self, context: Context, event: dict[str, Any]) -> dict[str, Any] | None:
+        """After the client has ended, or could not be asked for too long.
+
+        Args:
+            event: the trigger's.
+        """
+        from benchlab.campaign.trial import Begun
+        from benchlab_airflow.dags import stages
+
+        self.log.info("the client: %s", event["state"])
+        measured = stages.collect(Begun(**event["begun"]))
+        if measured is None:
+            # Airflow resumes a task whose client has ended after a repeated one before it in the
+            # plan, and that one has adopted the client: this task takes what is next.
+            return self._begin(context)
+        return self._named(context, measured)
+
+    def _begin(self, context: Context) -> dict[str, Any] | None:
+        from benchlab.campaign.trial import Begun
+        from benchlab_airflow.dags import stages
+
+        begun = stages.begin(self.attempt)
+        if not isinstance(begun, Begun):
+            return self._named(context, begun)
+        raise TaskDeferred(
+            trigger=ClientTrigger(stages.campaign_id(context), begun.to_json()),
+            method_name="collect",
+            # The task's execution_timeout does not run meanwhile.
+            timeout=timedelta(seconds=max(begun.until - time.time(), 0) + UNREACHABLE_LIMIT_S),
+        )
+
+    def _named(self, context: Context, measured: dict[str, Any] | None) -> dict[str, Any] | None:
+        # What map_index_template shows in the UI.
+        context["trial_title"] = (
+            measured["title"] if measured else f"{self.planned} (had been measured)"
+        )  # type: ignore[typeddict-unknown-key]
+        return measured

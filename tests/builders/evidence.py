@@ -1,0 +1,195 @@
+"""A campaign with real outputs, its evidence bundle, and forgeries of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.analysis.gates import gates
+from benchlab.analysis.verdict import aa_campaigns, compare
+from benchlab.campaign import trial
+from benchlab.campaign.deployment import TrialSetup
+from benchlab.hosts.executor import JobStatus
+from benchlab.plan.dataset import Dataset
+from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.report_type import Client
+from benchlab.report import bundle as report_bundle
+from benchlab.report import evidence
+from benchlab.report.evidence import Verification, archive, manifest
+from benchlab.results.records import Campaign, TrialResult, inconsistencies
+from benchlab.results.store import Store
+from benchlab.workloads import sysbench
+from tests.builders import campaigns
+from tests.builders.fakes import FakeDeployment, FakeExecutor
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+GATES = ROOT / "configs" / "quality"
+PRINTED = (GOLDEN / "sysbench" / "sysbench_read_write_t4.txt").read_text()
+SAMPLED = (GOLDEN / "hosts" / "read_write_t4.txt").read_text()
+SPEC = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 3}
+ID = "evident"
+SECRET = "replicator:s3cr3t-of-the-server"
+Files = dict[str, bytes]
+
+
+def printed(planned: PlannedTrial) -> str:
+    """A recorded output whose throughput is another one in each trial, all else alike."""
+    count = 2576 + 40 * planned.round + (300 if planned.side == "candidate" else 0)
+    line = f"    transactions:                        {count}   ({count / 5.0085:.2f} per sec.)"
+    text, lines = re.subn(r"(?m)^    transactions:.*$", line, PRINTED)
+    assert lines == 1
+    return text
+
+
+def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
+    """One trial as it is measured, by a client and samplers that print what was recorded."""
+
+    def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        if job.startswith("client"):
+            return JobStatus("complete", 0), printed(planned)
+        return JobStatus("running"), SAMPLED if job.startswith("hosts") else ""
+
+    executor = FakeExecutor(program=program)
+    setting = TrialSetup(
+        deployment=FakeDeployment(made.plan, executor),
+        workload=sysbench,
+        dataset=Dataset(tables=4, table_size=10_000),
+        client=Client(),
+        client_path=None,
+        warmup_seconds=0,
+        password="",
+        gates=gates.of_table(gates.load_all(GATES), "trials"),
+        facts=made.facts,
+        sides=made.plan.sides,
+        environment=made.environment,
+    )
+    begun = trial.begin(
+        setting,
+        planned,
+        1,
+        earlier=None,
+        restore=True,
+        check_dataset=False,
+        repeated=False,
+        on_new=lambda: None,
+        on_phase=lambda phase: None,
+    )
+    return trial.collect(setting, planned, begun, on_phase=lambda phase: None)
+
+
+def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult:
+    """Store a trial as a campaign at work does."""
+    name = f"{campaign}/{collected.result.trial.id}-a1"
+    result = dataclasses.replace(
+        collected.result,
+        raw=store.write_object(f"{name}.txt", collected.raw),
+        series=store.write_object(f"{name}.csv", collected.series_csv),
+        hosts=store.write_object(f"{name}.hosts.csv", collected.hosts_csv),
+    )
+    store.add_trial(campaign, result)
+    return result
+
+
+def add_campaign(store: Store, **fields: Any) -> Campaign:
+    """The campaign, and five A/A campaigns that tell about its deployments."""
+    variables = {"wsrep_sst_auth": SECRET, "strict_password_validation": "ON", "autocommit": "ON"}
+    facts = {
+        side: campaigns.side_facts(version, variables={**variables, "version": version})
+        for side, version in (("baseline", "10.2.11"), ("candidate", "10.11.5"))
+    }
+    made = campaigns.campaign(id=ID, facts=facts, **SPEC, **fields)  # type: ignore[arg-type]
+    store.add_campaign(made)
+    for planned in made.plan.trials:
+        keep(store, ID, measured(made, planned))
+    for number in range(5):
+        same = campaigns.campaign(id=f"aa{number}", sides="same", **SPEC)
+        store.add_campaign(same)
+        noise = campaigns.known_change({"oltp_read_write": 0.002 * number}, noise=0.004)
+        for result in campaigns.results_of(same.plan, noise):
+            store.add_trial(same.id, result)
+    return made
+
+
+def report(store: Store, data_docs: Mapping[str, bytes] | None = None) -> tuple[Files, list[str]]:
+    """The published files of the campaign, and the A/A campaigns that calibrate it."""
+    made, trials = store.campaign(ID), store.trials(ID)
+    languages = made.report_type.languages
+    known = aa_campaigns.calibration_for(store, made)
+    outcome = compare.compare(
+        made.plan,
+        trials,
+        made.report_type.threshold_pct,
+        inconsistencies(made.facts),
+        gates=gates.load_all(GATES),
+        calibration=known,
+    )
+    return report_bundle.make(made, outcome, trials, data_docs, languages), list(known.campaigns)
+
+
+def bundle_of(store: Store, **options: Any) -> bytes:
+    """The evidence bundle of the campaign."""
+    published, calibration = report(store, {"index.html": b"<p>gates</p>"})
+    return evidence.make(
+        store, ID, published, gates=GATES, **{"calibration": calibration, **options}
+    )
+
+
+def files_of(content: bytes) -> Files:
+    """The files of a bundle."""
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        return {name: opened.read(name) for name in opened.namelist()}
+
+
+def forged(content: bytes, changes: Mapping[str, bytes | None], **fields: Any) -> bytes:
+    """A bundle with other files, whose manifest and hashes are those of the changed files."""
+    files: dict[str, bytes | None] = {**files_of(content), **changes}
+    kept = {name: each for name, each in files.items() if each is not None}
+    said = json.loads(kept.pop(manifest.NAME))
+    missing = {each["file"]: each["reason"] for each in said["missing"]}
+    usual = {"missing": missing, "redacted": said["redacted"], **fields}
+    return archive.pack({**kept, manifest.NAME: manifest.make(said["campaign"], kept, **usual)})
+
+
+def named(found: Verification) -> set[str]:
+    """The files that differ."""
+    return {difference.file for difference in found.differences}
+
+
+def the_trial(files: Files, **wanted: Any) -> tuple[list[Any], Any]:
+    """All trials as they are written, and the first of them that is meant."""
+    trials = json.loads(files["trials.json"])
+    return trials, next(t for t in trials if all(t["trial"][k] == v for k, v in wanted.items()))
+
+
+def small() -> bytes:
+    """A bundle of few bytes, whose every one can be tried."""
+    files = {"report/a.txt": b"", "raw/b.txt": b"aaaaaaaaaaaaaaaa"}
+    said = manifest.make("c", files, missing={}, redacted=[])
+    return archive.pack({**files, manifest.NAME: said})
+
+
+def by_another(content: bytes, changes: Mapping[str, bytes | None], **made_with: str) -> bytes:
+    """A forged bundle whose manifest says that it was made with something else."""
+    other = {**manifest.made_with(), **(made_with or {"source_sha256": "0" * 64})}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest, "made_with", lambda: other)
+        return forged(content, changes)
+
+
+def kinds(found: Verification) -> set[str]:
+    """Of what could not be verified."""
+    return {each.what for each in found.unverified}
+
+
+def as_json(document: Any) -> bytes:
+    """A document as bytes."""
+    return json.dumps(document, indent=1, ensure_ascii=False).encode()

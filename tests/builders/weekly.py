@@ -1,0 +1,112 @@
+"""Campaigns of many weeks in a results store, each of few trials."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from upath import UPath
+
+from benchlab.home import Home
+from benchlab.plan.plan import PlannedTrial
+from benchlab.results.records import Campaign, GateResult
+from benchlab.results.store import Store
+from tests.builders import campaigns, plans
+
+ROOT = Path(__file__).parents[2]
+REPORT = "sysbench_test"
+POINT = "oltp_point_select"
+# What one campaign finds apart from the versions: some deployments are a little faster.
+NOISE = 0.003
+
+
+@contextmanager
+def installation(path: Path) -> Iterator[Weeks]:
+    """An installation of a test's own, with the house's gates and an empty store."""
+    home = Home(ROOT, path)
+    with Store(f"sqlite:///{path}/results.db", UPath(path / "objects")) as store:
+        yield Weeks(home, store)
+
+
+class Weeks:
+    """Adds campaigns to a store, one a week.
+
+    Args:
+        home: the installation.
+        store: its results store.
+    """
+
+    def __init__(self, home: Home, store: Store) -> None:
+        self.home, self.store = home, store
+        self._random = random.Random(1)
+        self._count = 0
+
+    def add(
+        self,
+        baseline: str = "10.2.11",
+        candidate: str = "10.11.5",
+        change: float = 0.0,
+        *,
+        noise: float = NOISE,
+        environment: dict[str, str] | None = None,
+        state: str = "complete",
+        unstable: bool = False,
+        planned_for: datetime | None = None,
+        by_hand: bool = False,
+        origin: str = "benchlab run",
+        **fields: Any,
+    ) -> str:
+        """One campaign; its id.
+
+        Args:
+            change: the candidate's true one, as a share.
+            noise: standard deviation of what it finds besides.
+            unstable: the candidate's trials have a symptom.
+            planned_for: None: its week.
+            by_hand: it was planned for no moment.
+            fields: of the report type.
+        """
+        number, self._count = self._count, self._count + 1
+        sides = {"baseline": {"version": baseline}, "candidate": {"version": candidate}}
+        fields = {"rounds": 2, "threads": [4], "workloads": [POINT],
+                  "engines": {"mariadb": sides}, **fields}  # fmt: skip
+        made = campaigns.campaign(id=f"week-{number:03}", **fields)
+        told = {**made.environment, **(environment or {})}
+        started = plans.START + timedelta(weeks=number)
+        made = dataclasses.replace(
+            made, started_at=started, state=state, environment=told, origin=origin,
+            planned_for=None if by_hand else planned_for or started,
+        )  # fmt: skip
+        self.store.add_campaign(made)
+        self._trials(made, math.log1p(change) + self._random.gauss(0, noise), unstable)
+        return made.id
+
+    def add_aa(self, ratio: float, **fields: Any) -> str:
+        """An A/A campaign that finds this ratio of its sides, as a logarithm."""
+        return self.add(change=math.expm1(ratio), noise=0.0, sides="same", **fields)
+
+    def _trials(self, campaign: Campaign, ratio: float, unstable: bool) -> None:
+        symptom = GateResult("errors", "fail", 1.0, "no read failed", "symptom")
+        for trial in campaign.plan.trials:
+            found = (symptom,) if unstable and trial.side == "candidate" else ()
+            result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found)
+            self.store.add_trial(campaign.id, result)
+
+
+def _tps(trial: PlannedTrial, ratio: float) -> float:
+    """The rounds scatter by 0.1 % about the campaign's ratio."""
+    if trial.side == "baseline":
+        return 1000.0
+    return 1000.0 * math.exp(ratio + (0.001 if trial.round % 2 else -0.001))
+
+
+def regression(weeks: Weeks) -> list[str]:
+    """Fourteen weeks, the candidate of the last seven 10 % slower; their ids."""
+    ids = [weeks.add() for _ in range(7)]
+    return ids + [weeks.add(candidate="11.4.5", change=-0.1) for _ in range(7)]

@@ -1,0 +1,465 @@
+"""Trials that were measured elsewhere: good files are compared, bad ones say what is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from benchlab import home
+from benchlab.analysis.elsewhere import compare
+from benchlab.cli import main
+from benchlab.errors import BenchlabError, SpecError
+from benchlab.home import Home
+from benchlab.report.formats import json_text, terminal
+
+READ, WRITE = "oltp_point_select", "oltp_update_index"
+CHANGES = ("regression", "improvement")
+Row = dict[str, Any]
+
+# TiDB's published sysbench page, v5.2.0 against v5.1.1, point select: one round.
+PUBLISHED = {
+    "baseline": (
+        (143014.13, 199133.06, 389391.65, 468338.82, 448348.52, 454376.79),
+        (2.35, 3.68, 2.18, 2.97, 5.18, 7.04),
+    ),
+    "candidate": (
+        (174402.5, 272018.0, 393536.4, 447981.98, 468241.29, 483888.42),
+        (1.23, 1.64, 2.11, 3.3, 4.65, 6.09),
+    ),
+}
+PUBLISHED_THREADS = (150, 300, 600, 900, 1200, 1500)
+
+
+@pytest.fixture
+def here() -> Home:
+    """The installation, for its gates."""
+    return home.find()
+
+
+def rows(
+    change: float = -0.1,
+    *,
+    rounds: Sequence[int] = (1, 2, 3, 4, 5, 6),
+    threads: Sequence[int] = (4, 8),
+    workloads: Sequence[str] = (READ, WRITE),
+    noise: float = 0.005,
+    seed: int = 1,
+    **more: Any,
+) -> list[Row]:
+    """Trials whose candidate is this much (a fraction) faster, its latency this much shorter."""
+    dice = random.Random(seed)
+    made = []
+    for workload in workloads:
+        for number in rounds:
+            for side in ("baseline", "candidate"):
+                for count in threads:
+                    factor = 1 + change if side == "candidate" else 1.0
+                    rate = 1000 * count**0.5 * factor * math.exp(dice.gauss(0, noise))
+                    made.append(
+                        {
+                            "workload": workload,
+                            "threads": count,
+                            "round": number,
+                            "side": side,
+                            "tps": f"{rate:.3f}",
+                            "p95_ms": f"{1000 * count / rate:.4f}",
+                            "errors": 0,
+                            **more,
+                        }
+                    )
+    return made
+
+
+def written(path: Path, trials: Sequence[Row], name: str = "trials.csv") -> Path:
+    """The trials as a file."""
+    columns = list(dict.fromkeys(key for row in trials for key in row))
+    with (path / name).open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(trials)
+    return path / name
+
+
+@pytest.fixture
+def compared(here: Home, tmp_path: Path) -> Callable[..., Any]:
+    """Compares trials as the command line does; the JSON."""
+
+    def run(trials: Sequence[Row], calibration: Path | None = None) -> Any:
+        outcome = compare.compare(here, written(tmp_path, trials), calibration)
+        assert terminal.render_outcome(outcome, 100, False)
+        return json.loads(json_text.trials_to_json(outcome))
+
+    return run
+
+
+def verdicts(document: Any) -> list[str]:
+    """Of all workloads, throughput first."""
+    return [w["verdict"] for w in document["workloads"]] + [
+        w["p95"]["verdict"] for w in document["workloads"]
+    ]
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Every number in a document."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from numbers(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers(each)
+    elif isinstance(value, float):
+        yield value
+
+
+# ---------------------------------------------------------------- good files
+
+
+def test_the_json_has_the_promised_shape(compared: Callable[..., Any]) -> None:
+    """One object for a file without campaigns, with the keys that other programs read."""
+    found = compared(rows(-0.1))
+    assert {"campaign", "sides", "rounds", "scope", "workloads", "gates", "excluded"} <= set(found)
+    assert (found["campaign"], found["rounds"], found["scope"]) == ("trials", 6, "this deployment")
+    assert set(found["sides"]) == {"baseline", "candidate"}
+    (read, _) = found["workloads"]
+    assert read["name"] == READ
+    assert read["metric"] == "tps"
+    assert read["estimate_pct"] == read["geometric_mean_pct"] == pytest.approx(-10, abs=0.5)
+    assert read["arithmetic_mean_pct"] == pytest.approx(-10, abs=0.5)
+    assert read["ci95_pct"][0] < read["estimate_pct"] < read["ci95_pct"][1]
+    assert read["verdict"] == "regression"
+    assert read["heterogeneous_threads"] == []
+    assert read["p95"]["estimate_pct"] == pytest.approx(11.1, abs=0.6)
+    assert read["p95"]["verdict"] == "regression", "a longer latency is worse"
+    assert [cell["threads"] for cell in read["cells"]] == [4, 8]
+    assert read["cells"][0]["baseline"]["tps"] == pytest.approx(2000, rel=0.02)
+    assert read["cells"][0]["improvement_pct"] == pytest.approx(-10, abs=1)
+
+
+def test_a_file_with_campaigns_gives_one_object_each(compared: Callable[..., Any]) -> None:
+    """In the file's order, each judged by itself."""
+    found = compared([*rows(-0.1, campaign="b"), *rows(0.1, campaign="a")])
+    assert [each["campaign"] for each in found] == ["b", "a"]
+    assert verdicts(found[0]) == ["regression"] * 4
+    assert verdicts(found[1]) == ["improvement"] * 4
+
+
+def test_a_calibrated_verdict_holds_for_the_versions(
+    compared: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Five A/A campaigns whose deployments differ by percents make -4 % inconclusive."""
+    aa = [
+        row
+        for number, change in enumerate((-0.04, -0.02, 0.0, 0.02, 0.04))
+        for row in rows(change, campaign=f"aa{number}", seed=number)
+    ]
+    found = compared(rows(-0.04), written(tmp_path, aa, "aa.csv"))
+    assert (found["scope"], set(verdicts(found))) == ("versions", {"inconclusive"})
+    assert found["calibration"]["campaigns"] == [f"aa{n}" for n in range(5)]
+    assert set(verdicts(compared(rows(-0.04)))) == {"regression"}
+    few = compared(rows(-0.04), written(tmp_path, aa[:96], "few.csv"))
+    assert (few["scope"], set(verdicts(few))) == ("this deployment", {"regression"})
+
+
+def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> None:
+    """-10 % at one of six is not lost in the mean."""
+    trials = rows(0.0, threads=(1, 2, 4, 8, 16, 32), workloads=[READ])
+    for row in trials:
+        if row["threads"] == 8 and row["side"] == "candidate":
+            row["tps"] = float(row["tps"]) * 0.9
+    (found,) = compared(trials)["workloads"]
+    assert found["heterogeneous_threads"] == [8]
+    assert found["verdict"] == "equivalent"
+
+
+@pytest.mark.parametrize("metric", ["qps", "tpmc"])
+def test_other_throughputs_are_compared_too(compared: Callable[..., Any], metric: str) -> None:
+    """QPS of pages before v5.3, tpmC of TPC-C."""
+    trials = [{metric: row.pop("tps"), **row} for row in rows(0.1)]
+    found = compared(trials)
+    assert {w["metric"] for w in found["workloads"]} == {metric}
+    assert set(verdicts(found)) == {"improvement"}
+
+
+def test_a_reports_own_trials_can_be_read(compared: Callable[..., Any]) -> None:
+    """What its report did not use is not used, and the attempt that counts is."""
+    trials = [{**row, "used": "true"} for row in rows(-0.1)]
+    trials.insert(0, {**trials[0], "tps": 1, "used": "false"})
+    found = compared(trials)
+    assert set(verdicts(found)) == {"regression"}
+    assert found["missing"] == []
+    assert "its report did not use it" in found["excluded"][0]["reasons"][0]
+
+
+def test_of_several_attempts_the_one_that_was_used_counts(compared: Callable[..., Any]) -> None:
+    """Unused ones are no repetition; a trial of which none was used is missing."""
+    trials = [{**row, "used": "true", "attempt": 3} for row in rows(-0.1, workloads=[READ])]
+    earlier = [{**trials[0], "used": "false", "attempt": n, "tps": n} for n in (1, 2)]
+    found = compared([*earlier, *trials])
+    assert found["workloads"][0]["rounds_used"] == 6
+    assert [each["reasons"] for each in found["excluded"]] == [
+        [f"line {line}: its report did not use it"] for line in (2, 3)
+    ]
+    lost = compared([*earlier, *trials[1:]])
+    assert lost["missing"] == [f"{READ}, 4 threads, baseline: round 1"]
+
+
+def test_what_a_calibration_does_not_tell_is_said(
+    compared: Callable[..., Any], tmp_path: Path
+) -> None:
+    """A file with one A/A campaign, or with another metric, calibrates nothing, and says so."""
+    one = written(tmp_path, rows(0.0), "one.csv")
+    assert "0 A/A campaigns" not in str(compared(rows(-0.1))["notes"])
+    assert "1 A/A campaigns" in compared(rows(-0.1), one)["notes"][0]
+    qps = [
+        {"qps": row.pop("tps"), **row}
+        for number in range(6)
+        for row in rows(0.01 * number, campaign=f"aa{number}")
+    ]
+    found = compared(rows(-0.1), written(tmp_path, qps, "qps.csv"))
+    assert (found["scope"], found["calibration"] is None) == ("this deployment", False)
+    assert "0 A/A campaigns" in found["notes"][0]
+
+
+def test_the_same_campaign_with_blanks_around_it_is_one(compared: Callable[..., Any]) -> None:
+    """As with every other key."""
+    trials = [*rows(-0.1, campaign="a", rounds=[1, 2]), *rows(-0.1, campaign=" a ", rounds=[3])]
+    assert [each["rounds"] for each in compared(trials)] == [3]
+
+
+def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any]) -> None:
+    """On both sides alike they do."""
+    trials = rows(-0.1)
+    trials[2]["errors"] = 3
+    found = compared(trials)
+    assert verdicts(found) == ["unstable", "regression"] * 2
+    assert "errors only on the candidate side" in found["workloads"][0]["reasons"][0]
+    trials[0]["errors"] = 3
+    assert set(verdicts(compared(trials))) == {"regression"}
+    trials[2]["errors"] = 3000
+    told = compared(trials)["workloads"][0]
+    assert told["verdict"] == "unstable"
+    assert "much more often on the candidate side, 3,000 errors against 3" in told["reasons"][0]
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(5, "regression"), (6, "unstable")])
+def test_a_few_errors_of_writes_are_conflicts(
+    compared: Callable[..., Any], errors: int, verdict: str
+) -> None:
+    """A deadlock or two on one side are chance, six are not."""
+    trials = rows(-0.1, workloads=[WRITE])
+    trials[2]["errors"] = errors
+    assert compared(trials)["workloads"][0]["verdict"] == verdict
+
+
+# ---------------------------------------------------------------- bad input
+
+
+def test_the_published_page_of_one_round_is_never_an_improvement(
+    compared: Callable[..., Any],
+) -> None:
+    """+11.03 % was printed: two of six cells make it, and nothing was repeated."""
+    trials = [
+        {
+            "workload": READ,
+            "threads": threads,
+            "round": 1,
+            "side": side,
+            "qps": rate,
+            "p95_ms": p95,
+        }
+        for side, figures in PUBLISHED.items()
+        for threads, rate, p95 in zip(PUBLISHED_THREADS, *figures, strict=True)
+    ]
+    (found,) = compared(trials)["workloads"]
+    assert found["arithmetic_mean_pct"] == pytest.approx(11.03, abs=0.005)
+    assert (found["verdict"], found["p95"]["verdict"]) == ("inconclusive", "inconclusive")
+    assert found["ci95_pct"] is None
+    assert "at least two are needed" in found["reasons"][0]
+
+
+def test_a_missing_cell_is_named_and_its_round_not_used(compared: Callable[..., Any]) -> None:
+    """Missing on one side only, no conclusion is drawn."""
+    trials = rows(-0.1)
+    gone = trials.pop(2)
+    found = compared(trials)
+    assert (gone["side"], gone["threads"], gone["round"]) == ("candidate", 4, 1)
+    assert found["missing"] == [f"{READ}, 4 threads, candidate: round 1"]
+    assert found["workloads"][0]["rounds_used"] == 5
+    assert verdicts(found) == ["unstable", "regression"] * 2
+
+
+def test_a_missing_round_is_named(compared: Callable[..., Any]) -> None:
+    """On both sides alike it costs a round and no conclusion."""
+    found = compared(rows(-0.1, rounds=(1, 2, 4, 7)))
+    assert found["notes"] == ["not in the file: rounds 3, 5-6"]
+    assert found["rounds"] == 4
+    assert set(verdicts(found)) == {"regression"}
+
+
+def test_one_side_only_is_no_comparison(compared: Callable[..., Any]) -> None:
+    """Its figures are shown, and nothing is concluded."""
+    found = compared([row for row in rows() if row["side"] == "baseline"])
+    assert set(verdicts(found)) == {"unstable"}
+    for workload in found["workloads"]:
+        assert workload["estimate_pct"] is None
+        assert workload["ci95_pct"] is None
+        assert workload["cells"][0]["candidate"]["tps"] is None
+
+
+@pytest.mark.parametrize("figure", ["0", "nan", "NaN", "-5", "inf", "", "1.2k", "1,200", "n/a"])
+def test_a_figure_that_is_none_is_missing(compared: Callable[..., Any], figure: str) -> None:
+    """Zero, NaN, text: left out and named, with the line."""
+    trials = rows(-0.1, workloads=[READ])
+    trials[2]["tps"] = figure
+    found = compared(trials)
+    assert found["missing"] == [f"{READ}, 4 threads, candidate: round 1"]
+    assert found["workloads"][0]["rounds_used"] == 5
+    assert bool(found["excluded"]) == bool(figure)
+    if figure:
+        assert "line 4: tps" in found["excluded"][0]["reasons"][0]
+    assert all(math.isfinite(number) for number in numbers(found))
+
+
+def test_a_trial_that_is_there_twice_is_not_chosen_from(compared: Callable[..., Any]) -> None:
+    """With equal figures it counts once, with others not at all."""
+    trials = rows(-0.1, workloads=[READ])
+    same = compared([*trials, dict(trials[2])])
+    assert same["workloads"][0]["rounds_used"] == 6
+    assert "repeats an earlier one" in same["excluded"][0]["reasons"][0]
+    other = compared([*trials, {**trials[2], "tps": 1}])
+    assert other["workloads"][0]["rounds_used"] == 5
+    assert "with different figures" in other["excluded"][0]["reasons"][0]
+
+
+def test_mixed_units_are_not_compared(compared: Callable[..., Any]) -> None:
+    """TPS of one side say nothing about QPS of the other."""
+    trials = rows(-0.1, workloads=[READ])
+    for row in trials:
+        if row["side"] == "candidate":
+            row["qps"] = row.pop("tps")
+    found = compared(trials)
+    assert not set(verdicts(found)[:1]) & set(CHANGES)
+    assert found["workloads"][0]["estimate_pct"] is None
+    assert "mixed units: 12 trials with qps and without tps" in found["notes"][0]
+
+
+def test_a_workload_without_any_figure_says_so(compared: Callable[..., Any]) -> None:
+    """The other one is judged as if it were alone."""
+    trials = rows(-0.1)
+    for row in trials:
+        if row["workload"] == WRITE:
+            row["tps"] = row["p95_ms"] = "nan"
+    found = compared(trials)
+    assert verdicts(found) == ["regression", "inconclusive"] * 2
+    assert found["workloads"][1]["estimate_pct"] is None
+    assert any(WRITE in note for note in found["notes"])
+
+
+def test_one_round_is_inconclusive(compared: Callable[..., Any]) -> None:
+    """However large the difference."""
+    found = compared(rows(-0.9, rounds=[1]))
+    assert set(verdicts(found)) == {"inconclusive"}
+
+
+def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
+    """Twenty thousand, and a number of a million with nothing before it."""
+    found = compared(rows(-0.03, rounds=range(1, 20_001), threads=[4], workloads=[READ]))
+    assert (found["rounds"], found["workloads"][0]["verdict"]) == (20_000, "regression")
+    far = compared(rows(-0.1, rounds=[1, 2, 3, 1_000_000], workloads=[READ]))
+    assert far["notes"] == ["not in the file: rounds 4-999999"]
+    assert far["workloads"][0]["rounds_used"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty"),
+        ("workload,threads,round,side,tps\n", "no row"),
+        ("workload,threads,round,tps\na,1,1,5\n", "lacks the column side"),
+        ("workload,threads,round,side\na,1,1,baseline\n", "has none of the columns"),
+        ("workload,threads,round,side,tps\na,1,1,left,5\n", "line 2: side"),
+        ("workload,threads,round,side,tps\na,1.5,1,baseline,5\n", "line 2: threads"),
+        ("workload,threads,round,side,tps\na,0,1,baseline,5\n", "line 2: threads"),
+        ("workload,threads,round,side,tps\na,1,one,baseline,5\n", "line 2: round"),
+        ("workload,threads,round,side,tps\n,1,1,baseline,5\n", "line 2: workload"),
+        ("workload,threads,round,side,tps,tps\na,1,1,baseline,5,6\n", "column twice"),
+        ("workload,threads,round,side,tps\na,1,1,baseline,1,000.5\n", "with 5 columns"),
+        ("\nworkload,threads,round,side,tps\na,1,1,baseline,5\n", "first line is empty"),
+        ("workload,threads,round,side,tps\n\na,1,1,left,5\n", "line 3: side"),
+    ],
+)
+def test_what_cannot_be_placed_is_refused(here: Home, tmp_path: Path, text: str, told: str) -> None:
+    """Naming file, line and column."""
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=told) as refused:
+        compare.compare(here, path, None)
+    assert str(path) in str(refused.value)
+
+
+@settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "workload": st.sampled_from([READ, WRITE, "tpcc"]),
+                "threads": st.sampled_from([1, 8, 300]),
+                "round": st.integers(0, 4),
+                "side": st.sampled_from(["baseline", "candidate", " Candidate "]),
+                "tps": st.one_of(
+                    st.floats(allow_nan=True, allow_infinity=True),
+                    st.sampled_from(["", "x", "1e400", "5e-324", "1e12"]),
+                ),
+                "tpmc": st.one_of(st.floats(0, 1e9), st.just("")),
+                "p95_ms": st.one_of(st.floats(), st.just("")),
+                "errors": st.one_of(st.integers(-1, 5), st.just("")),
+            }
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_whatever_is_in_the_file_it_is_answered(
+    here: Home, tmp_path: Path, trials: list[Row]
+) -> None:
+    """An outcome in which every number is one, or a refusal; never a traceback."""
+    try:
+        outcome = compare.compare(here, written(tmp_path, trials), None)
+    except BenchlabError:
+        return
+    document = json.loads(json_text.trials_to_json(outcome))
+    assert all(math.isfinite(number) for number in numbers(document))
+    for workload in document["workloads"]:
+        if workload["rounds_used"] < 2:
+            assert workload["verdict"] in ("inconclusive", "unstable")
+            assert workload["ci95_pct"] is None
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def test_the_command_line_prints_it(tmp_path: Path) -> None:
+    """As a table, and as JSON; a campaign and a file together are refused."""
+    path = written(tmp_path, rows(-0.1))
+    text = CliRunner().invoke(main.app, ["compare", "--trials", str(path)])
+    assert text.exit_code == 0
+    assert "regression" in text.stdout
+    document = CliRunner().invoke(main.app, ["compare", "--trials", str(path), "--json"])
+    assert json.loads(document.stdout)["workloads"][0]["verdict"] == "regression"
+    loose = ["compare", "--trials", str(path), "--threshold", "20", "--json"]
+    assert '"verdict": "equivalent"' in CliRunner().invoke(main.app, loose).stdout
+    for arguments in (["c1", "--trials", str(path)], [], ["c1", "--calibration", str(path)]):
+        refused = CliRunner().invoke(main.app, ["compare", *arguments])
+        assert isinstance(refused.exception, SpecError)

@@ -1,0 +1,565 @@
+"""Gates: no good trial is rejected, no broken one accepted, nothing passes unseen."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchlab.analysis.gates import columns as columns_module
+from benchlab.analysis.gates import gates as gates_module
+from benchlab.analysis.gates.gates import Gate
+from benchlab.errors import SpecError
+from benchlab.plan.dataset import Dataset, Warehouses
+from benchlab.results.records import Condition, GateResult
+from benchlab.workloads import tpcc_output
+from benchlab.workloads.client import Latency
+from benchlab.workloads.sysbench_output import parse
+from benchlab.workloads.tpcc_results import TpccOutput
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+ALL_GATES = gates_module.load(ROOT / "configs" / "quality" / "validity.yaml")
+GATES = gates_module.of_metric(ALL_GATES, "tps")
+TABLES = Dataset(tables=4, table_size=10_000)
+# The beginning of a gate in a file.
+VALID = "id: a, class: validity, sentence: s, column: c"
+SYMPTOM = "id: a, class: symptom, sentence: s, column: c, max: 1"
+
+# Recorded runs as Benchlab starts them: threads and seconds that were asked for.
+GOOD = {
+    "sysbench_point_select_t4": (4, 5),
+    "sysbench_read_write_t4": (4, 5),
+    "sysbench_update_index_t8": (8, 5),
+    "sysbench_deadlocks_ignored": (None, None),
+    "sysbench_noreport_events": (None, None),
+    "sysbench_percentile0": (None, None),
+    "tidb_v6.5.0_read_write_t4": (4, None),
+}
+BROKEN = (
+    "sysbench_err_access_denied",
+    "sysbench_err_haproxy_backend_down",
+    "sysbench_err_unknown_db",
+    "sysbench_forced_shutdown",
+    "sysbench_killed_after_checkpoint",
+    "sysbench_killed_ignore_list",
+    "sysbench_killed_midrun",
+    "sysbench_prepare_4x10k",
+    "sysbench_sigterm",
+)
+# Runs that Benchlab never starts: figures of the last checkpoint only; a rate limit under which
+# the threads wait by design.
+FOREIGN = {
+    "sysbench_checkpoints": "printed_rate",
+    "sysbench_percentile99_rate": "effective_threads",
+}
+
+
+def judged(text: str, threads: int | None, seconds: float | None) -> dict[str, GateResult]:
+    """The gates' results on a client's output; by default it did what it was asked to."""
+    output = parse(text)
+    asked = seconds or (round(output.duration_s) if output.duration_s else 5)
+    columns = columns_module.client_columns(output, threads or output.threads or 4, asked, TABLES)
+    return {result.gate: result for result in gates_module.evaluate(GATES, columns)}
+
+
+def recorded(name: str) -> str:
+    """A recorded output."""
+    return (GOLDEN / f"{name}.txt").read_text()
+
+
+def failed(results: dict[str, GateResult]) -> set[str]:
+    """The gates that failed."""
+    return {name for name, result in results.items() if result.status == "fail"}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_no_gate_rejects_a_good_recorded_run(name: str) -> None:
+    """A gate that rejects real, good runs would make every campaign repeat itself."""
+    assert failed(judged(recorded(name), *GOOD[name])) == set()
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_every_broken_recorded_run_is_rejected(name: str) -> None:
+    """Killed, refused or interrupted: its figures never enter a report."""
+    assert "summary" in failed(judged(recorded(name), None, None))
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_run_with_other_settings_is_rejected(name: str) -> None:
+    """A run whose summary is not about all of its threads and all of its time is not a trial."""
+    assert FOREIGN[name] in failed(judged(recorded(name), None, None))
+
+
+def test_every_recorded_output_is_judged_here() -> None:
+    """A new recorded output has to be called good or broken."""
+    known = {*GOOD, *BROKEN, *FOREIGN, "sysbench_stalled"}
+    assert known == {path.stem for path in GOLDEN.glob("*.txt")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate"),
+    [
+        (
+            "total time:                          5.0079s",
+            "total time:                          3.9079s",
+            "duration",
+        ),
+        (
+            "transactions:                        2576",
+            "transactions:                        2776",
+            "printed_rate",
+        ),
+    ],
+)
+def test_a_summary_that_contradicts_itself_is_rejected(old: str, new: str, gate: str) -> None:
+    """One wrong figure in a good summary is found by the gate that is there for it."""
+    text = recorded("sysbench_read_write_t4")
+    assert old in text, "the sample has other figures"
+    assert gate in failed(judged(text.replace(old, new), 4, 5))
+
+
+def test_a_client_with_fewer_threads_than_asked_for_is_rejected() -> None:
+    """Four threads at work where eight were asked for are not a trial of eight threads."""
+    assert "effective_threads" in failed(judged(recorded("sysbench_read_write_t4"), 8, 5))
+
+
+@pytest.mark.parametrize("seconds", [3, 7, 60])
+def test_a_client_that_ran_another_time_than_asked_is_rejected(seconds: int) -> None:
+    """A run cut short, or one that hung on, is not a trial of its length."""
+    assert "duration" in failed(judged(recorded("sysbench_read_write_t4"), 4, seconds))
+
+
+@pytest.mark.parametrize(
+    "latency",
+    [
+        {"min": 1.0, "avg": 9.0, "p95": 3.0, "max": 8.0},
+        {"min": 2.0, "avg": 1.0, "p95": 3.0, "max": 8.0},
+        {"min": 1.0, "avg": 2.0, "p95": 8.5, "max": 8.0},
+        {"min": -1.0, "avg": 2.0, "p95": 3.0, "max": 8.0},
+        {"min": 1.0, "avg": math.nan, "p95": 3.0, "max": 8.0},
+    ],
+)
+def test_latencies_out_of_order_are_rejected(latency: dict[str, float]) -> None:
+    """Average above maximum, p95 above maximum, negative or no number: the client is confused."""
+    good = parse(recorded("sysbench_read_write_t4"))
+    confused = dataclasses.replace(good, latency_ms=dataclasses.replace(good.latency_ms, **latency))
+    columns = columns_module.client_columns(confused, 4, 5, TABLES)
+    results = gates_module.evaluate(GATES, columns)
+    assert "latency_order" in {r.gate for r in results if r.status == "fail"}
+
+
+def test_what_cannot_be_seen_is_not_evaluated_and_never_passes() -> None:
+    """Without any column every gate says so; none passes and none fails for want of data."""
+    assert {r.status for r in gates_module.evaluate(GATES, {})} == {"not evaluated"}
+    assert {r.status for r in gates_module.evaluate(GATES, {g.column: None for g in GATES})} == {
+        "not evaluated"
+    }
+
+
+@given(st.floats(), st.none() | st.floats(-1e6, 1e6), st.none() | st.floats(-1e6, 1e6))
+def test_a_gate_passes_exactly_between_its_bounds(
+    observed: float, low: float | None, high: float | None
+) -> None:
+    """Bounds are included, NaN is in no bounds, and what was observed can be stored as JSON."""
+    gate = Gate(id="g", sentence="s", column="c", kind="validity", min=low, max=high)
+    result = gate.evaluate({"c": observed})
+    inside = (low is None or low <= observed) and (high is None or observed <= high)
+    assert (result.status == "pass") == (inside and not math.isnan(observed))
+    json.dumps(result.observed, allow_nan=False)
+
+
+def test_a_failed_gate_is_explained() -> None:
+    """The reason names the gate, what holds when it passes, what was found and what is allowed."""
+    results = gates_module.evaluate(
+        GATES, {"effective_threads_ratio": 0.5, "tpcc_mix_deviation": 11, "duration_excess_s": 2}
+    )
+    duration, threads = gates_module.reasons(GATES, results)
+    for part in ("effective_threads", "at work 97 %", "found 0.5", "at least 0.97"):
+        assert part in threads
+    assert "found 2, allowed -1 to 1" in duration
+
+
+def test_no_reason_is_given_for_what_passed() -> None:
+    """A valid trial has no reasons."""
+    results = gates_module.evaluate(GATES, {"effective_threads_ratio": 1.0})
+    assert gates_module.reasons(GATES, results) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a list of gates"),
+        ("a: 1", "not a list of gates"),
+        ("- 1", "not a list of gates"),
+        ("[", "not a list of gates"),
+        ("- {id: a, sentence: s, column: c, max: 1}", "class"),
+        (f"- {{{VALID}}}", "gate a: has neither min nor max and cannot fail"),
+        (f"- {{{VALID}, maximum: 1}}", "maximum"),
+        ("- {id: a, class: validity, sentence: s, max: 1}", "column"),
+        (f"- {{{VALID}, max: 1}}\n- {{{VALID}, max: 1}}", "two gates have the same id"),
+        (
+            f"- {{{VALID}, max: 1}}\n- {{{VALID}, metric: tpmc, max: 2}}",
+            "two gates have the same id: a",
+        ),
+        (f"- {{{VALID}, min: 2, max: 1}}", "gate a: min is above max"),
+        (f"- {{{VALID}, max: .nan}}", "finite number"),
+        (f"- {{{VALID}, max: 1, unstable_from: 1}}", "gate a: unstable_from is for symptoms"),
+        (f"- {{{VALID}, max: 1, table: cells}}", "gate a: table cells is for symptoms"),
+        (f"- {{{VALID}, max: 1, table: rounds}}", "table"),
+        ("- {id: a, class: symptom, sentence: s, column: c, max: 1, unstable_from: 0}", "unstable"),
+    ],
+)
+def test_a_broken_gate_file_is_refused_by_its_name(tmp_path: Path, text: str, message: str) -> None:
+    """A gate that cannot be read, or could never do its work, is named before anything starts."""
+    path = tmp_path / "gates.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError) as caught:
+        gates_module.load(path)
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_a_gate_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    """A missing or binary file is a SpecError."""
+    path = tmp_path / "gates.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SpecError, match=r"gates\.yaml"):
+        gates_module.load(path)
+
+
+# ---------------------------------------------------------------- all files
+
+
+def files_in(folder: Path, **texts: str) -> Path:
+    """A directory with files of gates."""
+    for name, text in texts.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return folder
+
+
+def test_the_gates_of_all_files_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """A new file is there without a list to edit; other files are none of gates."""
+    folder = files_in(
+        tmp_path,
+        b=f"- {{{SYMPTOM}, metric: tps}}\n- {{{SYMPTOM}, metric: tpmc}}",
+        a=f"- {{{VALID.replace('id: a', 'id: z')}, max: 1}}",
+    )
+    (folder / "README.md").write_text("no gates")
+    assert [gate.id for gate in gates_module.load_all(folder)] == ["z", "a", "a"]
+
+
+@pytest.mark.parametrize("metric", ["", ", metric: tps"])
+def test_one_id_in_two_files_is_refused(tmp_path: Path, metric: str) -> None:
+    """Which of the two definitions holds would be chance; both files are named."""
+    folder = files_in(tmp_path, one=f"- {{{VALID}, max: 1}}", two=f"- {{{SYMPTOM}{metric}}}")
+    with pytest.raises(SpecError, match=r"two\.yaml: gate a is in .*one\.yaml, too"):
+        gates_module.load_all(folder)
+
+
+def test_one_id_for_two_metrics_may_be_in_two_files(tmp_path: Path) -> None:
+    """As within a file: a trial never meets both."""
+    texts = {m: f"- {{{SYMPTOM}, metric: {m}}}" for m in ("tps", "tpmc")}
+    assert len(gates_module.load_all(files_in(tmp_path, **texts))) == 2
+
+
+def test_a_directory_without_gates_is_refused(tmp_path: Path) -> None:
+    """Trials that nobody judges would all be valid."""
+    with pytest.raises(SpecError, match=r"no \*\.yaml with gates"):
+        gates_module.load_all(tmp_path)
+
+
+def test_the_gates_of_benchlab_can_all_be_read_together() -> None:
+    """Validity and symptoms; every gate of cells is a symptom; `planned_once` is none of theirs."""
+    gates = gates_module.load_all(ROOT / "configs" / "quality")
+    assert {gate.kind for gate in gates} == {"validity", "symptom"}
+    trials, cells = gates_module.of_table(gates, "trials"), gates_module.of_table(gates, "cells")
+    assert len(trials) + len(cells) == len(gates)
+    assert {gate.id for gate in cells} == {"round_variation", "p95_monotone", "throughput_curve"}
+    assert gates_module.PLANNED_ONCE.id not in {gate.id for gate in gates}
+
+
+def test_a_symptom_makes_no_trial_invalid_and_gives_no_reason() -> None:
+    """It may be the candidate's own doing: it is kept, and nothing is measured again."""
+    symptom = Gate(id="s", sentence="s", column="c", kind="symptom", max=1)
+    fault = symptom.model_copy(update={"id": "v", "kind": "validity"})
+    results = gates_module.evaluate([symptom, fault], {"c": 2})
+    assert [(r.status, r.kind) for r in results] == [("fail", "symptom"), ("fail", "validity")]
+    assert gates_module.is_valid(results[:1])
+    assert not gates_module.is_valid(results)
+    (reason,) = gates_module.reasons([symptom, fault], results)
+    assert reason.startswith("gate v:")
+
+
+# ---------------------------------------------------------------- every trial once
+
+
+def trial_row(trial: str, attempt: int = 1, **fields: bool) -> dict[str, object]:
+    """A planned trial whose figures are used."""
+    return {"trial": trial, "attempt": attempt, "planned": True, "used": True, **fields}
+
+
+@pytest.mark.parametrize(
+    ("rows", "passes"),
+    [
+        ([trial_row("a"), trial_row("b")], [True, True]),
+        ([trial_row("a", used=False), trial_row("a", 2), trial_row("b")], [True, True, True]),
+        ([trial_row("a"), trial_row("a", 2), trial_row("b")], [False, False, True]),
+        ([trial_row("a", used=False), trial_row("b")], [False, True]),
+        ([trial_row("a"), trial_row("x", planned=False)], [True, False]),
+        ([trial_row("a"), trial_row("x", planned=False, used=False)], [True, True]),
+    ],
+)
+def test_every_planned_trial_is_used_once(
+    rows: list[dict[str, object]], passes: list[bool]
+) -> None:
+    """One that is missing, one that counts twice, and one that nobody planned are found."""
+    assert gates_module.planned_once(rows) == passes
+
+
+# ---------------------------------------------------------------- hosts
+
+
+@pytest.mark.parametrize(
+    ("lines", "unlike"),
+    [
+        ({}, None),
+        ({"cores": "2", "kernel": "6.1"}, None),
+        ({"tikv_hosts": "3 x i3.4xlarge: 16 cores, 120.0 GiB, Xeon, Debian, kernel 6.1"}, 0),
+        ({"tikv_hosts": "3 x 16 cores, 120.0 GiB, Xeon / 16 cores, 121.1 GiB, Xeon"}, 0),
+        ({"tikv_hosts": "3 x 16 cores, 120.0 GiB, Xeon / 16 cores, 122.0 GiB, Xeon"}, 1),
+        ({"tikv_hosts": "3 x 16 cores, 120.0 GiB, Xeon / 8 cores, 120.0 GiB, Xeon"}, 1),
+        ({"tikv_hosts": "3 x a, kernel 1 / a, kernel 2 / a, kernel 3", "pd_hosts": "2 x a / b"}, 3),
+        ({"tikv_hosts": "3 x 16 cores", "tidb_hosts": "2 x 8 cores"}, 0),
+    ],
+)
+def test_hosts_of_one_role_that_are_unlike_are_counted(
+    lines: dict[str, str], unlike: int | None
+) -> None:
+    """Cores, CPU, system, kernel; memory by more than 1 %. Roles need not be alike."""
+    assert columns_module.fleet_columns(lines)["unlike_hosts"] == unlike
+
+
+def test_clocks_are_judged_as_they_were_found() -> None:
+    """Once for a campaign; not known is not evaluated."""
+    (gate,) = (gate for gate in ALL_GATES if gate.id == "clock")
+    for offset, status in (({}, "not evaluated"), ({"clock_offset_ms": "9.500"}, "pass")):
+        assert gate.evaluate(columns_module.fleet_columns(offset)).status == status
+    assert gate.evaluate(columns_module.fleet_columns({"clock_offset_ms": "10.5"})).status == "fail"
+
+
+numbers = st.none() | st.floats()
+
+
+@given(
+    st.sampled_from(["complete", "incomplete", "failed"]),
+    numbers,
+    numbers,
+    st.tuples(*[numbers] * 5),
+    st.none() | st.integers(0, 10**12),
+)
+def test_no_figures_bring_a_gate_down(
+    status: str,
+    duration_s: float | None,
+    tps: float | None,
+    latency: tuple[float | None, ...],
+    transactions: int | None,
+) -> None:
+    """Whatever a client printed is judged; without a summary it is always rejected."""
+    output = dataclasses.replace(
+        parse(""),
+        status=status,
+        duration_s=duration_s,
+        tps=tps,
+        latency_ms=Latency(*latency),
+        transactions=transactions,
+    )
+    columns = columns_module.client_columns(output, 4, 5, TABLES)
+    results = {r.gate: r for r in gates_module.evaluate(GATES, columns)}
+    assert (results["summary"].status == "pass") == (status == "complete")
+
+
+# ---------------------------------------------------------------- TPC-C
+
+TPCC = ROOT / "tests" / "golden" / "tpcc"
+TPCC_GATES = gates_module.of_metric(ALL_GATES, "tpmc")
+# Threads and seconds that were asked for; one warehouse each.
+GOOD_TPCC = {"gotpc_run_plain": (4, 30), "gotpc_run_json": (2, 20), "gotpc_1.0.12_run": (4, 6)}
+OF_A_CLIENT = {
+    *("summary", "duration", "effective_threads", "printed_rate", "latency_order"),
+    *("unexpected_errors", "tpcc_efficiency", "tpcc_mix"),
+}
+
+
+def tpcc(name: str) -> TpccOutput:
+    """A recorded output of go-tpc, read."""
+    return tpcc_output.parse((TPCC / f"{name}.txt").read_text())
+
+
+def judged_tpcc(
+    output: TpccOutput, threads: int = 4, seconds: int = 30, warehouses: int = 1
+) -> dict[str, GateResult]:
+    """The results of TPC-C's gates on an output."""
+    dataset = Warehouses(warehouses=warehouses)
+    columns = columns_module.client_columns(output, threads, seconds, dataset)
+    return {result.gate: result for result in gates_module.evaluate(TPCC_GATES, columns)}
+
+
+def with_counts(output: TpccOutput, factor: float, names: tuple[str, ...]) -> TpccOutput:
+    """The output with other counts of some operations, and the rates that belong to them."""
+    operations = {
+        name: dataclasses.replace(each, count=round(each.count * factor), tpm=each.tpm * factor)
+        if name in names
+        else each
+        for name, each in output.operations.items()
+    }
+    return dataclasses.replace(output, operations=operations)
+
+
+@pytest.mark.parametrize("name", GOOD_TPCC)
+def test_no_gate_rejects_a_good_recorded_run_of_tpcc(name: str) -> None:
+    """Real runs pass every gate that looks at what the client printed, and each is evaluated."""
+    results = judged_tpcc(tpcc(name), *GOOD_TPCC[name])
+    assert failed(results) == set()
+    assert {n for n, result in results.items() if result.status == "pass"} == OF_A_CLIENT
+
+
+@pytest.mark.parametrize("path", sorted(TPCC.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_other_recorded_output_of_go_tpc_is_rejected(path: Path) -> None:
+    """Killed, refused, signalled, of another action, or with a worker lost: it is no trial."""
+    rejected = "summary" in failed(judged_tpcc(tpcc(path.stem)))
+    assert rejected == (path.stem not in GOOD_TPCC)
+
+
+@pytest.mark.parametrize(
+    ("warehouses", "tpmc", "printed", "passes"),
+    [
+        (1, 18736.6, 145697.0, True),
+        (2, 18736.6, 145697.0, False),
+        (5000, 44204.4, 68.7, True),
+        (5000, 44204.4, 68.9, False),  # 4990 warehouses
+        (10, 3.2, 2.5, True),
+        (11, 3.2, 2.5, False),
+        (5000, 0.4, 0.0, True),
+    ],
+)
+def test_a_run_on_another_number_of_warehouses_is_rejected(
+    warehouses: int, tpmc: float, printed: float, passes: bool
+) -> None:
+    """The printed efficiency tells which number the client was given, as far as it is printed."""
+    output = dataclasses.replace(tpcc("gotpc_run_plain"), tpmc=tpmc, efficiency_pct=printed)
+    gate = judged_tpcc(output, warehouses=warehouses)["tpcc_efficiency"]
+    assert (gate.status == "pass") == passes
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_another_mix_of_transactions_is_rejected(factor: float) -> None:
+    """Of 20,000 transactions 42.5 or 47.4 % New Orders are no chance, and tpmC is not TPC-C's."""
+    other = with_counts(tpcc("gotpc_run_plain"), factor, ("NEW_ORDER",))
+    assert failed(judged_tpcc(other)) == {"tpcc_mix"}
+
+
+def test_failed_new_orders_are_part_of_the_mix() -> None:
+    """Where New Orders conflict more than others, the mix is what was tried."""
+    good = tpcc("gotpc_run_plain")
+    done, lost = good.operations["NEW_ORDER"], good.operations["NEW_ORDER_ERR"]
+    operations = {
+        **good.operations,
+        "NEW_ORDER": dataclasses.replace(done, count=8363, tpm=8363 * 2),
+        "NEW_ORDER_ERR": dataclasses.replace(lost, count=1002, tpm=1002 * 2),
+    }
+    conflicting = dataclasses.replace(good, operations=operations)
+    assert judged_tpcc(conflicting)["tpcc_mix"].status == "pass"
+
+
+@given(st.integers(1, 64), st.integers(0, 64))
+def test_a_short_run_is_not_rejected_for_the_transactions_that_its_end_cut_off(
+    threads: int, cut: int
+) -> None:
+    """Each thread may have been stopped within a New Order that is then not counted."""
+    good = tpcc("gotpc_run_plain")
+    counts = {"NEW_ORDER": 45 - min(cut, threads, 45), "PAYMENT": 55}
+    operations = {
+        name: dataclasses.replace(good.operations[name], count=count)
+        for name, count in counts.items()
+    }
+    output = dataclasses.replace(good, operations=operations)
+    deviation = output.columns(threads, Warehouses(warehouses=1))["tpcc_mix_deviation"]
+    assert deviation == 0.0
+
+
+@given(st.integers(1, 5000), st.floats(0.3, 60))
+def test_rounding_to_one_decimal_never_makes_a_rate_wrong(count: int, seconds: float) -> None:
+    """A run of a second is printed with two digits only: what they allow is let off."""
+    good = tpcc("gotpc_run_plain")
+    tpm = count / seconds * 60
+    printed = dataclasses.replace(
+        good.operations["NEW_ORDER"], seconds=round(seconds, 1), count=count, tpm=round(tpm, 1)
+    )
+    output = dataclasses.replace(good, operations={"NEW_ORDER": printed})
+    error = output.columns(4, Warehouses(warehouses=1))["rate_error"]
+    assert error == pytest.approx(0, abs=1e-9)
+
+
+def test_a_count_that_its_rate_contradicts_is_rejected() -> None:
+    """Rounding explains a tenth of a second in thirty, not one figure in twenty."""
+    good = tpcc("gotpc_run_plain")
+    payment = dataclasses.replace(good.operations["PAYMENT"], count=9434)
+    wrong = dataclasses.replace(good, operations={**good.operations, "PAYMENT": payment})
+    assert "printed_rate" in failed(judged_tpcc(wrong))
+
+
+def test_percentiles_of_tpcc_out_of_order_are_rejected() -> None:
+    """A p99 above the maximum, or a median above the p90: the client is confused."""
+    good = tpcc("gotpc_run_plain")
+    for change in ({"p99_ms": 60.0}, {"p50_ms": 13.0}, {"avg_ms": 49.5}):
+        changed = dataclasses.replace(good.operations["NEW_ORDER"], **change)
+        wrong = dataclasses.replace(good, operations={**good.operations, "NEW_ORDER": changed})
+        assert failed(judged_tpcc(wrong)) == {"latency_order"}
+
+
+def test_a_dataset_that_was_loaded_inconsistent_is_never_measured() -> None:
+    """Each violated condition counts; where none was checked nothing is claimed."""
+    holds = Condition("3.3.2.1", "w_ytd is the sum of d_ytd", 0)
+    violated = Condition("3.3.2.2", "d_next_o_id is one more than the last order", 3)
+    outcomes = {
+        (holds, holds): "pass",
+        (holds, violated): "fail",
+        (): "not evaluated",
+        None: "not evaluated",
+    }
+    for conditions, status in outcomes.items():
+        results = gates_module.evaluate(TPCC_GATES, columns_module.dataset_columns(conditions))
+        assert next(r.status for r in results if r.gate == "consistency") == status
+
+
+def test_gates_of_one_metric_are_not_there_for_another() -> None:
+    """A sysbench trial has no gate of TPC-C, not even one that is not evaluated."""
+    ids = {
+        metric: {g.id for g in gates_module.of_metric(ALL_GATES, metric)}
+        for metric in ("tps", "tpmc")
+    }
+    assert ids["tpmc"] - ids["tps"] == {
+        *("unexpected_errors", "tpcc_efficiency", "tpcc_mix", "consistency"),
+    }
+    assert ids["tps"] <= ids["tpmc"]
+    for metric in ids:
+        of_metric = [g.id for g in gates_module.of_metric(ALL_GATES, metric)]
+        assert len(of_metric) == len(set(of_metric))
+
+
+def test_an_error_that_is_not_expected_rejects_a_run_that_looks_good() -> None:
+    """go-tpc survives any error: a table that refuses its rows leaves time for New Orders."""
+    good = tpcc("gotpc_run_plain")
+    output = dataclasses.replace(good, error_numbers={"1213": 4, "1062": 2000})
+    assert output.unexpected_errors((1213, 1205)) == 2000
+    assert output.unexpected_errors((1213, 1062)) == 0
+    assert "unexpected_errors" in failed(judged_tpcc(output))
+    assert dataclasses.replace(good, errors=None).unexpected_errors(()) is None

@@ -1,0 +1,265 @@
+"""Report types are found, changed and given an engine, or refused with what there is instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchlab.campaign import overrides as overrides_module
+from benchlab.campaign import planning, report_types
+from benchlab.errors import SpecError, UnavailableError
+from benchlab.home import Home, find
+from benchlab.plan.report_type import ReportSpec
+from tests.builders import plans
+
+MARIADB = {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.11.5"}}
+TIDB = {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A home in which no server can be had."""
+    for variable in ("PATH", "TIUP_HOME", "BENCHLAB_TIDB_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / "nothing"))
+    (tmp_path / "configs" / "reports").mkdir(parents=True)
+    return Home(tmp_path, tmp_path / "state")
+
+
+def both(**fields: Any) -> ReportSpec:
+    """A report type with versions for two engines."""
+    return plans.spec(**{"engine": "auto", "engines": {"tidb": TIDB, "mariadb": MARIADB}, **fields})
+
+
+def write(home: Home, name: str, **fields: Any) -> Path:
+    """A report type in the home's configuration."""
+    path = home.configs / "reports" / f"{name}.yaml"
+    raw = plans.spec(report=name).model_dump(mode="json", exclude={"schedule"})
+    path.write_text(yaml.safe_dump({**raw, **fields}))
+    return path
+
+
+def program(path: Path) -> None:
+    """An empty program."""
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    path.chmod(0o755)
+
+
+# ---------------------------------------------------------------- finding
+
+
+def test_a_report_type_is_found_by_name_or_path(home: Home, tmp_path: Path) -> None:
+    """What is in the house by its name, anything else by its path."""
+    inside = write(home, "inside")
+    elsewhere = tmp_path / "elsewhere.yaml"
+    elsewhere.write_text("")
+    assert report_types.find_report(home, "inside") == inside
+    assert report_types.find_report(home, str(elsewhere)) == elsewhere
+    assert report_types.report_files(home) == [inside]
+
+
+def test_an_unknown_report_type_is_named_with_those_there_are(home: Home) -> None:
+    """Who mistypes a name sees the others."""
+    with pytest.raises(SpecError, match="report types: none"):
+        report_types.find_report(home, "x")
+    write(home, "one")
+    write(home, "two")
+    with pytest.raises(SpecError, match=r"nosuch: no such file .*report types: one, two"):
+        report_types.find_report(home, "nosuch")
+
+
+def test_a_broken_report_type_among_good_ones_leaves_the_good_ones(home: Home) -> None:
+    """Every file is listed, and each is loaded or refused on its own."""
+    good, bad = write(home, "good"), write(home, "bad", threads=[0])
+    assert report_types.report_files(home) == [bad, good]
+    assert report_types.load(good).report == "good"
+    with pytest.raises(SpecError, match=r"bad\.yaml: threads\.0"):
+        report_types.load(bad)
+
+
+def test_all_unknown_names_are_told_at_once(home: Home) -> None:
+    """Target, workloads and versions of the wrong engine, each with its field."""
+    path = write(
+        home,
+        "bad",
+        target="moon",
+        workloads=["oltp_nothing"],
+        engines={"mariadb": {**MARIADB, "candidate": {"version": "v6.5.0"}}},
+    )
+    with pytest.raises(SpecError) as caught:
+        report_types.load(path)
+    for part in (
+        "target: unknown: moon; there are: ",
+        "workloads: unknown: oltp_nothing; there are: ",
+        "engines.mariadb.candidate.version: 'v6.5.0' is not a version of mariadb",
+    ):
+        assert part in str(caught.value)
+
+
+# ---------------------------------------------------------------- changing
+
+
+def test_versions_go_to_the_engine_that_owns_them() -> None:
+    """`baseline=10.11.5 candidate=11.4.5` chooses the engine along with the versions."""
+    spec = overrides_module.override(
+        both(), {"baseline": "10.11.5", "candidate": "11.4.5", "rounds": 1}
+    )
+    assert spec.engine == "mariadb"
+    assert spec.side("mariadb", "baseline").version == "10.11.5"
+    assert spec.side("mariadb", "candidate").version == "11.4.5"
+    assert spec.side("tidb", "candidate").version == "v6.5.0"
+    assert spec.rounds == 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (
+            {"baseline": "10.11.5", "candidate": "v6.5.0"},
+            "candidate: 'v6.5.0' is a version of tidb",
+        ),
+        ({"engine": "tidb", "candidate": "11.4.5"}, "candidate: '11.4.5' is a version of mariadb"),
+        ({"candidate": "11.4.5", "engine": "tidb"}, "candidate: '11.4.5' is a version of mariadb"),
+        ({"candidate": "latest"}, "candidate: 'latest' is not a version of any engine"),
+        ({"candidate": ""}, "candidate: '' is not a version of any engine"),
+        ({"candidate": None}, "candidate: 'None' is not a version"),
+        ({"engines.mariadb.candidate.version": "v6.5.0"}, "is not a version of mariadb"),
+        ({"baseline": "10.11.5"}, "candidate equals baseline (10.11.5)"),
+        ({"workloads": ["oltp_nothing"]}, "workloads: unknown: oltp_nothing"),
+        ({"target": "moon"}, "target: unknown: moon"),
+        ({"colour": "red"}, "colour: unknown key"),
+    ],
+)
+def test_what_was_asked_for_is_measured_or_refused(overrides: dict[str, Any], message: str) -> None:
+    """No override is silently without effect: another engine's version is an error."""
+    with pytest.raises(SpecError) as caught:
+        overrides_module.override(both(), overrides)
+    assert message in str(caught.value)
+
+
+def test_one_version_against_itself_is_an_aa_campaign_by_its_name_only() -> None:
+    """With `sides: same` the same override is accepted."""
+    spec = overrides_module.override(both(), {"sides": "same", "baseline": "11.4.5"})
+    assert spec.engine == "mariadb"
+    assert spec.side("mariadb", "candidate").version == "11.4.5"
+
+
+@pytest.mark.parametrize(
+    ("assignments", "overrides"),
+    [
+        (["rounds=2"], {"rounds": 2}),
+        (["threads=2,8"], {"threads": [2, 8]}),
+        (["threads=[2, 8]"], {"threads": [2, 8]}),
+        (["threads=2"], {"threads": [2]}),
+        (["workloads=oltp_insert"], {"workloads": ["oltp_insert"]}),
+        (
+            ["workloads=oltp_insert,oltp_read_write"],
+            {"workloads": ["oltp_insert", "oltp_read_write"]},
+        ),
+        (["threads="], {"threads": []}),
+        (["candidate=11.4.5"], {"candidate": "11.4.5"}),
+        (["baseline=10.11"], {"baseline": "10.11"}),  # and not the number 10.11
+        (["dataset.tables=2", "seconds=1"], {"dataset.tables": 2, "seconds": 1}),
+        (["title=a=b"], {"title": "a=b"}),
+        (["seed=null"], {"seed": None}),
+        ([], {}),
+    ],
+)
+def test_assignments_are_read_as_they_are_meant(
+    assignments: list[str], overrides: dict[str, Any]
+) -> None:
+    """Lists with or without brackets, versions as text, numbers as numbers."""
+    assert overrides_module.parse_assignments(assignments) == overrides
+
+
+@pytest.mark.parametrize(
+    "assignments",
+    [
+        *(["rounds"], ["=2"], [""], ["rounds=2", "rounds=3"], ["title=["], ["title=2024-13-45"]),
+        *(["seconds=!!int x"], ["threads=[1"], ["title=\0"]),
+    ],
+)
+def test_an_assignment_that_cannot_be_read_is_quoted(assignments: list[str]) -> None:
+    """The message begins with the option as it was given."""
+    with pytest.raises(SpecError, match=r"^--set "):
+        overrides_module.parse_assignments(assignments)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(), max_size=3))
+def test_any_assignment_is_taken_or_refused(assignments: list[str]) -> None:
+    """Whatever stands on a command line, the outcome is a report type or a SpecError."""
+    try:
+        made = overrides_module.override(both(), overrides_module.parse_assignments(assignments))
+    except SpecError:
+        return
+    assert isinstance(made, ReportSpec)
+
+
+# ---------------------------------------------------------------- the engine
+
+
+def test_auto_takes_the_first_engine_that_can_be_had(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the report type; the reason says why each earlier one was not taken."""
+    for version in ("10.2.11", "10.11.5"):
+        program(home.servers / "mariadb" / version / "bin" / "mariadbd")
+    name, reason = planning.choose_engine(both(), home)
+    assert name == "mariadb"
+    assert "tidb cannot be had: TiDB v6.1.0" in reason
+    assert "mariadb can be had on this machine" in reason
+    for version in ("v6.1.0", "v6.5.0"):
+        program(tmp_path / "tidb" / version / "tidb-server")
+    monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
+    assert planning.choose_engine(both(), home)[0] == "tidb"
+    swapped = both(engines={"mariadb": MARIADB, "tidb": TIDB})
+    assert planning.choose_engine(swapped, home)[0] == "mariadb"
+
+
+def test_an_engine_of_which_one_side_is_missing_cannot_be_had(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both versions have to be there; the missing one is named."""
+    program(tmp_path / "tidb" / "v6.1.0" / "tidb-server")
+    monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
+    with pytest.raises(UnavailableError, match=r"tidb cannot be had: TiDB v6\.5\.0"):
+        planning.choose_engine(both(engine="tidb"), home)
+
+
+def test_where_no_engine_can_be_had_each_says_why(home: Home) -> None:
+    """The message tells how to get either of them."""
+    with pytest.raises(UnavailableError) as caught:
+        planning.choose_engine(both(), home)
+    for part in ("engine: auto", "TiDB v6.1.0", "tiup", "MariaDB 10.2.11", "make setup"):
+        assert part in str(caught.value)
+
+
+def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
+    """Who asks for TiDB never gets figures of MariaDB."""
+    for version in ("10.2.11", "10.11.5"):
+        program(home.servers / "mariadb" / version / "bin" / "mariadbd")
+    with pytest.raises(UnavailableError, match=r"^engine: tidb: "):
+        planning.choose_engine(both(engine="tidb"), home)
+    assert planning.choose_engine(both(engine="mariadb"), home) == (
+        "mariadb",
+        "the report type names it",
+    )
+
+
+def test_a_report_type_by_release_and_one_by_week_measure_the_same() -> None:
+    """They are two files: what is corrected in one has to be corrected in the other."""
+    what = {"target", "topology", "engine", "engines", "sides", "dataset", "workloads", "threads"}
+    how = {"rounds", "seconds", "warmup_seconds", "restore", "placement", "client", "threshold_pct"}
+    by_release, by_week = (
+        report_types.load(report_types.find_report(find(), name)).model_dump(
+            mode="json", include=what | how
+        )
+        for name in ("sysbench_ec2", "sysbench_ec2_weekly")
+    )
+    assert by_release == by_week

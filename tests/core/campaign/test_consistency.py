@@ -1,0 +1,284 @@
+"""Whether a dataset is consistent: when it is asked, what is kept, and what becomes of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from upath import UPath
+
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import EngineError, NotMeasuredError, TargetError
+from benchlab.home import Home
+from benchlab.plan.report_type import SIDES
+from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
+from benchlab.report.publish.destinations import PublicationRecord
+from benchlab.results.records import Condition
+from benchlab.results.store import Store
+from benchlab.workloads.tpcc_consistency import CREATE_INDEX, DROP_INDEX, check
+from tests.builders import campaigns, fakes, plans
+
+PROJECT = Path(__file__).parents[3]
+TPCC: dict[str, Any] = {"workloads": ["tpcc"], "dataset": {"warehouses": 2}}
+CLAUSES = ("3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4")
+
+
+class Server:
+    """Answers the statements of a check: so many warehouses, and violations of what has a word.
+
+    Attributes:
+        asked: the statements, in order.
+    """
+
+    def __init__(self, warehouses: int = 2, **violations: int) -> None:
+        self.warehouses, self.violations = warehouses, violations
+        self.asked: list[str] = []
+        self.broken_at: str | None = None
+
+    def query(self, statement: str) -> Sequence[Sequence[object]]:
+        """One statement."""
+        self.asked.append(statement)
+        if self.broken_at is not None and self.broken_at in statement:
+            raise EngineError("the server is gone")
+        if statement.startswith(("CREATE", "ALTER")):
+            return []
+        if statement == "SELECT COUNT(*) FROM warehouse":
+            return [[self.warehouses]]
+        return [[sum(n for word, n in self.violations.items() if word in statement)]]
+
+
+# ---------------------------------------------------------------- the conditions
+
+
+def test_the_customers_are_gone_through_with_an_index_and_in_small_datasets_only() -> None:
+    """Of thousands of warehouses it would take hours; then no index is made for nothing."""
+    small, large = (Server(CUSTOMERS_CHECKED_UP_TO + more) for more in (0, 1))
+    assert [found.clause for found in check(small.query)] == [*CLAUSES, "3.3.2.10"]
+    (asked,) = [sql for sql in small.asked if "c_balance" in sql]
+    at = small.asked.index(asked)
+    assert small.asked[at - 2 : at + 2] == [DROP_INDEX, CREATE_INDEX, asked, DROP_INDEX]
+    assert tuple(found.clause for found in check(large.query)) == CLAUSES
+    assert not [sql for sql in large.asked if "history" in sql]
+
+
+def test_the_index_is_dropped_also_where_the_check_fails() -> None:
+    """What failed first is what is raised, whatever becomes of the index."""
+    server = Server()
+    server.broken_at = "c_balance"
+    with pytest.raises(EngineError, match="the server is gone"):
+        check(server.query)
+    assert server.asked[-1] == DROP_INDEX
+
+
+def test_a_fault_names_clause_sentence_and_number() -> None:
+    """And there is none of a condition that holds."""
+    found = check(Server(w_ytd=3).query)
+    (fault,) = [str(each.fault) for each in found if each.violations]
+    assert fault.startswith("condition 3.3.2.1 of TPC-C does not hold: in every warehouse W_YTD")
+    assert fault.endswith("(3 violations)")
+    (once,) = [str(each.fault) for each in check(Server(w_ytd=1).query) if each.violations]
+    assert once.endswith("(1 violation)")
+    assert not [each for each in check(Server().query) if each.violations]
+
+
+# ---------------------------------------------------------------- a campaign's checks
+
+
+class Deployment(fakes.FakeDeployment):
+    """Both sides, deployed; the machine is the campaign's."""
+
+    def acquire(self, origin: str) -> None:
+        """Nobody else wants it."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as found:
+        yield found
+
+
+def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
+    """A campaign whose sides are deployed, loaded and analyzed, all of whose trials are valid."""
+    record = campaigns.campaign(plans.spec(**{**TPCC, **fields}))
+    store.add_campaign(record)
+    for result in campaigns.results_of(record.plan, lambda _: 100.0):
+        store.add_trial(record.id, result)
+    work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
+    work.directory.mkdir(parents=True)
+    work.target = Deployment(record.plan, fakes.FakeExecutor())
+    published = PublicationRecord(work.directory / "published")
+    published.begin("an edition", ["files"])
+    published.add("files", "report.html")
+    for side in SIDES:
+        measured(work, side)
+    return work
+
+
+def measured(work: CampaignRun, side: Any) -> None:
+    """The side's data are those of a trial."""
+    marks = work.directory / "begun"
+    marks.mkdir(exist_ok=True)
+    (marks / f"measured-{side}").touch()
+
+
+def test_both_moments_are_kept_beside_what_else_is_known_of_a_side(
+    store: Store, tmp_path: Path
+) -> None:
+    """What was found after the load is still there after the last trial."""
+    work = campaign(store, tmp_path)
+    before = store.campaign("c1").facts
+    for side in SIDES:
+        loaded = work.check(side, "load", Server().query)
+        ended = work.check(side, "last trial", Server(no_o_id=1).query)
+        wanted = dataclasses.replace(
+            before[side], consistency={"load": loaded, "last trial": ended}
+        )
+        assert store.campaign("c1").facts[side] == wanted
+    assert [found.violations for found in ended] == [0, 1, 1, 0, 0]
+
+
+def test_a_side_is_asked_alone_and_on_the_data_that_it_has(store: Store, tmp_path: Path) -> None:
+    """Its server is started and the other one stopped; nothing is restored."""
+    work = campaign(store, tmp_path)
+    work.target.engine("baseline").start()
+    work.check("candidate", "last trial", Server().query)
+    log = [entry for entry in work.target.executor.log if not entry.startswith("run")]
+    assert log == ["start server-baseline", "stop server-baseline", "start server-candidate"]
+
+
+def test_a_load_that_is_not_consistent_ends_the_campaign(store: Store, tmp_path: Path) -> None:
+    """The error names side, clause and number, and what was found is kept."""
+    work = campaign(store, tmp_path)
+    with pytest.raises(TargetError, match=r"candidate: .* 3\.3\.2\.4 .*\(7 viol.*load it ag"):
+        work.check("candidate", "load", Server(order_line=7).query)
+    (broken,) = [c for c in kept(store, "candidate", "load") if c.clause == "3.3.2.4"]
+    assert broken.violations == 7
+
+
+def kept(store: Store, side: Any, moment: Any) -> tuple[Condition, ...]:
+    """What the store has of a side."""
+    found: tuple[Condition, ...] = store.campaign("c1").facts[side].consistency[moment]
+    return found
+
+
+def test_a_database_that_broke_its_consistency_makes_the_run_red(
+    store: Store, tmp_path: Path
+) -> None:
+    """After the report; the verdict says which side, which clause and how often."""
+    work = campaign(store, tmp_path)
+    work.check("baseline", "last trial", Server().query)
+    work.check("candidate", "last trial", Server(w_ytd=2).query)
+    with pytest.raises(NotMeasuredError) as caught:
+        work.verdict()
+    (said,) = [line for line in str(caught.value).splitlines() if "3.3.2" in line]
+    assert said.startswith("candidate: after the last trial condition 3.3.2.1 of TPC-C does not")
+    assert "baseline" not in str(caught.value)
+    work.finish()
+    assert store.campaign("c1").state == "failed"
+
+
+def test_consistent_sides_make_a_green_run(store: Store, tmp_path: Path) -> None:
+    """And a campaign whose workload has no conditions is not asked for any."""
+    work = campaign(store, tmp_path)
+    for side in SIDES:
+        work.check(side, "last trial", Server().query)
+    work.verdict()
+    work.finish()
+    assert store.campaign("c1").state == "complete"
+
+
+def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Path) -> None:
+    """Nothing is asked, started or stored, and the verdict does not miss it."""
+    server = Server()
+    sysbench: dict[str, Any] = {
+        "workloads": ["oltp_update_index"],
+        "dataset": {"tables": 1, "table_size": 10},
+    }
+    work = campaign(store, tmp_path, **sysbench)
+    assert work.check("baseline", "load", server.query) == ()
+    assert (server.asked, work.target.executor.log) == ([], [])
+    assert store.campaign("c1").facts["baseline"].consistency == {}
+    work.verdict()
+
+
+def test_a_side_that_cannot_be_asked_is_stored_as_nothing(store: Store, tmp_path: Path) -> None:
+    """The error is passed on, and the run is not green for want of an answer."""
+    work, server = campaign(store, tmp_path), Server()
+    server.broken_at = "FROM new_order"
+    with pytest.raises(EngineError, match="the server is gone"):
+        work.check("baseline", "last trial", server.query)
+    assert store.campaign("c1").facts["baseline"].consistency == {}
+    with pytest.raises(NotMeasuredError, match=r"baseline: its consistency .* is not known"):
+        work.verdict()
+
+
+def test_without_a_query_the_mariadb_client_is_asked(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every statement in the schema of the dataset."""
+    work, server = campaign(store, tmp_path), Server()
+    engine = work.target.engine("baseline")
+    use = f"USE {engine.instance.database}; "
+
+    def sql(statement: str, *, timeout_s: float = 0, user: str = "") -> list[list[str]]:
+        if statement == "SELECT 1":
+            return [["1"]]
+        assert statement.startswith(use)
+        return [[str(each) for each in row] for row in server.query(statement.removeprefix(use))]
+
+    monkeypatch.setattr(engine, "sql", sql)
+    assert len(work.check("baseline", "load")) == 5
+    assert server.asked[-1] == DROP_INDEX
+
+
+def test_what_was_found_is_not_forgotten_where_the_campaign_is_gone_on_with(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sides that are deployed anew have data of no trial: they say nothing of those before."""
+    work = campaign(store, tmp_path)
+    monkeypatch.setattr(fakes.FakeEngine, "row_count", lambda self, table: 1)
+    monkeypatch.setattr(fakes.FakeEngine, "checksum", lambda self, tables: "sum")
+    monkeypatch.setattr(fakes.FakeEngine, "analyze", lambda self, tables: None)
+    monkeypatch.setattr(fakes.FakeEngine, "facts", lambda self: campaigns.side_facts("10.11.5"))
+    work.check("baseline", "last trial", Server().query)
+    work.check("candidate", "last trial", Server(w_ytd=2).query)
+    for side in SIDES:
+        work.sequence.deployed(side)
+        work.analyze(side)
+        assert work.check(side, "last trial", Server().query) == ()
+    (found, *_) = kept(store, "candidate", "last trial")
+    assert found.violations == 2
+    with pytest.raises(NotMeasuredError, match=r"candidate: after the last trial condition 3\.3"):
+        work.verdict()
+
+
+def test_a_side_that_cannot_be_asked_in_the_end_keeps_no_other_from_it(
+    store: Store, tmp_path: Path
+) -> None:
+    """Nor the report from being published; the verdict says that it is not known."""
+    work = campaign(store, tmp_path)
+
+    def query_on(engine: Any) -> Any:
+        server = Server()
+        server.broken_at = "FROM new_order" if engine.instance.side == "baseline" else None
+        return server.query
+
+    assert set(work.check_after_trials(query_on)) == {"candidate"}
+    assert [c.violations for c in kept(store, "candidate", "last trial")] == [0, 0, 0, 0, 0]
+    assert "last trial" not in store.campaign("c1").facts["baseline"].consistency
+    with pytest.raises(NotMeasuredError) as caught:
+        work.verdict()
+    assert "baseline: its consistency after the last trial is not known" in str(caught.value)
+    assert "candidate" not in str(caught.value)
+
+
+def test_a_trial_that_was_cut_leaves_nothing_to_be_checked(store: Store, tmp_path: Path) -> None:
+    """Its data may be half of a restore, for which no server is to blame."""
+    work = campaign(store, tmp_path)
+    (work.directory / "begun/measured-baseline").unlink()
+    assert work.check("baseline", "last trial", Server().query) == ()
+    assert work.target.executor.log == []

@@ -1,0 +1,301 @@
+"""The trials of a campaign in their order: tries, repetitions, adoption of what is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from upath import UPath
+
+from benchlab.campaign import trial
+from benchlab.campaign.progress import ProgressLog
+from benchlab.campaign.sequence import TRIES, TrialSequence
+from benchlab.campaign.trial import Begun
+from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
+from benchlab.home import Home
+from benchlab.hosts.executor import JobStatus
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.records import TrialResult
+from benchlab.results.store import Store
+from benchlab.workloads import sysbench
+from tests.builders import campaigns, plans
+from tests.builders.fakes import FakeDeployment, FakeExecutor
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+GOOD = (GOLDEN / "sysbench_read_write_t4.txt").read_text()
+KILLED = (GOLDEN / "sysbench_killed_midrun.txt").read_text()
+
+
+class Bench:
+    """A campaign over a deployment whose clients and servers do what a test tells them to."""
+
+    def __init__(self, directory: Path, store: Store, **fields: Any) -> None:
+        usual = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 2}
+        self.spec: ReportSpec = plans.spec(**{**usual, **fields})
+        checksum = " ".join(f"{table}:1:1" for table in sysbench.tables(self.spec.dataset))
+        facts = {
+            side: campaigns.side_facts(version, dataset_checksum=checksum)
+            for side, version in (("baseline", "10.2.11"), ("candidate", "10.11.5"))
+        }
+        made = campaigns.campaign(self.spec, facts=facts)
+        self.store, self.plan = store, made.plan
+        store.add_campaign(made)
+        self.broken_clients: set[str] = set()
+        self.broken_servers: set[str] = set()
+        self.executor = FakeExecutor(program=self.program)
+        self.deployment = FakeDeployment(self.plan, self.executor)
+        self.keep: Callable[[], object] = lambda: None
+        home = Home(ROOT, directory)
+        self.sequence = TrialSequence(
+            home,
+            store,
+            made,
+            self.deployment,
+            lambda: self.keep(),
+            ProgressLog(directory / "progress.jsonl"),
+        )
+        self.directory = home.campaign(made.id)
+        self.directory.mkdir(parents=True)
+
+    def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        """Servers run until they are stopped; clients print a good or a broken output."""
+        if job in self.broken_servers:
+            raise EngineError(f"{job} does not start")
+        if not job.startswith("client"):
+            return JobStatus("running"), ""
+        if any(name in job for name in self.broken_clients):
+            return JobStatus("complete", 1), KILLED
+        return JobStatus("complete", 0), GOOD
+
+    def results(self) -> list[TrialResult]:
+        """What the store has."""
+        return self.store.trials("c1")
+
+    def restores(self) -> int:
+        """How often a snapshot was laid back."""
+        return sum(line.startswith("restore") for line in self.executor.log)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
+    """Makes a bench; its store is closed in the end."""
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        yield lambda **fields: Bench(tmp_path, store, **fields)
+
+
+def test_every_trial_is_executed_once_in_the_plans_order(make: Callable[..., Bench]) -> None:
+    """Whoever asks, and however often: the plan's order, and then nothing is left."""
+    bench = make()
+    bench.sequence.measure_all()
+    assert [r.trial for r in bench.results()] == list(bench.plan.trials)
+    assert bench.sequence.measure_next() is None
+
+
+def test_an_invalid_trial_has_its_whole_pair_measured_again(make: Callable[..., Bench]) -> None:
+    """Both blocks, and only of that round; the valid first attempt of the other round stays."""
+    bench = make()
+    bench.broken_clients = {"r1-candidate-oltp_read_write-t4-a1"}
+    bench.sequence.measure_all()
+    again = [(r.trial.round, r.trial.side) for r in bench.results() if r.attempt == 2]
+    assert sorted(again) == [(1, "baseline"), (1, "candidate")]
+    assert all(r.attempt < 3 for r in bench.results())
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_pairs_are_measured_again_up_to_the_limit(make: Callable[..., Bench], limit: int) -> None:
+    """`repeat_limit` counts: not once more, whoever asks for another attempt."""
+    bench = make(repeat_limit=limit, rounds=1)
+    bench.broken_clients = {"r1-candidate"}
+    bench.sequence.measure_all()
+    assert max(r.attempt for r in bench.results()) == limit + 1
+    assert bench.sequence.repeats(limit + 2) == []
+    assert bench.sequence.measure_next(limit + 2) is None
+
+
+def test_a_pair_measured_again_is_restored_first(make: Callable[..., Bench]) -> None:
+    """What the trials since have written is not measured upon, whatever the plan's restores."""
+    workloads = ["oltp_point_select", "oltp_read_write"]
+    bench = make(restore="after_writes", workloads=workloads, rounds=1)
+    bench.broken_clients = {"r1-candidate-oltp_point_select-t4-a1"}
+    bench.sequence.measure_all()
+    again = [r for r in bench.results() if r.attempt == 2]
+    assert len(again) == 2
+    assert all("restore" in r.phases for r in again)
+
+
+def test_a_trial_that_cannot_be_executed_is_tried_again_and_then_invalid(
+    make: Callable[..., Bench],
+) -> None:
+    """Three tries; then it is stored with the error as its reason, and the campaign goes on."""
+    bench = make(rounds=1, repeat_limit=0)
+    first = bench.plan.trials[0]
+    bench.broken_servers = {f"server-{first.side}"}
+    for _ in range(TRIES - 1):
+        with pytest.raises(TryFailedError, match=f"{first.title}, try .*does not start"):
+            bench.sequence.measure_next()
+    given_up = bench.sequence.measure_next()
+    assert given_up is not None
+    assert (given_up.valid, given_up.executed) == (False, False)
+    assert f"not executed in {TRIES} tries" in given_up.reasons[0]
+    other = bench.sequence.measure_next()
+    assert other is not None
+    assert other.valid
+
+
+def test_a_try_that_succeeds_ends_the_trying(make: Callable[..., Bench]) -> None:
+    """A server that starts at the second try costs nothing but that try."""
+    bench = make(rounds=1)
+    bench.broken_servers = {"server-baseline", "server-candidate"}
+    with pytest.raises(TryFailedError):
+        bench.sequence.measure_next()
+    bench.broken_servers = set()
+    bench.sequence.measure_all()
+    assert all(r.valid for r in bench.results())
+    assert len(bench.results()) == 2
+
+
+def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Bench]) -> None:
+    """Not hours of tries: after three trials in a row it ends, and says what to mend."""
+    bench = make(rounds=5)
+    bench.broken_servers = {"server-baseline", "server-candidate"}
+    with pytest.raises(NotMeasuredError, match=r"mend what the last error says .*does not start"):
+        bench.sequence.measure_all()
+    assert len(bench.results()) == TRIES
+
+
+def test_after_the_mend_a_given_up_campaign_goes_on(make: Callable[..., Bench]) -> None:
+    """Failures of the time before the machine was taken anew count no more."""
+    bench = make(rounds=3)
+    bench.broken_servers = {"server-baseline", "server-candidate"}
+    with pytest.raises(NotMeasuredError):
+        bench.sequence.measure_all()
+    bench.broken_servers = set()
+    bench.sequence.start_anew()
+    bench.sequence.measure_all()
+    assert not bench.sequence.repeats(2) or all(r.valid for r in bench.results() if r.attempt == 2)
+
+
+def test_what_trying_again_would_not_mend_is_raised_at_once(make: Callable[..., Bench]) -> None:
+    """A machine that another campaign holds ends the loop; nothing is tried or counted."""
+    bench = make()
+
+    def lost() -> None:
+        raise LockHeldError("held by another campaign")
+
+    bench.keep = lost
+    with pytest.raises(LockHeldError):
+        bench.sequence.measure_all()
+    assert bench.results() == []
+    assert bench.executor.log == []
+
+
+def test_the_dataset_is_checked_after_every_deployment(make: Callable[..., Bench]) -> None:
+    """Once a side and deployment: a campaign that is gone on with checks again."""
+    bench = make(rounds=2)
+    for deployments in (1, 2):
+        bench.sequence.deployed("baseline")
+        bench.sequence.deployed("candidate")
+        for _ in range(2):
+            bench.sequence.measure_next()
+        checked = [
+            r
+            for r in bench.results()
+            if any(g.gate == "dataset" and g.status != "not evaluated" for g in r.gates)
+        ]
+        assert len(checked) == 2 * deployments
+
+
+def test_only_a_pair_that_was_cut_is_abandoned(make: Callable[..., Bench]) -> None:
+    """A whole pair stays, and one with an invalid trial keeps its own reason."""
+    bench = make(rounds=3)
+    bench.broken_clients = {f"r2-{side}-oltp_read_write-t4-a1" for side in ("baseline",)}
+    for _ in range(5):
+        bench.sequence.measure_next()
+    bench.sequence.abandon_cut_pairs()
+    cut = [r.trial.round for r in bench.results() if "cut by" in " ".join(r.reasons)]
+    assert cut == [3]
+    assert sum(not r.valid for r in bench.results()) == 2
+
+
+def test_a_trial_can_be_begun_by_one_process_and_collected_by_another(
+    make: Callable[..., Bench],
+) -> None:
+    """In between nobody waits; what was noted of the first half is in the result."""
+    bench = make()
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    assert bench.results() == []
+    result = bench.sequence.collect(Begun(**begun.to_json()))
+    assert bench.results() == [result]
+    assert result.valid
+    assert {"restore", "start", "ready", "warm-up", "run", "collect"} <= set(result.phases)
+    assert result.trial.id == begun.trial == bench.plan.trials[0].id
+
+
+def test_a_trial_that_was_begun_is_adopted_by_whoever_comes_next(
+    make: Callable[..., Bench],
+) -> None:
+    """The task that began it died: its client is not started again, its phases are not lost."""
+    bench = make()
+    first = bench.sequence.begin_next()
+    second = bench.sequence.begin_next()
+    assert isinstance(first, Begun)
+    assert isinstance(second, Begun)
+    assert (second.job, second.phases, second.adopted) == (first.job, first.phases, True)
+    result = bench.sequence.collect(second)
+    assert result.adopted
+    assert bench.executor.log.count(f"start {first.job}") == 1
+
+
+def test_a_trial_is_stored_once_however_often_it_is_collected(make: Callable[..., Bench]) -> None:
+    """The process that was taken for dead comes back and finds it collected."""
+    bench = make()
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    assert bench.sequence.collect(begun) == bench.sequence.collect(begun)
+    assert len(bench.results()) == 1
+
+
+def test_notes_of_a_lost_client_are_not_those_of_the_next(make: Callable[..., Bench]) -> None:
+    """A client that was started anew is not ended at the time of the one before it."""
+    bench = make()
+    first = bench.sequence.begin_next()
+    assert isinstance(first, Begun)
+    bench.executor.end_job(first.job, None)  # lost, its exit code unknown
+    bench.executor.jobs.pop(first.job)
+    second = bench.sequence.begin_next()
+    assert isinstance(second, Begun)
+    assert not second.adopted
+    assert second.until > first.until
+    notes = bench.directory / "begun" / f"{first.trial}-a1.json"
+    assert Begun(**json.loads(notes.read_text())) == second
+
+
+def test_a_trial_that_cannot_be_collected_is_given_up(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client ended well, but nobody can read it: three tries, then the next trial's turn."""
+    bench = make()
+
+    def refuse(*_: object) -> None:
+        raise EngineError("no answer that can be read")
+
+    monkeypatch.setattr(trial.trial_columns, "of_servers", refuse)
+    for _ in range(TRIES - 1):
+        begun = bench.sequence.begin_next()
+        assert isinstance(begun, Begun)
+        with pytest.raises(TryFailedError, match="no answer that can be read"):
+            bench.sequence.collect(begun)
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    given_up = bench.sequence.collect(begun)
+    assert not given_up.valid
+    assert "not executed in 3 tries" in given_up.reasons[0]
+    monkeypatch.undo()
+    following = bench.sequence.begin_next()
+    assert isinstance(following, Begun)
+    assert following.trial != begun.trial

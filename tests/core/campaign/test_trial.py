@@ -1,0 +1,479 @@
+"""One trial: the right steps in the right order, and nothing invalid that looks valid."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.analysis.gates import gates as quality
+from benchlab.campaign import trial
+from benchlab.campaign.deployment import TrialSetup
+from benchlab.campaign.trial import Begun, Collected
+from benchlab.engines.database import BackgroundJobs
+from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.executor import JobStatus
+from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.report_type import Client, Side
+from benchlab.targets.haproxy import Backend
+from benchlab.workloads import sysbench
+from tests.builders import campaigns, plans
+from tests.builders.fakes import FakeDeployment, FakeExecutor
+
+ROOT = Path(__file__).parents[3]
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+GATES = quality.of_table(quality.load_all(ROOT / "configs" / "quality"), "trials")
+PASSWORD = "hunter2"
+GOOD = "sysbench_read_write_t4"
+# Four threads for five seconds, as in the recorded output.
+PLAN = plans.plan(
+    workloads=["oltp_read_write"], threads=[4], seconds=5, rounds=1, restore="every_trial"
+)
+EIGHT = plans.plan(workloads=["oltp_read_write"], threads=[8], seconds=5, rounds=1)
+BASELINE, CANDIDATE = sorted(PLAN.trials, key=lambda planned: planned.side)
+
+
+class Bench:
+    """A deployment whose client prints what it is told to, and what was done to it."""
+
+    def __init__(self, output: str = GOOD, client: JobStatus | None = None, plan: Any = PLAN):
+        self.printed = (GOLDEN / f"{output}.txt").read_text()
+        self.client = client or JobStatus("complete", 0)
+        self.executor = FakeExecutor(program=self.program)
+        self.deployment = FakeDeployment(plan, self.executor, password=PASSWORD)
+        self.plan = plan
+        self.environment: dict[str, str] = {}
+        self.phases: list[str] = []
+        self.facts = {
+            side: campaigns.side_facts(spec.version, dataset_checksum=self.checksum(side))
+            for side, spec in plan.sides.items()
+        }
+
+    def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        """Servers run until they are stopped; the client does what it was told to."""
+        return (
+            (self.client, self.printed) if job.startswith("client") else (JobStatus("running"), "")
+        )
+
+    def checksum(self, side: Side) -> str:
+        """What the side's own checksum will be."""
+        content = self.deployment.engine(side).content
+        return " ".join(f"{t}:1:{content}" for t in sysbench.tables(plans.spec().dataset))
+
+    def measure(
+        self, planned: PlannedTrial = BASELINE, attempt: int = 1, **options: Any
+    ) -> Collected:
+        """Measure one trial; every option has its usual value."""
+        fields = {"warmup_seconds": 1, **options}
+        setting = TrialSetup(
+            deployment=self.deployment,
+            workload=sysbench,
+            dataset=plans.spec().dataset,
+            client=Client(),
+            client_path=None,
+            warmup_seconds=fields.pop("warmup_seconds"),
+            password=PASSWORD,
+            gates=GATES,
+            facts=self.facts,
+            sides=self.plan.sides,
+            environment=self.environment,
+        )
+        usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
+        arguments: dict[str, Any] = {"earlier": None, "on_new": lambda: None, **usual, **fields}
+        begun = trial.begin(setting, planned, attempt, on_phase=self.phases.append, **arguments)
+        return trial.collect(setting, planned, begun, on_phase=self.phases.append)
+
+
+def status_of(collected: Collected, gate: str) -> str:
+    """How one gate stands."""
+    return next(each.status for each in collected.result.gates if each.gate == gate)
+
+
+def failed(collected: Collected) -> set[str]:
+    """The gates that failed."""
+    return {gate.gate for gate in collected.result.gates if gate.status == "fail"}
+
+
+# ---------------------------------------------------------------- order
+
+
+def test_a_trial_restores_starts_warms_up_and_runs_in_this_order() -> None:
+    """The snapshot lies before the server starts, the balancer is up before the client runs."""
+    bench = Bench()
+    bench.measure()
+    assert bench.executor.log == [
+        "restore baseline",
+        "start server-baseline",
+        "balance baseline",
+        "run sh",  # the warm-up, whose output nobody reads
+        f"start client-{BASELINE.id}-a1",
+        f"start hosts-client-{BASELINE.id}-a1",
+        f"stop hosts-client-{BASELINE.id}-a1",
+    ]
+    assert bench.phases == ["stop", "restore", "start", "ready", "warm-up", "run", "collect"]
+
+
+def test_the_other_side_is_stopped_first() -> None:
+    """One server runs at a time, so that they do not measure each other."""
+    bench = Bench()
+    bench.measure(BASELINE)
+    bench.executor.log.clear()
+    bench.measure(CANDIDATE)
+    assert bench.executor.log[0] == "stop server-baseline"
+    assert not bench.deployment.engine("baseline").running()
+
+
+def test_a_server_is_stopped_before_its_data_is_laid_back() -> None:
+    """A restore never happens under a running server."""
+    bench = Bench()
+    bench.measure()
+    bench.executor.log.clear()
+    bench.measure(attempt=2)
+    assert bench.executor.log[:3] == [
+        *("stop server-baseline", "restore baseline", "start server-baseline")
+    ]
+
+
+def test_without_a_restore_the_running_server_is_kept() -> None:
+    """A read-only trial goes on with a warm server, when the plan says so."""
+    bench = Bench()
+    bench.measure()
+    bench.executor.log.clear()
+    bench.measure(dataclasses.replace(BASELINE, restore=False), attempt=2)
+    assert not [line for line in bench.executor.log if "server-baseline" in line]
+    assert "restore" not in bench.phases[-6:]
+
+
+def test_a_repeated_try_restores_whatever_the_plan_says() -> None:
+    """What the interrupted try had written is not measured upon."""
+    bench = Bench()
+    bench.measure(dataclasses.replace(BASELINE, restore=False), restore=True, repeated=True)
+    assert "restore baseline" in bench.executor.log
+
+
+def test_no_warm_up_where_none_is_asked_for() -> None:
+    """Zero seconds are no run at all."""
+    bench = Bench()
+    bench.measure(warmup_seconds=0)
+    assert "run sysbench" not in bench.executor.log
+    assert "warm-up" not in bench.phases
+
+
+def test_the_client_goes_through_the_load_balancer_with_what_was_planned() -> None:
+    """Threads, seconds and the entry port are those of the plan; so is the engine's error list."""
+    bench = Bench()
+    bench.measure()
+    *_, warm_up, command = [c for c in bench.executor.commands if "sysbench" in c]
+    for part in (
+        *("oltp_read_write", "--threads=4", "--time=5", "--mysql-port=13390"),
+        *("--mysql-ignore-errors=1213", "--tables=4", "--table-size=10000"),
+    ):
+        assert part in command
+    assert "--time=1" in warm_up
+
+
+def test_the_password_is_on_no_command_line() -> None:
+    """Every user of a host can read those."""
+    bench = Bench()
+    bench.measure(check_dataset=True)
+    assert not [line for line in bench.executor.commands if PASSWORD in " ".join(line)]
+    assert PASSWORD not in repr(bench.deployment.engine("baseline").instance)
+
+
+# ---------------------------------------------------------------- a good trial
+
+
+def test_a_good_trial_is_valid_with_all_its_figures() -> None:
+    """Figures, series, gates and phases of what the client printed, and its very output."""
+    bench = Bench()
+    collected = bench.measure(check_dataset=True)
+    result = collected.result
+    assert failed(collected) == set()
+    assert result.valid
+    assert result.reasons == ()
+    assert (result.trial, result.attempt, result.adopted) == (BASELINE, 1, False)
+    assert result.value("tps") == 514.33
+    assert result.value("qps") == pytest.approx(20 * 514.33, rel=0.001)
+    assert set(result.phases) == {*bench.phases}
+    assert result.started_at <= result.ended_at
+    assert collected.raw == bench.printed
+    rows = list(csv.DictReader(io.StringIO(collected.series_csv)))
+    assert [row["t"] for row in rows] == ["1.0", "2.0", "3.0", "4.0", "5.0"]
+    assert all(float(row["tps"]) > 0 for row in rows)
+
+
+def test_what_a_local_trial_can_tell_is_evaluated() -> None:
+    """The gates that this issue is about are not silently left out."""
+    results = Bench().measure(check_dataset=True).result.gates
+    status = {gate.gate: gate.status for gate in results}
+    for gate in (
+        *("summary", "duration", "effective_threads", "printed_rate", "latency_order"),
+        *("version", "parameters", "dataset", "server_alive", "load_balancer"),
+        *("configuration", "balanced_connections"),
+        *("errors", "reconnects", "stalls", "missing_intervals", "variation"),
+    ):
+        assert status[gate] == "pass"
+    assert {name for name in status if status[name] == "not evaluated"} == {
+        *("cpu_steal", "client_cpu", "balance", "background_work"),  # a fake tells none of these
+        *("hosts_alike", "hosts_probed", "clock"),  # of a fleet only
+        *("drift", "write_stall"),  # five intervals are too few, and nobody delivers the other
+    }
+
+
+# ---------------------------------------------------------------- symptoms
+
+
+def test_a_symptom_leaves_its_trial_valid() -> None:
+    """43 deadlocks, which the client survived: kept with their gate, and no reason to repeat."""
+    result = Bench("sysbench_deadlocks_ignored", plan=EIGHT).measure(EIGHT.trials[0]).result
+    (symptom,) = (gate for gate in result.gates if gate.status == "fail")
+    assert (symptom.gate, symptom.kind) == ("errors", "symptom")
+    assert symptom.observed == pytest.approx(25.5421 / 3722, rel=1e-3), "43, less what is chance"
+    assert result.valid
+    assert result.reasons == ()
+
+
+def test_one_error_of_a_reading_workload_is_a_symptom() -> None:
+    """Which workloads only read says their module."""
+    plan = plans.plan(workloads=["oltp_point_select"], threads=[4], seconds=5, rounds=1)
+    bench = Bench("sysbench_point_select_t4", plan=plan)
+    assert status_of(bench.measure(plan.trials[0]), "errors") == "pass"
+    old, new = "ignored errors:                      0 ", "ignored errors:                      1 "
+    assert old in bench.printed, "the sample has other figures"
+    bench.printed = bench.printed.replace(old, new)
+    assert status_of(bench.measure(plan.trials[0], attempt=2), "errors") == "fail"
+
+
+# ---------------------------------------------------------------- background work
+
+
+def counting(bench: Bench, *counts: BackgroundJobs | None) -> None:
+    """Let the baseline's server count so, each time that it is asked."""
+    found = iter(counts)
+    bench.deployment.engine("baseline").background_jobs = lambda: next(found)  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ((5, 5), (5, 5), "pass"),
+        ((5, 5), (6, 6), "fail"),
+        ((5, 4), (5, 5), "fail"),  # at work when the run began
+        ((5, 5), (6, 5), "fail"),  # at work when it ended
+        ((5, 4), (5, 4), "fail"),  # throughout
+        ((5, 5), (0, 0), "not evaluated"),  # another server's count
+        (None, (5, 5), "not evaluated"),
+        ((5, 5), None, "not evaluated"),
+    ],
+)
+def test_an_analyze_or_ddl_within_the_run_is_found(
+    before: tuple[int, int] | None, after: tuple[int, int] | None, status: str
+) -> None:
+    """Whether it began before or within; what ended before the run is none of it."""
+    bench = Bench()
+    counting(bench, *(each and BackgroundJobs(*each) for each in (before, after)))
+    assert status_of(bench.measure(), "background_work") == status
+
+
+def test_a_server_that_refuses_the_question_loses_no_trial() -> None:
+    """Its gate is not evaluated."""
+    bench = Bench()
+
+    def refuse() -> None:
+        raise CommandError("localhost", "mariadb", 1, "Table 'mysql.analyze_jobs' doesn't exist")
+
+    bench.deployment.engine("baseline").background_jobs = refuse  # type: ignore[method-assign]
+    collected = bench.measure()
+    assert collected.result.valid
+    assert status_of(collected, "background_work") == "not evaluated"
+
+
+def test_an_adopted_client_keeps_what_was_noted_before_it_began() -> None:
+    """The count of the try that started it, not one taken in the middle of its run."""
+    bench = Bench()
+    job = trial.client_job(BASELINE, 1)
+    bench.deployment.engine("baseline").start()
+    bench.executor.start_job(job, ["sysbench"])
+    noted = {"background_jobs_ended_before": 3.0, "dataset_differs": 0.0}
+    earlier = Begun(BASELINE.id, 1, job, "2024-01-02T03:04:05+00:00", 0.0, 0.0, {}, noted)  # type: ignore[arg-type]
+    counting(bench, BackgroundJobs(4, 4))
+    collected = bench.measure(earlier=earlier, repeated=True)
+    assert collected.result.adopted
+    assert failed(collected) == {"background_work"}
+
+
+# ---------------------------------------------------------------- adoption
+
+
+@pytest.mark.parametrize("state", ["running", "complete"])
+def test_a_client_that_is_there_is_adopted(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash no second client is started and no server touched; its figures count."""
+    bench = Bench()
+    bench.deployment.engine("baseline").start()
+    job = trial.client_job(BASELINE, 1)
+    bench.executor.start_job(job, ["sysbench"])
+    if state == "running":
+        bench.executor.jobs[job] = (JobStatus("running"), bench.printed)
+        monkeypatch.setattr(trial.time, "sleep", lambda _: bench.executor.end_job(job, 0))
+    bench.executor.log.clear()
+    collected = bench.measure(restore=True, repeated=True)
+    assert bench.executor.log == []
+    assert collected.result.adopted
+    assert collected.result.valid
+    assert collected.result.value("tps") == 514.33
+
+
+def test_a_client_that_is_lost_is_measured_anew() -> None:
+    """Nobody knows how it ended, so its figures are not taken."""
+    bench = Bench()
+    job = trial.client_job(BASELINE, 1)
+    bench.executor.jobs[job] = (JobStatus("lost"), bench.printed)
+    collected = bench.measure()
+    assert f"start {job}" in bench.executor.log
+    assert not collected.result.adopted
+
+
+def test_another_attempts_client_is_not_adopted() -> None:
+    """A pair that is measured again gets clients of its own."""
+    bench = Bench()
+    bench.measure(attempt=1)
+    assert not bench.measure(attempt=2).result.adopted
+
+
+# ---------------------------------------------------------------- invalid trials
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        *("sysbench_killed_midrun", "sysbench_sigterm", "sysbench_err_access_denied"),
+        *("sysbench_forced_shutdown", "sysbench_killed_ignore_list"),
+    ],
+)
+def test_a_broken_client_is_an_invalid_trial_and_no_crash(output: str) -> None:
+    """It is stored with its reasons and its output, and its pair is measured again."""
+    collected = Bench(output, JobStatus("complete", 1)).measure()
+    assert not collected.result.valid
+    assert "summary" in failed(collected)
+    assert any(reason.startswith("client: ") for reason in collected.result.reasons)
+    assert "client: exit code 1" in collected.result.reasons
+    assert collected.raw
+
+
+def test_a_client_that_failed_after_a_good_summary_is_invalid() -> None:
+    """A summary followed by a crash is not a whole run."""
+    collected = Bench(client=JobStatus("complete", 139)).measure()
+    assert not collected.result.valid
+    assert any("139" in reason for reason in collected.result.reasons)
+
+
+def test_a_client_that_outstays_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds up nothing but its own trial."""
+    monkeypatch.setattr(trial, "CLIENT_SLACK_S", -100.0)
+    bench = Bench("sysbench_sigterm", JobStatus("running"))
+    collected = bench.measure()
+    assert f"stop {trial.client_job(BASELINE, 1)}" in bench.executor.log
+    assert not collected.result.valid
+
+
+def broken(bench: Bench, how: str) -> None:
+    """Break one thing about the baseline."""
+    engine = bench.deployment.engine("baseline")
+    if how == "server_alive":
+        start = bench.executor.program
+
+        def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+            if job.startswith("client"):
+                bench.executor.end_job(engine.job, 137)
+            return start(job, command)
+
+        bench.executor.program = program
+    elif how == "load_balancer":
+        bench.deployment.balancers["baseline"].up = False
+    elif how == "version":
+        engine.reported = "10.2.1-MariaDB"
+    elif how == "parameters":
+        engine.settings["innodb_buffer_pool_size"] = "1"
+    elif how == "dataset":
+        engine.content = "2"
+    else:
+        unlike(bench, how)
+
+
+def unlike(bench: Bench, what: str) -> None:
+    """Let what should be alike differ: connections to the servers, the two sides, the hosts."""
+    if what == "balanced_connections":
+        counts = (Backend("a", "UP", "L4OK", 9), Backend("b", "UP", "L4OK", 7))
+        bench.deployment.balancers["baseline"].statistics = lambda: list(counts)  # type: ignore[method-assign]
+    elif what == "configuration":
+        settings = {"baseline": "268435456", "candidate": "134217728"}
+        for side, size in settings.items():
+            values = {"innodb_buffer_pool_size": size}
+            bench.facts[side] = dataclasses.replace(bench.facts[side], variables=values)  # type: ignore[index]
+    elif what == "hosts_alike":
+        bench.environment = {"tikv_hosts": "2 x 16 cores / 8 cores"}
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [
+        *("server_alive", "load_balancer", "version", "parameters", "dataset"),
+        *("balanced_connections", "configuration"),
+    ],
+)
+def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -> None:
+    """A killed server, a backend that is down, another version, setting or dataset."""
+    engines = {
+        "mariadb": {
+            "baseline": {"version": "10.2.11"},
+            "candidate": {"version": "10.11.5"},
+            "parameters": {"innodb_buffer_pool_size": 268435456},
+        }
+    }
+    plan = plans.plan(
+        workloads=["oltp_read_write"], threads=[4], seconds=5, rounds=1, engines=engines
+    )
+    good, bad = Bench(plan=plan), Bench(plan=plan)
+    assert good.measure(check_dataset=True).result.valid
+    broken(bad, gate)
+    collected = bad.measure(check_dataset=True)
+    assert failed(collected) == {gate}
+    assert not collected.result.valid
+    assert any(f"gate {gate}: " in reason for reason in collected.result.reasons)
+
+
+def test_hosts_that_differ_are_shown_and_cost_no_trial() -> None:
+    """Both sides run on them: the ratio is not biased, and a rented fleet may be mixed."""
+    bench = Bench()
+    unlike(bench, "hosts_alike")
+    collected = bench.measure()
+    assert failed(collected) == {"hosts_alike"}
+    assert collected.result.valid
+
+
+def test_a_dataset_is_only_judged_where_it_was_looked_at() -> None:
+    """Not checked is `not evaluated`, for later trials and where no checksum is known."""
+
+    def status(bench: Bench, check: bool) -> str:
+        gates = bench.measure(check_dataset=check).result.gates
+        return next(gate.status for gate in gates if gate.gate == "dataset")
+
+    assert status(Bench(), check=True) == "pass"
+    assert status(Bench(), check=False) == "not evaluated"
+    unknown = Bench()
+    unknown.facts = {}
+    assert status(unknown, check=True) == "not evaluated"
+
+
+def test_a_server_that_does_not_start_is_an_error_and_no_trial() -> None:
+    """Nothing was measured, so nothing is stored as if it had been."""
+    bench = Bench()
+    bench.executor.program = lambda job, command: (JobStatus("complete", 1), "cannot lock ibdata1")
+    with pytest.raises(EngineError, match=r"(?s)ended while starting.*cannot lock ibdata1"):
+        bench.measure()
+    assert not [line for line in bench.executor.log if "client" in line]

@@ -1,0 +1,401 @@
+"""`benchlab bisect`: what is stored is not measured again, and the answer says what it is from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, Literal
+
+import pytest
+
+from benchlab import engines
+from benchlab.campaign import overrides, planning, report_types
+from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import Store
+from benchlab.studies.bisection import search as bisection
+from benchlab.studies.bisection import text as bisect_view
+from benchlab.studies.bisection.outcome import Named, Next, Undecided
+from benchlab.studies.bisection.run import ORIGIN, BisectionRun, Question, Wanted
+from tests.builders import campaigns
+from tests.builders.installation import Here
+
+REPORT, WORKLOAD = "sysbench_local_releases", "oltp_update_index"
+OLD, MIDDLE, NEW = "10.2.11", "10.11.5", "11.4.5"
+ARGUMENTS = ("bisect", OLD, NEW, "--report", REPORT, "--workload", WORKLOAD)
+# Throughput of each release, as a share of the first one's.
+LEVELS = {"v6.0.0": 1.0, "v6.2.0": 2.0, OLD: 1.0, "10.6.1": 1.0, MIDDLE: 1.98, NEW: 2.0}
+
+
+@pytest.fixture
+def there(here: Here) -> Here:
+    """The house's own, with one more server."""
+    program = here.home.servers / "mariadb" / NEW / "bin" / "mariadbd"
+    program.parent.mkdir(parents=True)
+    program.write_text("")
+    return here
+
+
+@pytest.fixture
+def store(there: Here) -> Iterator[Store]:
+    """Its store."""
+    with Store(there.home.store_url, there.home.objects) as opened:
+        yield opened
+
+
+@pytest.fixture
+def spec(there: Here) -> ReportSpec:
+    """The report type that is bisected."""
+    return report_types.load(report_types.find_report(there.home, REPORT))
+
+
+class Measured:
+    """Runs campaigns whose outcome follows from the levels of the releases, and counts them."""
+
+    def __init__(self, here: Here, store: Store) -> None:
+        self._here, self._store = here, store
+        self.pairs: list[tuple[str, str]] = []
+        self.days: list[date | None] = []
+
+    def __call__(self, wanted: Wanted) -> str:
+        name = f"b{len(self.pairs)}"
+        self.pairs.append(self.add(wanted.spec, name))
+        self.days.append(wanted.day)
+        return name
+
+    def add(
+        self, spec: ReportSpec, name: str, state: Literal["complete", "running"] = "complete"
+    ) -> tuple[str, str]:
+        """Write a whole campaign to the store."""
+        (engine,) = spec.engines
+        plan = planning.plan(self._here.home, spec, engine, name)
+        made = campaigns.campaign(spec, id=name, plan_=plan, environment={})
+        self._store.add_campaign(dataclasses.replace(made, state=state, origin=ORIGIN))
+        if state == "complete":
+            sides = [plan.sides[side].version for side in plan.sides]
+            change = LEVELS[sides[1]] / LEVELS[sides[0]] - 1
+            tps = campaigns.known_change(dict.fromkeys(spec.workloads, change), 0.002)
+            for result in campaigns.results_of(plan, tps):
+                self._store.add_trial(name, result)
+            self._store.finish(name, "complete")
+        return plan.sides["baseline"].version, plan.sides["candidate"].version
+
+
+@pytest.fixture
+def measured(there: Here, store: Store) -> Measured:
+    """What runs campaigns."""
+    return Measured(there, store)
+
+
+def pair(spec: ReportSpec, baseline: str, candidate: str, **fields: Any) -> ReportSpec:
+    """The report type with two versions."""
+    return overrides.override(spec, {**fields, "baseline": baseline, "candidate": candidate})
+
+
+def run_of(here: Here, store: Store, spec: ReportSpec, **question: Any) -> BisectionRun:
+    """A bisection from the first release to the last."""
+    asked = {"good": OLD, "bad": NEW, "workload": WORKLOAD, **question}
+    return BisectionRun(here.home, store, spec, Question(**asked))
+
+
+def test_from_an_empty_store_two_campaigns_name_the_release(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """The ends, then the middle; of the workload alone, and never again."""
+    said: list[str] = []
+    found = run_of(there, store, spec).run(measured, said.append)
+    assert isinstance(found.reached, Named)
+    assert (found.reached.brought.release, found.reached.brought.predecessor) == (MIDDLE, OLD)
+    assert found.reached.brought.change.pct == pytest.approx(98, abs=1)
+    assert measured.pairs == [(OLD, NEW), (OLD, MIDDLE)]
+    assert said[0] == f"{NEW} against {OLD}: whether there is a change at all"
+    assert measured.days == [date(2025, 2, 4), date(2023, 8, 14)], "of the candidate's release"
+    assert store.campaign("b0").report_type.workloads == (WORKLOAD,)
+
+    again = run_of(there, store, spec).run(measured, said.append)
+    assert again.reached == found.reached
+    assert again.measured == ()
+    assert len(measured.pairs) == 2
+
+
+def test_what_a_backfill_has_measured_is_enough(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """Each release against its predecessor, with other workloads beside: no campaign is run."""
+    measured.add(pair(spec, OLD, MIDDLE), "first")
+    measured.add(pair(spec, MIDDLE, NEW), "second")
+    done = there.run(*ARGUMENTS)
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    assert text.startswith(f"{WORKLOAD}: {MIDDLE} brought +98."), done.stdout
+    assert "% (95% interval +97.00% to +99." in text
+    assert f"against {OLD}, its predecessor on the way; campaign first" in text
+    assert f"on the way: {OLD}, {MIDDLE}, {NEW}" in text
+    assert "Verdicts hold for the deployments that were measured" in text
+
+    document = json.loads(there.run(*ARGUMENTS, "--json").stdout)
+    assert (document["outcome"], document["release"]) == ("named", MIDDLE)
+    assert document["change"]["campaigns"] == ["first"]
+    assert document["whole"]["campaigns"] == ["first", "second"]
+    assert [each["new"] for each in document["comparisons"]] == [False, False]
+    assert document["rest"] is None
+
+
+def test_a_campaign_the_other_way_round_is_used_too(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """Its baseline is the later release."""
+    measured.add(pair(spec, NEW, OLD), "back")
+    seen = run_of(there, store, spec).look()
+    assert isinstance(seen.reached, Next)
+    assert (seen.reached.baseline, seen.reached.candidate) == (OLD, MIDDLE)
+    (known,) = seen.comparisons
+    assert (known.baseline, known.candidate, known.verdict) == (OLD, NEW, "improvement")
+
+
+@pytest.mark.parametrize(
+    "other", [{"rounds": 4}, {"threads": [8]}, {"sides": "same"}, {"slowdown_pct": 10}], ids=str
+)
+def test_what_was_measured_otherwise_is_not_used(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured, other: dict[str, Any]
+) -> None:
+    """Another plan, an A/A campaign, a candidate that was slowed down."""
+    measured.add(pair(spec, OLD, NEW, **other), "other")
+    assert run_of(there, store, spec).look().comparisons == ()
+
+
+def test_where_nothing_changed_the_exit_code_is_another(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """The verdict is said; it is no error."""
+    measured.add(pair(spec, MIDDLE, NEW), "equal")
+    done = there.run("bisect", MIDDLE, NEW, *ARGUMENTS[3:])
+    assert done.returncode == 2
+    assert f"{WORKLOAD}: nothing to bisect: {NEW} against {MIDDLE} is equivalent" in done.stdout
+    assert "campaign equal" in done.stdout
+    assert done.stderr == ""
+
+
+def test_ends_that_cannot_be_told_apart_are_not_said_to_be_alike(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """One round tells nothing; the answer says so, and what may."""
+    fields = ("--set", "rounds=1")
+    measured.add(pair(spec, MIDDLE, NEW, rounds=1), "short")
+    done = there.run("bisect", MIDDLE, NEW, *ARGUMENTS[3:], *fields)
+    assert done.returncode == 2
+    text = " ".join(done.stdout.split())
+    assert f"it cannot be told whether there is anything to bisect: {NEW} against" in text
+    assert "More rounds may tell" in text
+
+
+def test_gates_that_cannot_be_read_are_an_error_before_anything_is_measured(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """Nor is what the store has taken for unknown, and measured again."""
+    measured.add(pair(spec, OLD, NEW), "known")
+    gates = next((there.home.configs / "quality").glob("*.yaml"))
+    gates.write_text(f"{gates.read_text()}\nnonsense: 1\n")
+    with pytest.raises(SpecError, match="nonsense"):
+        run_of(there, store, spec).run(measured, print)
+    assert measured.pairs == []
+
+
+def test_the_plan_says_what_it_may_take_and_starts_nothing(there: Here) -> None:
+    """Releases on the way, campaigns, minutes, dollars; exit code 0."""
+    document = json.loads(there.run(*ARGUMENTS, "--plan", "--json").stdout)
+    assert document["outcome"] == "open"
+    assert document["way"] == [OLD, MIDDLE, NEW]
+    assert document["next"] == {"baseline": OLD, "candidate": NEW}
+    assert (document["campaigns_if_clear"], document["campaigns_at_most"]) == (2, 4)
+    assert document["most_minutes"] > 0
+    assert document["most_dollars"] is None
+    rented = there.run(
+        *("bisect", "v6.1.0", "v6.5.0", "--report", "sysbench_ec2", "--workload", WORKLOAD),
+        "--plan",
+    )
+    assert rented.returncode == 0, rented.stderr
+    text = " ".join(rented.stdout.split())
+    assert "3 campaigns if every comparison is clear, 6 at most; at most about" in text
+    assert "on the way: v6.1.0, v6.2.0, v6.3.0, v6.4.0, v6.5.0" in text
+    assert "not on the way: v6.1.1, released 2022-09-01, after the series 6.2 began" in text
+    assert there.run("campaigns").stdout == ""
+
+
+def test_what_all_campaigns_may_cost_has_to_be_approved(there: Here) -> None:
+    """Though each of them might cost less than may be rented unasked."""
+    refused = there.refused(
+        *("bisect", "v6.1.0", "v6.5.0", "--report", "sysbench_ec2", "--workload", WORKLOAD),
+        *("--set", "budget.approve_above=40"),
+    )
+    assert "dollars, more than may be rented without approval (40)" in refused
+    assert "--approve" in refused
+    assert there.run("campaigns").stdout == ""
+
+
+def test_what_became_dearer_has_to_be_approved_again(
+    there: Here, store: Store, measured: Measured
+) -> None:
+    """What is measured counts and is kept; so does the price of what is still needed."""
+    spec = report_types.load(report_types.find_report(there.home, "sysbench_ec2"))
+    prices = there.home.configs / "prices.csv"
+
+    def campaign(wanted: Wanted) -> str:
+        done = measured(wanted)
+        rows = [line.split(",") for line in prices.read_text().splitlines()]
+        dearer = [[*row[:3], str(float(row[3]) * 1.2), *row[4:]] for row in rows[1:]]
+        prices.write_text("\n".join(map(",".join, [rows[0], *dearer])))
+        return done
+
+    run = run_of(there, store, spec, good="v6.0.0", bad="v6.2.0")
+    announced = run.look()
+    assert isinstance(announced.reached, Next)
+    assert announced.reached.at_most > 1
+    with pytest.raises(SpecError, match=r"all campaigns together \(with b0, which are kept\) may"):
+        run.run(campaign, lambda text: None, approved=True)
+    assert measured.pairs == [("v6.0.0", "v6.2.0")]
+
+
+def test_no_more_campaigns_are_run_than_were_announced(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What would be next is told, and started again the bisection goes on with it."""
+    search = bisection.search
+
+    def understated(*arguments: Any) -> Any:
+        found = search(*arguments)
+        first = isinstance(found, Next) and not measured.pairs
+        return dataclasses.replace(found, at_most=1) if first else found
+
+    monkeypatch.setattr(bisection, "search", understated)
+    found = run_of(there, store, spec).run(measured, lambda text: None)
+    assert isinstance(found.reached, Undecided)
+    assert measured.pairs == [(OLD, NEW)]
+    text = " ".join(bisect_view.render(found, 200, False).split())
+    assert "Why: as many campaigns as were announced at most have been run." in text
+    assert f"Start it again to go on. Next: {MIDDLE} against {OLD}, the middle of 2" in text
+    assert bisect_view.to_json(found)["next"] == {"baseline": OLD, "candidate": MIDDLE}
+
+    again = run_of(there, store, spec).run(measured, lambda text: None)
+    assert isinstance(again.reached, Named)
+    assert measured.pairs == [(OLD, NEW), (OLD, MIDDLE)]
+
+
+def test_hosts_are_not_rented_for_a_mistyped_release(there: Here) -> None:
+    """Nobody but the calendar knows before whether it exists; what it has near it is told."""
+    where = ("--report", "sysbench_ec2", "--workload", WORKLOAD)
+    refused = there.refused("bisect", "v6.5.99", "v7.1.0", *where, "--plan", "--approve")
+    assert "GOOD: v6.5.99 is not in " in refused
+    assert "which has v6.5.9, v6.5.10, v6.5.11, v6.5.12 of its series" in refused
+    assert "BAD: v6.5.13 is not" in there.refused("bisect", "v6.5.0", "v6.5.13", *where)
+
+
+@pytest.mark.parametrize(
+    ("bad", "known"),
+    [("v6.2.0-nightly", "of its series it has v6.2.0"), ("v99.0.0", "nor is its series")],
+)
+def test_a_build_that_no_calendar_can_have_needs_approval_only(
+    there: Here, bad: str, known: str
+) -> None:
+    """A nightly or private build, and a series that is newer than the calendar."""
+    asked = ("bisect", "v6.1.0", bad, "--report", "sysbench_ec2", "--workload", WORKLOAD)
+    planned = there.run(*asked, "--plan")
+    assert planned.returncode == 0, planned.stderr
+    assert f"not in the calendar: {bad}; {known}" in planned.stdout
+    assert f"{bad}: not in the calendar" in there.refused(*asked)
+    assert there.run("campaigns").stdout == ""
+
+
+def test_a_release_that_cannot_be_had_is_left_out_of_the_middle(
+    there: Here, store: Store, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named; the release after it may then not be the one."""
+    calendar = there.home.configs / "releases.csv"
+    lines = calendar.read_text().splitlines()
+    lines.insert(1, "10.6.1,2016-05-06,patch")
+    calendar.write_text("\n".join(lines))
+    fetched: list[str] = []
+
+    def install(engine: str, version: str, home: object) -> None:
+        fetched.append(version)
+        if version == "10.6.1":
+            raise UnavailableError("MariaDB 10.6.1 cannot be fetched")
+
+    monkeypatch.setattr(engines, "install", install)
+    spec = report_types.load(report_types.find_report(there.home, REPORT))
+    said: list[str] = []
+    found = run_of(there, store, spec, bad=MIDDLE).run(measured, said.append)
+    assert isinstance(found.reached, Named)
+    assert found.reached.brought.release == MIDDLE
+    assert found.reached.brought.untold == ("10.6.1",)
+    assert "10.6.1" in fetched
+    assert "10.6.1 is left out: MariaDB 10.6.1 cannot be fetched" in said
+    assert measured.pairs == [(OLD, MIDDLE)]
+
+
+def test_an_interrupted_campaign_is_gone_on_with(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """One of the same pair and plan that has not measured everything; no other."""
+    alone = {"workloads": [WORKLOAD]}
+    measured.add(pair(spec, OLD, NEW, **alone, rounds=5), "another-plan", "running")
+    measured.add(pair(spec, OLD, NEW, **alone), "half", "running")
+    asked: list[str | None] = []
+
+    def campaign(wanted: Wanted) -> str:
+        asked.append(wanted.interrupted)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_of(there, store, spec).run(campaign, lambda text: None)
+    assert asked == ["half"]
+
+
+def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
+    there: Here, store: Store, spec: ReportSpec, measured: Measured
+) -> None:
+    """It is not asked for for ever."""
+
+    def fail(wanted: Wanted) -> str:
+        measured.add(wanted.spec, "half", "running")
+        return "half"
+
+    with pytest.raises(NotMeasuredError, match=f"half: not complete, so that {NEW} against {OLD}"):
+        run_of(there, store, spec).run(fail, lambda text: None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bisect", NEW, OLD), "give the good release first"),
+        (("bisect", OLD, "v6.5.0"), "'v6.5.0' is not a version of any engine"),
+        (("bisect", OLD, "newest"), "'newest' is not a version"),
+        ((*ARGUMENTS[:3], "--set", "candidate=10.11.5"), "--set candidate: GOOD, BAD and"),
+        ((*ARGUMENTS[:3], "--set", "sides=same"), "sides: same: a bisection compares two releases"),
+        ((*ARGUMENTS[:3], "--set", "slowdown_pct=5"), "slowdown_pct: 5: a bisection looks for"),
+        ((*ARGUMENTS[:3], "--kinds", "patch,nightly"), "--kinds: unknown: nightly; there are: GA"),
+        ((*ARGUMENTS[:3], "--kinds", "patch", "--series"), "--series and --kinds: each says which"),
+        (
+            (
+                *ARGUMENTS[:3],
+                *("--set", "engines.mariadb.candidate.parameters={innodb_io_capacity: 900}"),
+            ),
+            "engines.mariadb: baseline and candidate have parameters of their own",
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_bisected_is_refused(
+    there: Here, arguments: tuple[str, ...], message: str
+) -> None:
+    """Before anything is started, by the field or the option."""
+    assert message in there.refused(*arguments, *ARGUMENTS[3:])
+    assert there.run("campaigns").stdout == ""
+
+
+def test_an_unknown_workload_is_refused(there: Here, store: Store, spec: ReportSpec) -> None:
+    """The message names those that there are."""
+    with pytest.raises(SpecError, match="workloads: unknown: oltp_x; there are: oltp_point_select"):
+        run_of(there, store, spec, workload="oltp_x")

@@ -1,0 +1,140 @@
+"""What `benchlab doctor` says of report types, accounts, notifiers and the release calendar."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from benchlab.cli import doctor
+from benchlab.cli.doctor import Check
+from tests.builders.installation import Here
+
+TODAY = datetime.now(UTC).date()
+OLD = "v6.4.0,2022-11-17,DMR\nv6.5.0,2022-12-29,LTS\n"
+
+
+@pytest.fixture(autouse=True)
+def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine without AWS credentials, whoever's it is."""
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_PROFILE",
+        "AWS_DEFAULT_PROFILE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+def said(here: Here, what: str) -> Check:
+    """The one finding of this name."""
+    (found,) = [each for each in doctor.examine(here.home) if each.what == what]
+    return found
+
+
+def decide(here: Here) -> None:
+    """What the house's topology leaves open."""
+    path = here.home.configs / "topologies" / "ec2_published.yaml"
+    path.write_text(path.read_text().replace("tiup: null", "tiup: image"))
+
+
+def test_a_report_type_that_a_run_would_refuse_is_not_said_to_run(here: Here) -> None:
+    """What is undecided is named; the local report types are not kept from running by it."""
+    found = said(here, "report type sysbench_ec2")
+    assert (found.good, found.blocks) == (False, False)
+    assert found.detail.startswith(
+        "cannot run yet: topology ec2_published: tiup: not decided; write the https address"
+    )
+    decide(here)
+    found = said(here, "report type sysbench_ec2")
+    assert found.good
+    assert (
+        found.detail == "is complete, with tidb; a campaign looks at what it rents when it begins"
+    )
+    assert "looks at its hosts when" in said(here, "report type sysbench_hosts").detail
+    assert said(here, "report type sysbench_local").detail == "can run, with mariadb"
+
+
+def test_of_a_fleet_s_servers_nothing_is_said_of_this_machine(here: Here) -> None:
+    """They are fetched by its own hosts."""
+    servers = [each.what for each in doctor.examine(here.home) if ": tidb v" in each.what]
+    assert {what.split(":")[0] for what in servers} == {"sysbench_local", "tpcc_local"}
+
+
+def test_a_server_that_is_not_here_would_be_fetched(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one that is here is installed."""
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
+    found = said(here, "sysbench_local_releases: mariadb 11.4.5")
+    assert found.detail == "would be fetched from Maven Central"
+    found = said(here, "sysbench_local_releases: mariadb 10.11.5")
+    assert found.detail.startswith("installed in ")
+
+
+def test_credentials_are_looked_for_where_hosts_are_rented(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A note, whether they are there, missing or wrongly named; AWS is not called."""
+    found = said(here, "aws")
+    assert (found.good, found.blocks) == (False, False)
+    assert "finds no credentials" in found.detail
+    assert "sysbench_ec2, sysbench_ec2_weekly, tpcc_ec2 cannot be run" in found.detail
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("somebody is called"))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    found = said(here, "aws")
+    assert (found.good, found.detail) == (True, "boto3 finds credentials (env); AWS was not asked")
+    monkeypatch.setenv("AWS_PROFILE", "nosuch")
+    found = said(here, "aws")
+    assert (found.good, found.blocks) == (False, False)
+    assert "nosuch" in found.detail
+
+
+def test_credentials_are_no_matter_where_nothing_is_rented(here: Here) -> None:
+    """Then nothing is said of them."""
+    for path in (here.home.configs / "reports").glob("*_ec2*.yaml"):
+        path.unlink()
+    assert "aws" not in {each.what for each in doctor.examine(here.home)}
+
+
+def test_notifiers_are_counted_and_checked(here: Here) -> None:
+    """Before there is something to tell; `validate` checks the file, too."""
+    path = here.home.configs / "notifications.yaml"
+    assert said(here, "notifiers").detail == f"0 in {path}: nobody is told of anything"
+    mail = "{by: smtp, connection: smtp_default, to: [a@example.com]"
+    path.write_text(f"notifiers: [{mail}}}]\n")
+    assert said(here, "notifiers").detail == f"1 in {path}: smtp smtp_default a@example.com"
+    assert f"{path}: good" in here.run("validate", path).stdout
+    path.write_text(f"notifiers: [{mail}, reports: [nosuch]}}]\n")
+    found = said(here, "notifiers")
+    assert (found.good, found.blocks) == (False, False)
+    assert "notifiers.0.reports: unknown: nosuch" in found.detail
+    assert "notifiers.0.reports: unknown: nosuch" in here.refused("validate", path)
+    path.unlink()
+    assert str(path) in here.refused("validate", path)
+
+
+@pytest.mark.parametrize(
+    ("version", "day", "recent"),
+    [
+        ("v6.5.1,{},patch", TODAY, True),
+        ("v6.5.1,{},patch", TODAY - timedelta(weeks=27), False),
+        # Nobody compares it.
+        ("v9.0.0-rc.1,{},pre-release", TODAY, False),
+    ],
+)
+def test_a_calendar_that_nobody_updates_is_noted(
+    here: Here, version: str, day: date, recent: bool
+) -> None:
+    """With the report types whose schedules rest on it; nothing is blocked by it."""
+    path = here.home.configs / "releases.csv"
+    path.write_text(f"version,release_date,type\n{OLD}{version.format(day)}\n")
+    found = said(here, "release calendar: tidb")
+    assert found.good is recent
+    assert not found.blocks
+    assert recent or "sysbench_ec2, sysbench_ec2_weekly may miss new ones" in found.detail

@@ -1,0 +1,427 @@
+"""The command line says what it was asked to say, and refuses what it cannot do in one message."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from benchlab import targets
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.lock import MachineLock
+from benchlab.results.store import Store
+from tests.builders import campaigns
+from tests.builders.installation import PROGRAM, ROOT, Here
+
+GOLDEN = ROOT / "tests" / "golden" / "sysbench"
+
+# ---------------------------------------------------------------- validate
+
+
+def test_good_report_types_are_said_to_be_good(here: Here) -> None:
+    """Those of the house, each by its path."""
+    files = sorted((ROOT / "configs" / "reports").glob("*.yaml"))
+    done = here.run("validate", *files)
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"{path}: good" for path in files]
+    assert done.stderr == ""
+
+
+def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -> None:
+    """The bad inputs of a report type, all in one call beside a good one, which stays good."""
+    same = {"mariadb": {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.2.11"}}}
+    bad = {
+        "unknown_key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
+        "unknown_workload": ({"workloads": ["oltp_x"]}, "workloads: unknown: oltp_x; there are: "),
+        "threads_zero": ({"threads": [0]}, "threads.0: Input should be greater than or equal to 1"),
+        "threads_million": ({"threads": [10**6]}, "threads.0: Input should be less than or equal"),
+        "duration_zero": ({"seconds": 0}, "seconds: Input should be greater than or equal to 1"),
+        "empty_sweep": ({"threads": []}, "threads: "),
+        "same_sides": ({"engines": same}, "write `sides: same` (an A/A campaign)"),
+        "not_a_version": (
+            {"engines": {"mariadb": {**same["mariadb"], "candidate": {"version": "new"}}}},
+            "engines.mariadb.candidate.version: 'new' is not a version; write v6.5.0 for TiDB",
+        ),
+        "missing": ({"restore": ...}, "restore: missing; it must be set"),
+    }
+    paths = [here.report(name, **fields) for name, (fields, _) in bad.items()]
+    done = here.program("validate", *paths, here.report("good"), here.path / "nothing.yaml")
+    assert done.returncode == 1
+    assert done.stdout == f"{here.path}/good.yaml: good\n"
+    for name, (_, message) in bad.items():
+        assert f"{here.path}/{name}.yaml: {message}" in done.stderr or (
+            name == "same_sides" and message in done.stderr
+        ), name
+    assert f"{here.path}/nothing.yaml: cannot be read" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("text", ["a: [", "", "a: 1\na: 2", "? [a]\n: b", "\x00"])
+def test_what_is_no_report_type_is_refused(here: Here, text: str) -> None:
+    """Not a traceback, whatever the file holds."""
+    path = here.path / "bad.yaml"
+    path.write_text(text)
+    assert str(path) in here.refused("validate", path)
+
+
+# ---------------------------------------------------------------- plan
+
+
+def test_the_plan_as_json_has_the_promised_shape(here: Here) -> None:
+    """Every field of the promise, with its type; what was overridden is in it."""
+    done = here.run("plan", here.report(), "--json", "--set", "rounds=2", "--set", "threads=2,8")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    assert set(plan) >= {
+        *("report", "engine", "target", "sides", "rounds", "seed", "trials", "hosts"),
+        *("minutes", "dollars", "disk_gib", "steps"),
+    }
+    assert (plan["report"], plan["engine"], plan["target"]) == ("good", "mariadb", "local")
+    assert plan["sides"]["baseline"]["version"] == "10.2.11"
+    assert plan["sides"]["candidate"]["version"] == "10.11.5"
+    assert plan["rounds"] == 2
+    assert len(plan["trials"]) == 2 * 2 * 2 * 2
+    first = plan["trials"][0]
+    assert {key: type(value) for key, value in first.items()} == {
+        "index": int,
+        "round": int,
+        "side": str,
+        "workload": str,
+        "threads": int,
+        "restore": bool,
+        "seconds": int,
+    }
+    assert plan["hosts"] == [{"role": "all", "instance_type": None, "vcpu": None}]
+    assert plan["dollars"] is None
+    assert plan["minutes"] > 0
+    assert plan["disk_gib"] > 0
+
+
+def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
+    """Engine and why, versions, number of trials, minutes, disk, and every trial in order."""
+    done = here.run("plan", "sysbench_local")
+    assert done.returncode == 0, done.stderr
+    for part in (
+        *("with mariadb (tidb cannot be had", "baseline 10.2.11, candidate 10.11.5"),
+        *("48 trials", "minutes", "GiB of disk", "nothing is rented"),
+    ):
+        assert part in done.stdout
+    assert len([line for line in done.stdout.splitlines() if " · " in line]) == 48
+
+
+def test_what_costs_more_than_may_be_rented_unasked_needs_a_word(here: Here) -> None:
+    """Nothing is written to the store, and the figures are in the message."""
+    done = here.run("run", "sysbench_ec2")
+    assert done.returncode == 1
+    for part in ("dollars in", "hours", "unasked (20)", "--approve"):
+        assert part in done.stderr
+    assert here.run("campaigns").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "messages"),
+    [
+        (["nosuch"], ["nosuch: no such file", "sysbench_local"]),
+        (["sysbench_local", "--set", "rounds"], ["--set rounds: write it as field=value"]),
+        (["sysbench_local", "--set", "threads=0"], ["threads.0: "]),
+        (["sysbench_local", "--set", "threads=1000000"], ["threads.0: "]),
+        (["sysbench_local", "--set", "seconds=0"], ["seconds: "]),
+        (["sysbench_local", "--set", "colour=red"], ["colour: unknown key"]),
+        (["sysbench_local", "--set", "candidate=1"], ["candidate: '1' is not a version"]),
+        (["sysbench_local", "--set", "engine=oracle"], ["engine: oracle has no entry"]),
+        (["sysbench_local", "--set", "engine=tidb"], ["TiDB v6.1.0", "tiup"]),
+        (["sysbench_local", "--set", "workloads=oltp_x"], ["oltp_x; there are: ", "oltp_insert"]),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(
+    here: Here, arguments: list[str], messages: list[str]
+) -> None:
+    """One message with the field, and what there is instead; nothing is written."""
+    said = here.refused("plan", *arguments)
+    assert all(message in said for message in messages)
+    assert not (here.home.root / "results.db").exists()
+
+
+def test_a_version_that_cannot_be_had_is_refused_with_how_to_get_it(here: Here) -> None:
+    """Without the server and without Maven the message names both."""
+    path = os.pathsep.join(str(Path(p).parent) for p in (sys.executable,))
+    said = here.refused("plan", "sysbench_local", "--set", "candidate=11.4.5", PATH=path)
+    assert "MariaDB 11.4.5 is not installed and `mvn` is missing: run `make setup`" in said
+
+
+def test_gates_that_cannot_be_read_are_refused_before_anything_starts(here: Here) -> None:
+    """Not by the first trial, after hours of loading."""
+    gates = here.home.configs / "quality" / "symptoms.yaml"
+    gates.write_text(gates.read_text() + "nonsense: 1\n")
+    assert str(gates) in here.refused("run", "sysbench_local", "--campaign", "unjudged")
+    assert "unjudged" not in here.run("campaigns").stdout
+    assert not here.home.campaign("unjudged").exists()
+
+
+# ---------------------------------------------------------------- parse
+
+
+def test_an_output_as_json_is_what_was_promised(here: Here) -> None:
+    """The golden JSON, for a good and for a broken output; absent values are null."""
+    for name in ("sysbench_read_write_t4", "sysbench_killed_midrun"):
+        done = here.run("parse", "sysbench", GOLDEN / f"{name}.txt", "--json")
+        assert done.returncode == 0
+        assert json.loads(done.stdout) == json.loads((GOLDEN / f"{name}.json").read_text())
+    assert json.loads(done.stdout)["status"] == "failed"
+    assert json.loads(done.stdout)["tps"] is None
+
+
+def test_an_output_for_people_is_short(here: Here) -> None:
+    """A line per figure, without the series."""
+    done = here.run("parse", "sysbench", GOLDEN / "sysbench_read_write_t4.txt")
+    assert "status: complete" in done.stdout.splitlines()
+    assert "tps: 514.33" in done.stdout.splitlines()
+    assert done.stdout.splitlines()[-1] == "series: 5 intervals"
+
+
+def test_an_output_that_is_not_there_is_named(here: Here) -> None:
+    """By its path."""
+    assert "nothing.txt: cannot be read" in here.refused("parse", "sysbench", "nothing.txt")
+    assert str(here.path) in here.refused("parse", "sysbench", here.path)
+
+
+# ---------------------------------------------------------------- compare and render
+
+
+@pytest.mark.parametrize("command", [["compare"], ["compare", "--json"], ["render"]])
+def test_an_unknown_campaign_is_named_with_those_there_are(
+    stored: Here, command: list[str]
+) -> None:
+    """Also where the store is empty."""
+    assert "no campaign 'nosuch'" in (said := stored.refused(*command, "nosuch"))
+    assert "the latest there: c1" in said
+    empty = stored.refused(*command, "nosuch", BENCHLAB_HOME=str(stored.path / "empty"))
+    assert "it is empty" in empty
+
+
+def test_a_stored_campaign_is_compared(stored: Here) -> None:
+    """The verdicts, for people and as JSON."""
+    done = stored.run("compare", "c1")
+    assert done.returncode == 0, done.stderr
+    assert "regression" in done.stdout
+    assert "\x1b" not in done.stdout
+    document = json.loads(stored.run("compare", "c1", "--json").stdout)
+    assert "regression" in json.dumps(document)
+    assert stored.run("campaigns").stdout.startswith("c1  complete")
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [("md", "---\n"), ("html", "<!doctype html>"), ("csv", "workload,"), ("json", "{")],
+)
+def test_a_report_is_rebuilt_from_the_store(stored: Here, form: str, begins: str) -> None:
+    """In each format, and twice the same."""
+    done = stored.run("render", "c1", "--format", form)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.lower().startswith(begins)
+    assert stored.run("render", "c1", "--format", form) == done
+
+
+def test_an_unknown_format_is_refused_with_those_there_are(stored: Here) -> None:
+    """As a wrong use of the command, with exit code 2."""
+    done = stored.run("render", "c1", "--format", "pdf")
+    assert done.returncode == 2
+    assert all(form in done.stderr for form in ("md", "html", "csv", "json"))
+
+
+def test_a_pipe_that_closes_early_is_no_error(here: Here) -> None:
+    """`benchlab plan ... | head -c 1` says nothing on stderr."""
+    with subprocess.Popen(
+        ["sh", "-c", f"'{PROGRAM}' plan sysbench_local --set rounds=999 | head -c 1"],
+        env=here.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as pipe:
+        assert pipe.communicate() == (b"s", b"")
+
+
+def test_a_store_that_cannot_be_reached_is_named_without_its_password(here: Here) -> None:
+    """The URL is shown with stars."""
+    url = "mysql+pymysql://bench:hunter2@127.0.0.1:1/results"
+    said = here.refused("campaigns", BENCHLAB_STORE_URL=url)
+    assert "mysql+pymysql://bench:***@127.0.0.1:1/results" in said
+    assert "hunter2" not in said
+    assert "BENCHLAB_STORE_URL" in here.refused("campaigns", BENCHLAB_STORE_URL="hunter2")
+
+
+# ---------------------------------------------------------------- doctor and release
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(here: Here) -> None:
+    """Without any tool every one is named with its package; exit code 1."""
+    path = str(Path(sys.executable).parent)
+    done = here.run("doctor", PATH=path)
+    assert done.returncode == 1
+    for tool, package in (
+        ("sysbench", "sysbench"),
+        ("haproxy", "haproxy"),
+        ("mariadb", "mariadb-client"),
+    ):
+        assert (
+            f"MISS  {tool}: not found; `make setup`, or `apt-get install {package}`" in done.stdout
+        )
+    assert "ok    machine: free: no campaign holds it" in done.stdout
+    assert "ok    report type sysbench_local: can run, with mariadb" in done.stdout
+    assert "tidb v6.5.0" in done.stdout
+
+
+def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
+    """A broken file does not hide the rest; a lock that makes no sense is named, too."""
+    shutil.copy(here.report("bad", threads=[0]), here.path / "configs" / "reports")
+    (here.path / "lock").write_text("{")
+    done = here.run("doctor")
+    assert done.returncode == 1
+    assert "MISS  report type bad: " in done.stdout
+    assert "threads.0" in done.stdout
+    assert "ok    report type sysbench_local" in done.stdout
+    assert str(here.path / "lock") in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-"])
+def test_release_refuses_what_is_no_campaign(here: Here, campaign: str) -> None:
+    """An empty variable in a script does not end every campaign on the machine."""
+    assert "no campaign's id" in here.refused("give-back", "--", campaign)
+
+
+def test_giving_back_what_does_not_run_is_no_error(stored: Here) -> None:
+    """`give-back` can be repeated until everything is gone."""
+    for _ in range(2):
+        done = stored.run("give-back", "c1")
+        assert done.returncode == 0, done.stderr
+        assert "c1: 0 processes ended" in done.stdout
+
+
+def test_the_old_name_of_give_back_still_works(stored: Here) -> None:
+    """Scripts that say `release` go on for one version; the help shows the new name alone."""
+    done = stored.run("release", "c1")
+    assert "c1: 0 processes ended" in done.stdout
+    assert "'release' is deprecated" in done.stderr
+    assert "release CAMPAIGN" not in stored.run("--help").stdout
+
+
+def test_giving_back_what_nothing_knows_is_refused(stored: Here) -> None:
+    """A misspelt id does not read as if a fleet had been given back."""
+    said = stored.refused("give-back", "nope")
+    assert "no campaign 'nope'" in said
+    assert "the latest there: c1" in said
+    assert "Nothing was ended, and EC2 was not asked" in said
+
+
+@pytest.mark.parametrize("known_by", ["directory", "process", "lock"])
+def test_what_this_machine_has_is_given_back_though_the_store_was_lost(
+    here: Here, known_by: str
+) -> None:
+    """A campaign is known by its directory, by a process of it or by the lock that it holds."""
+    ended = 0
+    if known_by == "directory":
+        here.home.campaign("lost").mkdir(parents=True)
+    elif known_by == "lock":
+        MachineLock(here.path / "lock").acquire("lost", "test", here.home.root, None)
+    else:
+        process = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCHLAB_CAMPAIGN": "lost"})
+        Thread(target=process.wait, daemon=True).start()
+        ended = 1
+    done = here.run("give-back", "lost")
+    assert done.returncode == 0, done.stderr
+    assert f"lost: {ended} processes ended" in done.stdout
+    assert MachineLock(here.path / "lock").holder() is None
+
+
+def test_a_store_that_cannot_be_read_keeps_nothing_running(here: Here) -> None:
+    """What runs here is ended first; that the store cannot be told is an error all the same."""
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCHLAB_CAMPAIGN": "lost"})
+    Thread(target=process.wait, daemon=True).start()
+    url = f"sqlite:///{here.path}/nothing/results.db"
+    (here.path / "nothing").write_text("")
+    here.refused("give-back", "lost", BENCHLAB_STORE_URL=url)
+    assert process.wait(10) == -signal.SIGTERM
+    assert "Nothing was ended" in here.refused("give-back", "lost", BENCHLAB_STORE_URL=url)
+
+
+def test_what_the_store_alone_knows_is_given_back_where_it_was_rented(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory of a campaign on EC2 may be lost, or lie on another machine."""
+    with Store(here.home.store_url, here.home.objects) as store:
+        store.add_campaign(campaigns.fleet_campaign(id="rented"))
+    asked = []
+
+    def give_back(home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
+        asked.append(campaign)
+        return "5 instances terminated"
+
+    monkeypatch.setattr(targets.by_name()["ec2"], "give_back", give_back)
+    assert "rented: 5 instances terminated" in here.run("give-back", "rented").stdout
+    assert asked == ["rented"]
+
+
+# ---------------------------------------------------------------- days
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("releases", "--on", "2022-06-31"),
+        ("run", "sysbench_local", "--on", "yesterday"),
+        ("plan", "sysbench_ec2", "--backfill", "2022-01-01", "2022-13-01"),
+    ],
+)
+def test_a_day_that_there_is_not_is_refused(here: Here, command: tuple[str, ...]) -> None:
+    """In words that tell what is wrong, not how a program reads it."""
+    done = here.run(*command)
+    assert done.returncode == 2
+    said = " ".join(done.stderr.replace("│", " ").split())
+    assert f"'{command[-1]}': there is no such day, or it is not written as YYYY-MM-DD" in said
+
+
+def test_without_arguments_there_is_help() -> None:
+    """Every command with a sentence."""
+    done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True)
+    assert done.returncode == 0
+    for command in ("validate", "plan", "run", "parse", "compare", "render", "doctor", "give-back"):
+        assert command in done.stdout
+
+
+# ---------------------------------------------------------------- the core as a library
+
+
+def test_the_core_imports_no_airflow() -> None:
+    """The CLI and every module work on a machine that has never heard of Airflow."""
+    code = (
+        "import sys, pkgutil, importlib\nimport benchlab, benchlab.cli.main\n"
+        "for found in pkgutil.walk_packages(benchlab.__path__, 'benchlab.'):\n"
+        "    importlib.import_module(found.name)\n"
+        "foreign = ('airflow', 'benchlab_airflow', 'dags')\n"
+        "print([name for name in sys.modules if name.split('.')[0] in foreign])\n"
+        "print(len([name for name in sys.modules if name.startswith('benchlab.')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found, count = done.stdout.splitlines()
+    assert found == "[]"
+    assert int(count) > 30
+
+
+def test_reading_a_report_type_imports_nothing_heavy() -> None:
+    """A DAG file is parsed every few seconds: what it needs of the core loads fast."""
+    code = (
+        "import sys\nfrom benchlab.campaign import report_types\n"
+        "heavy = ('pandas', 'numpy', 'scipy', 'matplotlib', 'great_expectations', 'boto3')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr

@@ -1,0 +1,196 @@
+"""`benchlab plan` shows what will happen and what it needs, before anything is started or spent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from benchlab import targets
+from benchlab.campaign import planning, report_types
+from benchlab.cli import dry_run
+from benchlab.cli.main import app
+from benchlab.errors import SpecError
+from benchlab.home import find
+from benchlab.hosts.rehearsal import Command
+from benchlab.plan.report_type import Client
+from benchlab.report.formats.plan_text import duration
+
+HOME = find()
+
+
+def plan(*arguments: str) -> str:
+    """What `benchlab plan` prints."""
+    done = CliRunner().invoke(app, ["plan", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
+    """Everything a person has to know before approving it."""
+    shown = plan("sysbench_ec2", "--set", "snapshots=s3://bucket/prefix")
+    for part in (
+        "rent 10 hosts in us-west-2",
+        "candidate: deploy",
+        "from the dataset snapshot",
+        "3 x tikv (i3.4xlarge)",
+        "vCPUs: 144",
+        "on each storage host",
+        "at list prices of 20",
+        "approval above 20 dollars (a person has to approve it), refused above 60",
+        "round 6 · ",
+        "estimates",
+    ):
+        assert part in shown
+
+
+def test_a_machine_s_plan_says_that_nothing_is_rented() -> None:
+    """No word of dollars, quota or hosts."""
+    shown = plan("sysbench_local", "--set", "engine=mariadb")
+    assert "nothing is rented" in shown
+    assert not {"dollars", "vCPUs", "approval"} & set(shown.split())
+
+
+def test_a_published_plan_stands_beside_its_page() -> None:
+    """Document, its client, both durations, and every difference."""
+    shown = plan("sysbench_v520_vs_v511")
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_v520_vs_v511"))
+    assert spec.published is not None
+    assert spec.published.document in shown
+    assert "sysbench 1.1.0-ead2689" in shown
+    assert "as on the page" in shown
+    for difference in spec.published.differences:
+        assert difference in shown
+
+
+def test_the_json_is_the_plan() -> None:
+    """`--json` prints what the store keeps, with the same overrides."""
+    document = json.loads(plan("sysbench_ec2", "--json", "--set", "rounds=2"))
+    assert document["rounds"] == 2
+    assert len(document["hosts"]) == 10
+    assert document["dollars"] > 0
+
+
+def test_commands_stand_in_the_order_in_which_they_run() -> None:
+    """Deploy before load before analyze before back-up before the first trial; give back last."""
+    shown = plan("sysbench_v520_vs_v511", "--commands")
+    marks = (
+        "tiup cluster deploy <campaign>-baseline v5.1.1",
+        "haproxy -c",
+        " prepare\n",
+        "ANALYZE TABLE sbtest.sbtest16;",
+        "baseline/data /data/benchlab/<campaign>/baseline/snapshot",
+        "tiup cluster deploy <campaign>-candidate v5.2.0",
+        "baseline/snapshot /data/benchlab/<campaign>/baseline/data",
+        "sysbench oltp_point_select",
+        "sysbench oltp_update_non_index",
+    )
+    places = [shown.index(mark) for mark in marks]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["sysbench_local", "sysbench_ec2", "sysbench_hosts"])
+def test_what_is_not_known_yet_is_a_name_in_brackets(name: str) -> None:
+    """Addresses of hosts to be rented, the campaign, the password: never a made-up value."""
+    shown = plan(name, "--commands")
+    assert "<campaign>" in shown
+    assert ("<tidb-1>:4000" in shown) == (name == "sysbench_ec2")
+    assert ("172.16.30.32:4000" in shown) == (name == "sysbench_hosts")
+    for line in shown.splitlines():
+        assert "IDENTIFIED BY" not in line or "'<password>'" in line
+
+
+def test_snapshots_show_how_a_dataset_is_kept_and_laid_back() -> None:
+    """BR's commands are there where, and only where, the report type keeps dataset snapshots."""
+    day = ("--on", "2022-09-30")
+    seeded = plan("sysbench_ec2", *day, "--commands", "--set", "snapshots=s3://bucket/prefix")
+    assert "br:v6.2.0 restore db" in seeded
+    assert "br:v6.3.0 backup db" in seeded
+    assert " restore db" not in plan("sysbench_ec2", "--commands")
+
+
+def test_the_statements_of_a_check_are_shown_where_they_are_run() -> None:
+    """Of each side before its snapshot and after its last trial; of sysbench's tables none."""
+    shown = plan("tpcc_local", "--commands", "--set", "engine=mariadb")
+    marks = [f"SQL in tpcc of the {side}, after the load" for side in ("baseline", "candidate")]
+    marks += [mark.replace("after the load", "after its last trial") for mark in marks]
+    places = [shown.index(mark) for mark in marks]
+    assert places == sorted(places)
+    assert places[0] < shown.index("## back up") < places[1]
+    assert shown.index("CREATE INDEX benchlab_h_customer ON history") > places[0]
+    assert "CREATE INDEX" not in plan("sysbench_local", "--commands")
+
+
+def test_what_can_only_be_planned_for_cannot_be_run() -> None:
+    """TiDB Cloud: the plan says why, and a run is refused with the same sentence."""
+    sentence = targets.PLANNED_ONLY["tidb_cloud"]
+    assert sentence in plan("sysbench_v713_cloud")
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
+    with pytest.raises(SpecError) as refused:
+        planning.choose_engine(spec, HOME)
+    assert sentence in str(refused.value)
+
+
+def test_no_server_has_to_be_on_this_machine_to_plan_for_a_fleet() -> None:
+    """TiUP on the fleet fetches them."""
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_v520_vs_v511"))
+    assert planning.choose_engine(spec, HOME, to_run=False)[0] == "tidb"
+
+
+def test_commands_as_text_name_stage_and_host_once() -> None:
+    """A heading where stage or host changes, and only there."""
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
+    made = dry_run.commands_of(HOME, spec, planning.plan(HOME, spec, "tidb", "c1"))
+    text = dry_run.render(made)
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings == [
+        *("## load, on client", "## analyze, on client"),
+        *("## measure, on TiDB Cloud's support", "## measure, on client"),
+    ]
+
+
+def tpcc_commands(report: str, **client: str) -> list[Command]:
+    """The commands of a TPC-C campaign with the client that is named."""
+    spec = report_types.load(HOME.configs / "reports" / f"{report}.yaml")
+    spec = spec.model_copy(update={"client": Client(**client)})
+    engine = "tidb" if spec.topology else "mariadb"
+    return list(dry_run.commands_of(HOME, spec, planning.plan(HOME, spec, engine, "c1")))
+
+
+@pytest.mark.parametrize(
+    ("report", "address"), [("tpcc_ec2", "<client-1>"), ("tpcc_local", "127.0.0.1")]
+)
+def test_the_account_of_a_client_without_a_password_is_made_before_it_loads(
+    report: str, address: str
+) -> None:
+    """For the schema only, which is there by then, and from the load balancer's address only."""
+    made = tpcc_commands(report, program="go-tpc")
+    (account,) = [n for n, c in enumerate(made) if "CREATE USER 'bench_open'" in c.text]
+    assert made[account].text.splitlines() == [
+        f"DROP USER IF EXISTS 'bench_open'@'{address}';",
+        f"CREATE USER 'bench_open'@'{address}';",
+        f"GRANT ALL ON tpcc.* TO 'bench_open'@'{address}';",
+    ]
+    assert made[account - 1].text.endswith("CREATE DATABASE tpcc;\n")
+    assert "haproxy -db" in made[account + 1].text
+    assert "go-tpc tpcc prepare" in made[account + 2].text
+    assert "--user=bench_open" in made[account + 2].text
+
+
+@pytest.mark.parametrize("report", ["tpcc_ec2", "tpcc_local"])
+def test_the_embedded_client_is_put_where_its_commands_start_it(report: str) -> None:
+    """Before anything else; it has the account with a password, and no other is made."""
+    first, *rest = tpcc_commands(report, program="embedded")
+    assert (first.stage, first.purpose) == ("provision", "put tpcc.lua beside the option file")
+    copy, source, script = first.text.split()
+    assert copy == "cp"
+    assert (dry_run.PACKAGE / source.removeprefix("<benchlab>/")).is_file()
+    started = [command for command in rest if command.text.startswith("sysbench ")]
+    assert {command.text.split()[1] for command in started} == {script}
+    assert not any("bench_open" in command.text for command in rest)
+
+
+def test_durations_are_in_the_unit_people_use() -> None:
+    """Minutes below two hours, hours from there on."""
+    assert (duration(9.54), duration(119.9), duration(292.8)) == ("9.5 min", "119.9 min", "4.9 h")

@@ -1,0 +1,249 @@
+"""The commands on reports: render, publish, verify, import, audit, history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from benchlab.cli.options import open_store
+from benchlab.results.rows import PUBLISHED_REPORTS
+from tests.builders.installation import Here
+
+PAGE = """---
+title: TiDB Sysbench Performance Test Report -- v7.1.0 vs. v7.0.0
+---
+
+# TiDB Sysbench Performance Test Report -- v7.1.0 vs. v7.0.0
+
+## Test results
+
+### Point Select performance
+
+| Threads | v7.0.0 QPS | v7.1.0 QPS | QPS improvement |
+|:----|:----|:----|:----|
+| 100 | 1,000 | 1,100 | 10.00% |
+| 200 | 2,000 | 2,100 | 5.00% |
+
+Compared with v7.0.0, the Point Select performance of v7.1.0 is improved by 9.5%.
+"""
+ID = "sysbench-v7.1.0-vs-v7.0.0-en"
+
+
+@pytest.fixture
+def page(here: Here) -> Path:
+    """A published page whose headline is wrong."""
+    path = here.path / "page.md"
+    path.write_text(PAGE)
+    return path
+
+
+# ---------------------------------------------------------------- render and publish
+
+
+def test_a_report_is_rendered_in_another_language(stored: Here) -> None:
+    """With the same figures; a language that is not there is named with those that are."""
+    english, chinese = (stored.run("render", "c1", "--lang", code).stdout for code in ("en", "zh"))
+    assert "性能对比测试报告" in chinese
+    assert "-20.00%" in english
+    assert "-20.00%" in chinese
+    assert "known: en, zh" in stored.refused("render", "c1", "--lang", "xx")
+
+
+def test_all_files_of_a_report_are_written_into_a_directory(stored: Here) -> None:
+    """The pages with their charts, and a path a line."""
+    done = stored.run("render", "c1", "--to", stored.path / "out")
+    assert done.returncode == 0, done.stderr
+    assert (stored.path / "out" / "charts" / "overview.svg").exists()
+    assert str(stored.path / "out" / "report.html") in done.stdout.splitlines()
+
+
+def test_a_published_report_comes_with_evidence(stored: Here) -> None:
+    """Twice the same bytes; verifying them needs nothing of the installation.
+
+    Nothing differs, but this campaign has no raw outputs: exit code 2.
+    """
+    assert stored.run("publish", "c1").returncode == 0
+    bundle = stored.home.reports / "c1" / "evidence.zip"
+    first = bundle.read_bytes()
+    assert stored.run("publish", "c1").returncode == 0
+    assert bundle.read_bytes() == first
+    done = stored.run("verify", bundle, BENCHLAB_HOME=str(stored.path / "elsewhere"))
+    assert done.returncode == 2, done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.endswith("nothing differs, but not compared: trials without their raw output (32)")
+
+
+def test_a_changed_byte_fails_and_its_file_is_named(stored: Here) -> None:
+    """With exit code 1, for people and as JSON."""
+    stored.run("publish", "c1")
+    bundle = stored.home.reports / "c1" / "evidence.zip"
+    content = bytearray(bundle.read_bytes())
+    content[content.index(b"report/trials.csv") + 60] ^= 1
+    bundle.write_bytes(content)
+    done = stored.run("verify", bundle)
+    assert done.returncode == 1
+    assert "report/trials.csv" in done.stdout
+    document = json.loads(stored.run("verify", bundle, "--json").stdout)
+    assert document["differences"]
+
+
+def test_evidence_that_cannot_be_made_loses_no_report(stored: Here) -> None:
+    """The report is there without it, the command fails, and says why and what to do."""
+    password = stored.home.campaign("c1") / "password"
+    password.parent.mkdir(parents=True, exist_ok=True)
+    password.write_text("baseline")  # which every bundle has in it
+    said = stored.refused("publish", "c1")
+    assert "the report is without evidence.zip" in said
+    assert "has a password" in said
+    assert "`benchlab publish c1` repeats what failed" in said
+    assert (stored.home.reports / "c1" / "report.md").exists()
+    assert not (stored.home.reports / "c1" / "evidence.zip").exists()
+
+
+def test_only_the_destinations_of_a_measured_campaign_can_change(stored: Here) -> None:
+    """What was measured cannot be changed by publishing it."""
+    assert "only `publish` can change" in stored.refused("publish", "c1", "--set", "rounds=9")
+    assert "is not published to 's3', but to: files" in stored.refused(
+        "publish", "c1", "--to", "s3"
+    )
+
+
+def test_a_failed_publication_elsewhere_names_the_whole_command(stored: Here) -> None:
+    """Typed as it is named, it is the same again; the report type's destinations are done."""
+    other = "publish=[{to: s3, bucket: my-reports, region: eu-west-1}]"
+    said = stored.refused("publish", "c1", "--set", other, AWS_ENDPOINT_URL="foo")
+    assert "not published to s3://my-reports: " in said
+    assert "Invalid endpoint: foo" in said
+    named = said.rpartition("; `")[2].partition("`")[0]
+    program, *words = shlex.split(named)
+    assert (program, words[:3]) == ("benchlab", ["publish", "c1", "--set"])
+    assert stored.refused(*words, AWS_ENDPOINT_URL="foo") == said
+    done = stored.run("publish", "c1")
+    assert (done.returncode, done.stdout.split()) == (
+        0,
+        [str(stored.home.reports / "c1" / "report.html")],
+    )
+
+
+# ---------------------------------------------------------------- published pages
+
+
+def test_an_audit_says_what_is_wrong(here: Here, page: Path) -> None:
+    """For people and as JSON; a finding is a result, so the exit code is 0."""
+    done = here.run("audit", page)
+    assert (done.returncode, "headline_mismatch" in done.stdout) == (0, True)
+    document = json.loads(here.run("audit", page, "--json").stdout)
+    assert [each["kind"] for each in document["findings"]] == ["headline_mismatch"]
+    assert document["workloads"][0]["headline_pct"] == 7.5
+    several = json.loads(here.run("audit", page, page, "--json").stdout)
+    assert [each["report"] for each in several] == [ID, ID]
+
+
+def test_a_page_is_imported_rendered_and_in_the_history(here: Here, page: Path) -> None:
+    """The rendered page has the right headline, and so no finding of its own."""
+    assert f"{ID}: imported" in here.run("import", page).stdout
+    assert f"{ID}: there already" in here.run("import", page).stdout
+    rendered = here.run("render", ID).stdout
+    assert "7.50%" in rendered
+    again = here.path / "again.md"
+    again.write_text(rendered)
+    assert json.loads(here.run("audit", again, "--json").stdout)["findings"] == []
+    assert here.run("render", ID, "--format", "csv").stdout.startswith("workload,threads,version")
+    listed = here.run("history", "point_select", "--picture", here.path / "h.svg").stdout
+    assert "+7.50%" in listed
+    assert (here.path / "h.svg").read_text().startswith("<?xml")
+
+
+def test_a_page_that_cannot_be_read_leaves_the_others_be(here: Here, page: Path) -> None:
+    """It is named, and the exit code is 1."""
+    bad = here.path / "bad.md"
+    bad.write_text("# A cake\n\nFlour.\n")
+    done = here.run("import", bad, page, here.path / "nosuch.md")
+    assert done.returncode == 1
+    assert f"{ID}: imported" in done.stdout
+    assert "bad.md" in done.stderr
+    assert "nosuch.md" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert here.run("render", ID).returncode == 0
+
+
+def test_a_second_page_of_the_same_versions_is_kept_under_a_name(here: Here, page: Path) -> None:
+    """The refusal names both ways out; two pages cannot have one name."""
+    here.run("import", page)
+    again = here.path / "again.md"
+    again.write_text(PAGE.replace("1,100", "1,200").replace("10.00%", "20.00%"))
+    said = here.refused("import", again)
+    assert "--replace" in said
+    assert "--as NAME" in said
+    assert "rerun: imported" in here.run("import", again, "--as", "rerun").stdout
+    assert "rerun: there already" in here.run("import", again, "--as", "rerun").stdout
+    assert "20.00%" in here.run("render", "rerun").stdout
+    listed = here.run("history", "point_select").stdout
+    assert "rerun" in listed
+    assert ID in listed
+    assert "one by one" in here.refused("import", page, again, "--as", "both")
+    assert "letters, digits" in here.refused("import", page, "--as", "../up")
+
+
+def test_what_is_stored_is_what_was_read(here: Here, page: Path) -> None:
+    """A byte order mark and line ends of Windows stay: the file has the hash that is told."""
+    raw = b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode()
+    page.write_bytes(raw)
+    report = json.loads(here.run("import", page, "--json").stdout)[0]
+    (kept,) = (here.path / "state").rglob("published/*.md")
+    assert kept.read_bytes() == raw
+    assert hashlib.sha256(raw).hexdigest() == report["sha256"]
+
+
+def test_what_was_not_understood_cannot_steer_the_terminal(here: Here, page: Path) -> None:
+    """What a page has in a cell is told without its control characters."""
+    page.write_text(PAGE.replace("| 200 | 2,000 |", "| 200 | \x1b[2J\x1b]0;x\x07 |"))
+    done = here.run("import", page)
+    assert "not understood" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x07" not in done.stdout + done.stderr
+
+
+def test_an_audit_of_several_pages_tells_those_that_can_be_read(here: Here, page: Path) -> None:
+    """Then the errors, with exit code 1; as JSON the list stays a list."""
+    bad = here.path / "bad.md"
+    bad.write_text("# A cake\n\nFlour.\n")
+    done = here.run("audit", bad, page, here.path / "nosuch.md")
+    assert done.returncode == 1
+    assert "headline_mismatch" in done.stdout
+    assert "bad.md" in done.stderr
+    assert "nosuch.md" in done.stderr
+    done = here.run("audit", page, bad, "--json")
+    assert done.returncode == 1
+    assert [each["report"] for each in json.loads(done.stdout)] == [ID]
+    assert "bad.md" in done.stderr
+    done = here.run("audit", bad, "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_the_history_leaves_out_what_another_benchlab_stored(here: Here, page: Path) -> None:
+    """And says so; the rest of it is listed."""
+    here.run("import", page)
+    here.run("import", page, "--as", "old")
+    with open_store(here.home) as store, store.transaction() as connection:
+        connection.execute(
+            PUBLISHED_REPORTS.update()
+            .where(PUBLISHED_REPORTS.c.id == "old")
+            .values(report="{}", page="published/gone.md")
+        )
+    done = here.run("history", "point_select")
+    assert done.returncode == 0
+    assert ID in done.stdout
+    assert "left out: published report old" in done.stderr
+    assert "import it again" in done.stderr
+    assert "import it again" in here.refused("render", "old")
+
+
+def test_a_campaigns_history_stands_apart(stored: Here) -> None:
+    """With its verdict; a workload that nothing is known of is refused."""
+    assert "regression" in stored.run("history", "update_index").stdout
+    assert "known: oltp_" in stored.refused("history", "tpcc")

@@ -1,0 +1,380 @@
+"""What the engines write for their servers is what was asked for, and nothing else gets in."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchlab.engines import mariadb, tidb
+from benchlab.engines.server import BaseEngine, Instance
+from benchlab.errors import CommandError, EngineError, UnavailableError
+from benchlab.hosts.executor import JobStatus
+from benchlab.plan.report_type import Parameters, SideSpec
+from tests.builders import fakes, plans
+
+SAMPLES: dict[str, type[BaseEngine]] = {"10.11.5": mariadb.Engine, "v6.5.0": tidb.Engine}
+names = st.from_regex(r"[a-z][a-z0-9_]{0,5}([.-][a-z][a-z0-9_]{0,5}){0,2}", fullmatch=True)
+values = (
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20)
+)
+
+
+def instance(version: str, directory: Path, **fields: Any) -> Instance:
+    """One side's server; ``fields`` replace what is made up."""
+    made: dict[str, Any] = {
+        "side": "candidate",
+        "version": version,
+        "parameters": {},
+        "directory": directory / "candidate",
+        "host": "127.0.0.1",
+        "port": 13420,
+        "status_port": 13430,
+        "max_connections": 350,
+        "database": "sbtest",
+        "password": "hunter2",
+        **fields,
+    }
+    return Instance(**made)
+
+
+def program(path: Path) -> Path:
+    """An empty program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where every sample version is installed, as far as an engine looks."""
+    for name in ("bin/mariadbd", "scripts/mariadb-install-db"):
+        program(tmp_path / "servers" / "mariadb" / "10.11.5" / name)
+    for version in ("v6.5.0", "v6.1.0"):
+        program(tmp_path / "tidb" / version / "tidb-server")
+    monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path / "tiup"))
+    return tmp_path / "servers"
+
+
+def initialised(
+    version: str, servers: Path, parameters: Parameters | None = None
+) -> tuple[BaseEngine, str]:
+    """An engine that has written its configuration, and the configuration."""
+    executor = fakes.FakeExecutor(lambda command, stdin: "0" if command[0] == "id" else "")
+    kind = mariadb.Engine if mariadb.Engine.owns(version) else tidb.Engine
+    made = instance(version, servers.parent, parameters=parameters or {})
+    engine: BaseEngine = kind(executor, made, servers)
+    engine.initialise()
+    (path,) = (p for p in executor.files if p.name in ("my.cnf", "tidb.toml"))
+    return engine, executor.files[path]
+
+
+# ---------------------------------------------------------------- configuration
+
+
+def test_mariadbs_configuration_says_what_was_asked_for(servers: Path) -> None:
+    """Loopback, its own port, directory and socket, room for every client, every parameter."""
+    _, text = initialised(
+        "10.11.5", servers, {"innodb_buffer_pool_size": 268435456, "sync_binlog": False}
+    )
+    lines = text.splitlines()
+    assert lines[0] == "[mysqld]"
+    for line in (
+        *("bind-address=127.0.0.1", "port=13420", "max_connections=350", "skip-ssl"),
+        *("innodb_buffer_pool_size=268435456", "sync_binlog=OFF"),
+        f"datadir={servers.parent}/candidate/data",
+    ):
+        assert line in lines
+    assert "hunter2" not in text
+
+
+@pytest.mark.parametrize("version", ["v6.1.0", "v6.5.0"])
+def test_tidbs_configuration_says_what_was_asked_for(servers: Path, version: str) -> None:
+    """Items become TOML, variables do not; telemetry is off; nothing lies outside its directory."""
+    parameters: Parameters = {
+        "performance.max-procs": 4,
+        "log.level": "error",
+        "pessimistic-txn.max-retry-count": 9,
+        "mem-quota-query": 1 << 30,
+        "tidb_enable_1pc": True,
+    }
+    _, text = initialised(version, servers, parameters)
+    read = tomllib.loads(text)
+    assert read["performance"] == {"max-procs": 4}
+    assert read["log"]["level"] == "error"
+    assert read["pessimistic-txn"] == {"max-retry-count": 9}
+    assert read["mem-quota-query"] == 1 << 30
+    assert read["enable-telemetry"] is False
+    assert read["socket"] == ""
+    assert "tidb_enable_1pc" not in text
+    assert ("temp-dir" in read) == (version == "v6.5.0")  # v6.1 refuses the item
+    for key in ("tmp-storage-path", "temp-dir"):
+        assert str(read.get(key, servers.parent)).startswith(str(servers.parent))
+
+
+@given(st.dictionaries(names.filter(lambda name: "." in name or "-" in name), values))
+def test_any_parameter_that_is_accepted_reaches_tidb_as_it_is(parameters: Parameters) -> None:
+    """Quotes, backslashes, blanks, other scripts, large and small numbers."""
+    try:
+        accepted = SideSpec(version="v6.5.0", parameters=parameters).parameters
+    except ValueError:  # of two lines, for instance
+        return
+    tables = {key.rpartition(".")[0] for key in accepted}
+    if tables & set(accepted):  # a name that is both a table and an item: TiDB's to refuse
+        return
+    executor = fakes.FakeExecutor()
+    made = instance("v6.5.0", Path("/made/up"), parameters=accepted)
+    tidb.Engine(executor, made, Path("/servers")).initialise()
+    read = tomllib.loads(executor.files[Path("/made/up/candidate/tidb.toml")])
+    for key, value in accepted.items():
+        found: Any = read
+        for part in key.split("."):
+            found = found[part]
+        assert found == value
+        assert type(found) is type(value)
+
+
+@given(st.dictionaries(names.filter(lambda name: "." not in name), values))
+def test_no_parameter_breaks_out_of_mariadbs_configuration(parameters: Parameters) -> None:
+    """One line each: no value adds an option or a section of its own."""
+    try:
+        accepted = SideSpec(version="10.11.5", parameters=parameters).parameters
+    except ValueError:
+        return
+    made = instance("10.11.5", Path("/made/up"), parameters=accepted)
+    engine = mariadb.Engine(fakes.FakeExecutor(), made, Path("/servers"))
+    lines = engine._options(Path("/base")).split("\n")
+    assert len(lines) == 3 + 7 + len(set(accepted) - {"port", "socket", "datadir", "basedir"}) + 1
+    assert [line for line in lines if line.startswith("[")] == ["[mysqld]"]
+
+
+@pytest.mark.parametrize("version", SAMPLES)
+def test_no_password_is_on_the_servers_command_line(version: str, servers: Path) -> None:
+    """Nor in its configuration, its environment or its name."""
+    engine, text = initialised(version, servers)
+    command, env = engine.server_command()
+    assert "hunter2" not in " ".join([*command, *env.values(), text, repr(engine.instance)])
+    assert str(engine.instance.directory) in " ".join(command)
+
+
+@pytest.mark.parametrize("version", SAMPLES)
+def test_deploying_keeps_the_password_private(version: str, servers: Path) -> None:
+    """The client's option file is its owner's only, and SQL travels through standard input."""
+    seen: list[str] = []
+
+    def answer(command: Any, stdin: str) -> str:
+        seen.append(stdin)
+        return "0" if command[0] == "id" else ""
+
+    executor = fakes.FakeExecutor(answer)
+    engine = SAMPLES[version](executor, instance(version, servers.parent), servers)
+    engine.deploy()
+    assert engine.client_config in executor.private
+    assert "password=hunter2" in executor.files[engine.client_config]
+    assert not [line for line in executor.commands if "hunter2" in " ".join(line)]
+    assert any("hunter2" in stdin for stdin in seen)
+
+
+# ---------------------------------------------------------------- versions
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reported", "same"),
+    [
+        ("10.2.11", "10.2.11-MariaDB", True),
+        ("10.2.11", "10.2.11-MariaDB-log", True),
+        ("10.2.1", "10.2.11-MariaDB", False),
+        ("0.2.11", "10.2.11-MariaDB", False),
+        ("10.2.11", "10.2.11.1-MariaDB", False),
+        ("10.11.5", "5.5.5-10.11.5-MariaDB", True),
+        ("v6.5.0", "5.7.25-TiDB-v6.5.0", True),
+        ("v6.5.0", "5.7.25-TiDB-v6.5.01", False),
+        ("v6.5.0", "5.7.25-TiDB-v16.5.0", False),
+        ("v6.5.0", "8.0.11-TiDB-v6.5.1", False),
+        ("v5.7.25", "5.7.25-TiDB-v6.5.0", False),
+        ("v2.1.0-rc.2", "5.7.10-TiDB-v2.1.0-rc.2", True),
+        ("v2.1.0-rc.2", "5.7.10-TiDB-v2.1.0-rc.21", False),
+        ("v2.1.0", "5.7.10-TiDB-v2.1.0-rc.2", False),
+        ("v9.0.0", "8.0.11-TiDB-v9.0.0-beta.1", False),
+        ("v6.5.0", "5.7.25-TiDB-None", False),
+    ],
+)
+def test_a_server_is_the_version_that_was_asked_for(wanted: str, reported: str, same: bool) -> None:
+    """Another patch, a pre-release, or a number that merely begins alike is another version."""
+    kind = mariadb.Engine if mariadb.Engine.owns(wanted) else tidb.Engine
+    engine = kind(fakes.FakeExecutor(), instance(wanted, Path("/made/up")), Path("/servers"))
+    assert engine.is_requested_version(reported) == same
+
+
+@pytest.mark.parametrize(
+    ("asked", "effective", "same"),
+    [
+        (268435456, "268435456", True),
+        ("256M", "268435456", True),
+        ("1G", "1073741824", True),
+        ("256M", "268435457", False),
+        (True, "ON", True),
+        (True, "1", True),
+        (False, "OFF", True),
+        ("off", "OFF", True),
+        (True, "OFF", False),
+        (1, "ON", True),
+        (90.5, "90.500000", True),
+        (90, "90.000000", True),
+        (90.5, "90.510000", False),
+        (0.8, "0.8", True),
+        (100, "100", True),
+        (100, "1", False),
+        (10, "1", False),
+        ("pessimistic", "pessimistic", True),
+        ("1.10", "1.1", True),
+        ("v1.10", "v1.1", False),
+    ],
+)
+def test_a_parameter_is_in_effect_whatever_way_it_is_written(
+    asked: Any, effective: str, same: bool
+) -> None:
+    """Servers print sizes in bytes, switches as ON, and numbers with zeros behind."""
+    made = instance("10.11.5", Path("/made/up"), parameters={"a_b": asked})
+    engine = mariadb.Engine(fakes.FakeExecutor(), made, Path("/servers"))
+    assert engine.ineffective({"a_b": effective}) == ({} if same else {"a_b": effective})
+
+
+def test_a_parameter_that_a_server_does_not_have_is_named() -> None:
+    """Misspelt, or gone in that version."""
+    parameters: Parameters = {"no-such-thing": 1, "max-connections": 10}
+    made = instance("10.11.5", Path("/made/up"), parameters=parameters)
+    engine = mariadb.Engine(fakes.FakeExecutor(), made, Path("/servers"))
+    assert engine.ineffective({"max_connections": "10"}) == {"no-such-thing": "no such setting"}
+
+
+# ---------------------------------------------------------------- having a version
+
+
+def test_an_installed_server_is_said_to_be_and_where(servers: Path) -> None:
+    """Nothing is fetched for it."""
+    for version, kind in SAMPLES.items():
+        found = kind.availability(version, servers)
+        assert found.available
+        assert "installed" in found.how
+        assert version in found.how
+        executor = fakes.FakeExecutor(
+            lambda command, stdin, v=version: f"Release Version: {v}\n"  # type: ignore[misc]
+        )
+        kind.install(executor, version, servers)
+        assert not [command for command in executor.commands if command[-1] != "-V"]
+
+
+def test_a_server_that_can_be_fetched_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Maven for MariaDB and TiUP for TiDB."""
+    for tool in ("mvn", "tiup"):
+        program(tmp_path / "bin" / tool)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    monkeypatch.delenv("BENCHLAB_TIDB_HOME", raising=False)
+    assert "Maven" in mariadb.Engine.availability("10.11.5", tmp_path).how
+    assert "TiUP" in tidb.Engine.availability("v6.5.0", tmp_path).how
+
+
+def test_how_to_get_what_is_missing_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each message names the version, the missing tool and the way out."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path))
+    how = mariadb.Engine.availability("10.11.5", tmp_path).how
+    assert re.search("10.11.5.*mvn.*make setup", how)
+    how = tidb.Engine.availability("v6.5.0", tmp_path).how
+    assert re.search("v6.5.0.*BENCHLAB_TIDB_HOME/v6.5.0/tidb-server.*tiup", how)
+
+
+def test_a_tidb_that_cannot_be_executed_is_not_taken(servers: Path) -> None:
+    """A file without its permission is no server; TiUP's own copy is found instead."""
+    (servers.parent / "tidb" / "v6.5.0" / "tidb-server").chmod(0o644)
+    path = program(servers.parent / "tiup" / "components" / "tidb" / "v6.5.0" / "tidb-server")
+    assert str(path) in tidb.Engine.availability("v6.5.0", servers).how
+
+
+def test_a_version_that_maven_does_not_have_is_an_error_that_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the versions that were tried, and Maven's own words."""
+
+    def answer(command: Any, stdin: str) -> str:
+        if command[0] == "mvn":
+            raise CommandError("fake", "mvn", 1, "Could not find artifact")
+        return ""
+
+    program(tmp_path / "mvn")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnavailableError) as caught:
+        mariadb.Engine.install(fakes.FakeExecutor(answer), "10.99.0", tmp_path / "servers")
+    for part in ("10.99.0", "10.2.11, 10.11.5, 11.4.5", "Could not find artifact"):
+        assert part in str(caught.value)
+
+
+# ---------------------------------------------------------------- what all share
+
+
+def test_a_server_that_ends_while_starting_is_quoted() -> None:
+    """Its exit code and its last output are in the error."""
+    executor = fakes.FakeExecutor(
+        program=lambda job, command: (JobStatus("complete", 1), "InnoDB: cannot lock ibdata1\n")
+    )
+    plan = plans.plan()
+    engine = fakes.FakeDeployment(plan, executor).engine("baseline")
+    with pytest.raises(EngineError, match=r"(?s)baseline .*exit code 1.*cannot lock ibdata1"):
+        engine.start()
+
+
+def test_an_analysis_that_failed_is_an_error() -> None:
+    """A side without statistics would plan its queries by guess."""
+    answers = {"a": "sbtest.a\tanalyze\tstatus\tOK", "b": "sbtest.b\tanalyze\tError\tno such table"}
+    executor = fakes.FakeExecutor(lambda command, stdin: answers[stdin.rpartition(".")[2]])
+    made = instance("10.11.5", Path("/made/up"))
+    engine = mariadb.Engine(executor, made, Path("/servers"))
+    engine.analyze(["a"])
+    with pytest.raises(EngineError, match="ANALYZE TABLE b: no such table"):
+        engine.analyze(["a", "b"])
+
+
+def test_a_checksum_tells_datasets_apart() -> None:
+    """Rows and hashes of every table are in it, by table."""
+    executor = fakes.FakeExecutor(lambda command, stdin: f"10\t{len(stdin)}")
+    made = instance("10.11.5", Path("/made/up"))
+    engine = mariadb.Engine(executor, made, Path("/servers"))
+    first, second = engine.checksum(["sbtest1"]), engine.checksum(["sbtest1", "sbtest10"])
+    assert first.startswith("sbtest1:10:")
+    assert second != first
+    assert len(second.split()) == 2
+
+
+@pytest.mark.parametrize("version", SAMPLES)
+def test_a_server_that_is_gone_is_an_error_with_a_way_out(
+    version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removed between planning and running: `benchlab install` brings it back."""
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path))
+    engine = SAMPLES[version](fakes.FakeExecutor(), instance(version, tmp_path), tmp_path / "none")
+    with pytest.raises(UnavailableError, match="benchlab install"):
+        engine.server_command()
+
+
+def test_only_one_line_parameters_are_accepted() -> None:
+    """The report type refuses what could not be written into a configuration."""
+    with pytest.raises(ValueError, match=r"parameters\.a"):
+        SideSpec(version="10.11.5", parameters={"a": "1\n[client]"})

@@ -1,0 +1,291 @@
+"""What a cluster does to its hosts, in which order, and what it never does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from benchlab.engines.tidb import Cluster, ClusterInstance, Engine, Ports
+from benchlab.engines.tidb.status import WRITE_OUT
+from benchlab.errors import CommandError, EngineError, SpecError, TargetError, UnavailableError
+from benchlab.hosts.executor import Completed
+from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from tests.builders import fakes
+
+PASSWORD = "hunter2"
+HASHES = {"tikv": "aaa", "pd": "bbb", "tidb": "ccc"}
+# The answer of a server that answers with an error.
+SICK = "no leader"
+
+
+@dataclass
+class Log:
+    """Everything that was run on any host, in order."""
+
+    lines: list[str] = field(default_factory=list)
+    commands: list[list[str]] = field(default_factory=list)
+
+    def tiup(self) -> list[str]:
+        """What TiUP was asked to do, in order."""
+        return [line.split()[1] for line in self.lines if line.startswith("tiup ")]
+
+
+class Host(fakes.FakeExecutor):
+    """A host of a healthy cluster; ``answers`` replace what its servers say, by path."""
+
+    def __init__(self, name: str, log: Log, answers: Mapping[str, Any], broken: bool) -> None:
+        super().__init__()
+        self.host, self.all, self.answers, self.broken = name, log, answers, broken
+
+    def run(
+        self, command: Sequence[str], *, check: bool = True, stdin: str = "", **options: Any
+    ) -> Completed:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        self.all.commands.append(list(command))
+        if self.broken:
+            raise CommandError(self.host, command[0], 255, "no route to host")
+        exit_code, output = self._ended(list(command), stdin)
+        if check and exit_code:
+            raise CommandError(self.host, command[0], exit_code, output)
+        return Completed(exit_code, output, "")
+
+    def _ended(self, command: list[str], stdin: str) -> tuple[int, str]:
+        if command[0] == "sh":
+            return 0, "/usr/bin/tiup\n" if "command -v" in command[2] else "/home/admin/.tiup\n"
+        if command[0] == "/usr/bin/tiup":
+            self.all.lines.append(f"tiup {command[2]}")
+            return 0, '{"clusters": []}'
+        if command[0] == "curl":
+            urls = [word for word in command if word.startswith("http://")]
+            return 0, "".join(self._answer(url) for url in urls)
+        if command[0] == "mariadb":
+            self.all.lines.append(f"sql {stdin}")
+        if command[0] == "sudo":
+            self.all.lines.append(f"root on {self.host}")
+        return int(command[0] in ("test", "cat")), ""
+
+    def _answer(self, url: str) -> str:
+        path = "/" + url.removeprefix("http://").partition("/")[2]
+        key = next(key for key in self.answers if path.endswith(key))
+        mark = WRITE_OUT.replace("\\n", "\n")
+        said = self.answers[key]
+        code = "404" if said is None else "503" if said == SICK else "200"
+        return json.dumps(said) + mark.replace("%{http_code}", code)
+
+
+ANSWERS: dict[str, Any] = {
+    "pd/api/v1/status": {"version": "v5.2.0", "git_hash": "bbb", "start_timestamp": 1},
+    "/status": {"version": "5.7.25-TiDB-v5.2.0", "git_hash": "ccc"},
+    "/info": {"ddl_id": "d"},
+    "/health": [{"name": "pd-1", "health": True}],
+    "/stores": {
+        "stores": [
+            {
+                "store": {"address": "10.0.0.1:20160", "version": "5.2.0", "state_name": "Up"},
+                "status": {"leader_count": 3},
+            }
+        ]
+    },
+    "/config": {"log": {"level": "error"}},
+}
+
+
+def fleet() -> Fleet:
+    """One host with every server, one client."""
+    roles: dict[str, tuple[Role, ...]] = {"kv-1": ("pd", "tikv", "tidb"), "client-1": ("client",)}
+    return Fleet(
+        tuple(
+            FleetHost(name, of, f"10.0.0.{n}", f"10.0.0.{n}", "admin", "ssh-ed25519 A", Path("/d"))
+            for n, (name, of) in enumerate(roles.items(), start=1)
+        )
+    )
+
+
+def cluster(
+    log: Log, *, answers: Mapping[str, Any] = ANSWERS, broken: Sequence[str] = (), **fields: Any
+) -> Cluster:
+    """A cluster on fake hosts; ``fields`` replace what is made up of it."""
+    made: dict[str, Any] = {
+        "side": "baseline",
+        "version": "v5.2.0",
+        "parameters": {"log.level": "error", "tidb_enable_1pc": 1},
+        "components": {},
+        "cluster_name": "c1-baseline",
+        "directory": Path("/home/admin/c1/baseline"),
+        "subdirectory": PurePosixPath("c1/baseline"),
+        "ports": Ports(),
+        "host": "10.0.0.1",
+        "max_connections": 100,
+        "database": "sbtest",
+        "password": PASSWORD,
+        "tiup_key": Path("/home/admin/key"),
+        "user": "admin",
+    }
+    hosts = {
+        host.name: Host(host.name, log, answers, host.name in broken) for host in fleet().hosts
+    }
+    executor: Callable[[FleetHost], Host] = lambda host: hosts[host.name]  # noqa: E731
+    return Cluster(fleet(), executor, ClusterInstance(**(made | fields)))
+
+
+def test_a_deployment_begins_with_nothing_and_ends_with_an_account() -> None:
+    """What was there is removed; servers do not come up with their hosts; root gets a password."""
+    log = Log()
+    cluster(log).deploy()
+    assert log.tiup() == ["list", "deploy", "disable", "start"]
+    sql = [line for line in log.lines if line.startswith("sql ") and "SELECT 1" not in line]
+    (statements,) = sql
+    assert "CREATE USER 'bench'@'%' IDENTIFIED BY 'hunter2'" in statements
+    assert "SET GLOBAL tidb_enable_1pc = 1;" in statements
+    assert statements.endswith("ALTER USER 'root'@'%' IDENTIFIED BY 'hunter2';")
+    assert "log.level" not in statements
+    assert log.lines.index("root on kv-1") < log.lines.index("tiup deploy")
+
+
+def test_the_password_is_on_no_command_line() -> None:
+    """Nor in what is shown of a cluster."""
+    log = Log()
+    made = cluster(log)
+    made.deploy()
+    assert PASSWORD not in json.dumps(log.commands)
+    assert PASSWORD not in repr(made.instance)
+
+
+def test_a_version_that_tiup_cannot_deploy_touches_no_host() -> None:
+    """It is refused with the reason."""
+    log = Log()
+    with pytest.raises(UnavailableError, match=r"v2\.1\.0 cannot be deployed: TiUP's mirror"):
+        cluster(log, version="v2.1.0").deploy()
+    assert log.commands == []
+
+
+def test_a_parameter_that_the_version_refuses_touches_no_host() -> None:
+    """It is named with the side."""
+    log = Log()
+    with pytest.raises(SpecError, match=r"baseline .*raftstore\.sync-log.*gone from v5\.0\.0"):
+        cluster(log, components={"tikv": {"raftstore.sync-log": False}}).deploy()
+    assert log.commands == []
+
+
+def test_a_running_cluster_is_not_started_again() -> None:
+    """Nor is one that does not run stopped: TiUP takes seconds to say so."""
+    log = Log()
+    made = cluster(log)
+    made.start()
+    made.stop()
+    assert log.tiup() == []
+
+
+def test_the_other_hosts_are_cleaned_when_the_client_is_gone() -> None:
+    """It is named, and what went wrong there."""
+    log = Log()
+    with pytest.raises(TargetError, match=r"(?s)client-1 could not be cleaned.*no route to host"):
+        cluster(log, broken=["client-1"]).destroy()
+    assert "root on kv-1" in log.lines
+
+
+def test_a_parameter_is_compared_with_what_its_own_component_says() -> None:
+    """An item of TiDB with TiDB's, one of TiKV with TiKV's."""
+    made = cluster(Log(), components={"tikv": {"log.level": "debug"}, "pd": {"log.level": "error"}})
+    assert made.ineffective(made.variables() | {"tidb_enable_1pc": "ON"}) == {
+        "tikv.log.level": "error"
+    }
+
+
+def test_nothing_is_said_of_a_server_that_tells_no_configuration() -> None:
+    """TiKV of v3.0 has no such route."""
+    answers = {**ANSWERS, "/config": None}
+    made = cluster(Log(), answers=answers, components={"tikv": {"log.level": "debug"}})
+    assert made.ineffective(made.variables()) == {"tidb_enable_1pc": "no such setting"}
+
+
+@pytest.mark.parametrize(
+    ("component", "asked", "told"),
+    [
+        ("tikv", "60s", "1m"),
+        ("tikv", "90m", "1h30m"),
+        ("tikv", "1500ms", "1s500ms"),
+        ("tikv", "0.5ms", "500us"),
+        ("tikv", "2d", "48h"),
+        ("pd", "30m", "30m0s"),
+        ("pd", "1h", "1h0m0s"),
+        ("tidb", "1.5h", "1h30m0s"),
+        ("tikv", "1.5GB", "1536MiB"),
+        ("tikv", "2TB", "2TiB"),
+        ("tikv", "1KB", "1KiB"),
+        ("tikv", "1.1GB", "1181116006B"),
+        ("tikv", 1048576, "1MiB"),
+        ("pd", "8gb", "8GiB"),
+    ],
+)
+def test_a_duration_or_size_is_the_same_however_a_server_writes_it(
+    component: str, asked: object, told: str
+) -> None:
+    """A good parameter must not end a deployment that is paid for."""
+    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": told}}}
+    made = cluster(Log(), answers=answers, components={component: {"some.item": asked}})
+    assert made.ineffective(made.variables() | {"tidb_enable_1pc": "1"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("60s", "60m"),
+        ("1m", "1s"),
+        ("1h", "1h0m1s"),
+        ("1m", "1MiB0"),
+        ("1.5GB", "1GiB"),
+        ("2TB", "2GiB"),
+        ("60s", "60"),
+        ("s", "60s"),
+        ("", "0s"),
+    ],
+)
+def test_another_duration_or_size_is_without_effect(asked: str, told: str) -> None:
+    """It is named with what the server has."""
+    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": told}}}
+    made = cluster(Log(), answers=answers, components={"tikv": {"some.item": asked}})
+    found = made.ineffective(made.variables() | {"tidb_enable_1pc": "1"})
+    assert found == {"tikv.some.item": told}
+
+
+def test_an_m_in_a_variable_is_no_minute() -> None:
+    """Only configuration items have durations with units."""
+    made = cluster(Log(), parameters={"tidb_mem_quota_query": "60s"})
+    assert made.ineffective({"tidb_mem_quota_query": "1m"}) == {"tidb_mem_quota_query": "1m"}
+
+
+@pytest.mark.parametrize("route", ["/health", "/config"])
+def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
+    """It is as good as gone: the trial must not count."""
+    made = cluster(Log(), answers={**ANSWERS, route: SICK})
+    assert not made.running()
+    assert (made.columns()["ended_servers"] or 0) >= 1
+
+
+def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
+    """PD is there and does not tell the stores: neither a good nor a missing figure."""
+    made = cluster(Log(), answers={**ANSWERS, "/stores": SICK})
+    assert made.running()
+    with pytest.raises(EngineError, match=r"no member of PD answers .*/stores: .*HTTP 503"):
+        made.columns()
+
+
+def test_a_path_without_links_is_no_setting() -> None:
+    """A server may tell where its data really are; both sides' differ, and mean nothing."""
+    told = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}
+    made = cluster(Log(), answers={**ANSWERS, "/config": told})
+    assert [one.config for one in made.instances()] == [{"log.level": "error"}] * 3
+
+
+def test_an_engine_says_which_class_its_clusters_are_of() -> None:
+    """They share name and errors that a client may meet; a cluster needs no caveat."""
+    assert Engine.cluster is Cluster
+    assert (Engine.name, Engine.retryable_errors) == (Cluster.name, Cluster.retryable_errors)
+    assert Cluster.caveat is None
+    assert Engine.caveat is not None

@@ -1,0 +1,175 @@
+"""A parameter that a version does not know is named before a host is rented."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchlab.engines import tidb
+from benchlab.engines.tidb import rules
+from benchlab.plan.report_type import Parameters
+
+# As the reports of v5.2.0 and v5.4.0 were published.
+TIDB: Parameters = {
+    "log.level": "error",
+    "performance.max-procs": 20,
+    "prepared-plan-cache.enabled": True,
+    "tikv-client.max-batch-wait-time": 2_000_000,
+    "tidb_hashagg_final_concurrency": 1,
+    "tidb_hashagg_partial_concurrency": 1,
+    "tidb_enable_async_commit": 1,
+    "tidb_enable_1pc": 1,
+    "tidb_guarantee_linearizability": 0,
+    "tidb_enable_clustered_index": 1,
+}
+SYSBENCH_TIKV: Parameters = {
+    "storage.scheduler-worker-pool-size": 5,
+    "raftstore.store-pool-size": 3,
+    "raftstore.apply-pool-size": 3,
+    "rocksdb.max-background-jobs": 8,
+    "raftdb.max-background-jobs": 4,
+    "raftdb.allow-concurrent-memtable-write": True,
+    "server.grpc-concurrency": 6,
+    "readpool.unified.min-thread-count": 5,
+    "readpool.unified.max-thread-count": 20,
+    "readpool.storage.normal-concurrency": 10,
+    "pessimistic-txn.pipelined": True,
+    "server.enable-request-batch": False,
+}
+TPCC_TIKV: Parameters = {
+    "pessimistic-txn.pipelined": True,
+    "raftdb.allow-concurrent-memtable-write": True,
+    "raftdb.max-background-jobs": 4,
+    "raftstore.apply-max-batch-size": 2048,
+    "raftstore.apply-pool-size": 3,
+    "raftstore.store-max-batch-size": 2048,
+    "raftstore.store-pool-size": 3,
+    "readpool.storage.normal-concurrency": 10,
+    "readpool.unified.max-thread-count": 20,
+    "readpool.unified.min-thread-count": 5,
+    "rocksdb.max-background-jobs": 8,
+    "server.grpc-concurrency": 6,
+    "storage.scheduler-worker-pool-size": 20,
+}
+V21_TIKV: Parameters = {
+    "readpool.storage.normal-concurrency": 8,
+    "server.grpc-concurrency": 8,
+    "raftstore.sync-log": False,
+    "rocksdb.defaultcf.block-cache-size": "60GB",
+    "rocksdb.writecf.block-cache-size": "20GB",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "parameters", "tikv"),
+    [
+        ("v5.1.1", TIDB, SYSBENCH_TIKV),
+        ("v5.2.0", TIDB, SYSBENCH_TIKV),
+        ("v5.1.1", TIDB, TPCC_TIKV),
+        ("v5.2.0", TIDB, TPCC_TIKV),
+        ("v5.3.0", TIDB, TPCC_TIKV),
+        ("v5.4.0", TIDB, TPCC_TIKV),
+        ("v2.0.11", {}, V21_TIKV),
+        ("v2.1.0", {}, V21_TIKV),
+    ],
+)
+def test_what_was_published_passes(version: str, parameters: Parameters, tikv: Parameters) -> None:
+    """On the machines of the reports, of 16 vCPU."""
+    assert tidb.Engine.parameter_faults(version, parameters, {"tikv": tikv}, storage_vcpu=16) == []
+
+
+@pytest.mark.parametrize("version", ["v6.1.0", "v7.1.0"])
+def test_what_was_published_is_refused_by_later_versions(version: str) -> None:
+    """Each parameter with its value, the version, the rule and what to do."""
+    plan_cache, pool = rules.faults(version, TIDB, {"tikv": TPCC_TIKV}, storage_vcpu=16)
+    for part in (
+        "tidb: prepared-plan-cache.enabled = ON",
+        version,
+        "gone from v6.1.0 on",
+        "tidb_enable_prepared_plan_cache",
+    ):
+        assert part in plan_cache
+    for part in (
+        "tikv: storage.scheduler-worker-pool-size = 20",
+        version,
+        "at most 16",
+        "from v6.0.0 on",
+        "16 vCPU",
+    ):
+        assert part in pool
+
+
+@pytest.mark.parametrize(
+    ("version", "component", "key", "value", "refused"),
+    [
+        ("v4.0.16", "tikv", "raftstore.sync-log", False, None),
+        ("v5.0.0", "tikv", "raftstore.sync-log", False, "gone from v5.0.0"),
+        ("v6.6.0", "tikv", "raft-engine.prefill-for-recycle", True, "known from v7.0.0"),
+        ("v7.0.0", "tikv", "raft-engine.prefill-for-recycle", True, None),
+        ("v3.1.2", "tikv", "server.enable-request-batch", False, "known from v4.0.0"),
+        ("v4.0.0", "tikv", "server.enable-request-batch", False, None),
+        ("v8.5.3", "tikv", "server.enable-request-batch", False, None),
+        ("v9.0.0", "tikv", "server.enable-request-batch", False, "gone from v8.6.0"),
+        ("v6.0.0", "tidb", "prepared-plan-cache.enabled", True, None),
+        ("v6.1.0", "tidb", "prepared-plan-cache.enabled", True, "gone from v6.1.0"),
+        ("v5.4.0", "variable", "tidb_enable_prepared_plan_cache", True, "known from v6.1.0"),
+        ("v4.0.0", "variable", "tidb_enable_async_commit", 1, "known from v5.0.0"),
+        ("v4.0.0", "variable", "tidb_enable_1pc", 1, "known from v5.0.0"),
+        ("v4.0.0", "variable", "tidb_guarantee_linearizability", 0, "known from v5.0.0"),
+        ("v5.0.0", "variable", "tidb_enable_clustered_index", "INT_ONLY", None),
+        ("v5.0.0", "variable", "tidb_enable_clustered_index", "on", None),
+        ("v5.0.0", "variable", "tidb_enable_clustered_index", True, None),
+        ("v5.0.0", "variable", "tidb_enable_clustered_index", 2, "takes ON, OFF, INT_ONLY"),
+        ("v5.0.0", "variable", "tidb_some_other_variable", 2, None),
+    ],
+)
+def test_a_rule_holds_from_its_version_to_its_version(
+    version: str, component: str, key: str, value: str | int | bool, refused: str | None
+) -> None:
+    """And says nothing of parameters that it does not know."""
+    parameters: Parameters = {key: value} if component in ("variable", "tidb") else {}
+    components: dict[str, Parameters] = {} if parameters else {component: {key: value}}
+    found = rules.faults(version, parameters, components)
+    assert [bool(refused and refused in fault) for fault in found] == ([True] if refused else [])
+
+
+@pytest.mark.parametrize(
+    ("vcpu", "size", "refused"), [(16, 16, False), (16, 17, True), (2, 4, False), (None, 99, False)]
+)
+def test_the_size_of_a_pool_is_measured_by_the_host(
+    vcpu: int | None, size: int, refused: bool
+) -> None:
+    """Four threads are always allowed; where the host is not known nothing can be said."""
+    pool: dict[str, Parameters] = {"tikv": {"storage.scheduler-worker-pool-size": size}}
+    assert bool(rules.faults("v6.5.0", {}, pool, storage_vcpu=vcpu)) == refused
+    assert not rules.faults("v5.4.0", {}, pool, storage_vcpu=vcpu)
+
+
+def test_an_item_of_tidb_is_found_wherever_it_is_written() -> None:
+    """Among the parameters or under its component."""
+    item: Parameters = {"prepared-plan-cache.enabled": True}
+    assert rules.faults("v6.1.0", item, {}) == rules.faults("v6.1.0", {}, {"tidb": item})
+
+
+def test_a_component_that_does_not_exist_is_named() -> None:
+    """With those that do."""
+    (fault,) = rules.faults("v6.1.0", {}, {"tiflash": {"a.b": 1}})
+    assert fault == "tiflash: there is no such component; there are: pd, tikv, tidb"
+
+
+def test_versions_before_tiup_cannot_be_deployed() -> None:
+    """The reason and the two ways out are said."""
+    for version in ("v2.0.11", "v2.1.0-rc.2", "v2.1.19"):
+        why = rules.not_deployable(version)
+        assert why is not None
+        for part in (version, "v3.0.0", "already runs it", "import"):
+            assert part in why
+    assert rules.not_deployable("v3.0.0") is None
+    assert rules.not_deployable("v5.2.0") is None
+
+
+def test_every_rule_says_what_to_do() -> None:
+    """And no parameter has two rules, of which one would be lost."""
+    table = rules.rules()
+    assert all(len(rule.sentence) > 20 for rule in table)
+    keys = [(rule.component, rule.key) for rule in table]
+    assert len(set(keys)) == len(keys)

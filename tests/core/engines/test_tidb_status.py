@@ -1,0 +1,271 @@
+"""What servers say of themselves over HTTP, and what of it does not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.engines.tidb import status
+from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits, without_places
+from benchlab.errors import EngineError
+from benchlab.hosts.executor import Completed
+from tests.builders import fakes
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
+
+
+class Curl(fakes.FakeExecutor):
+    """A host whose curl ends in one way."""
+
+    def __init__(self, exit_code: int, stdout: str = "", stderr: str = "") -> None:
+        super().__init__()
+        self.ended = Completed(exit_code, stdout, stderr)
+
+    def run(self, command: Sequence[str], **options: Any) -> Completed:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        self.commands.append(list(command))
+        return self.ended
+
+
+def test_a_real_tidb_is_read() -> None:
+    """Version and commit, as v6.5.0 answered."""
+    answer = status.document((GOLDEN / "tidb_v6.5.0_status.json").read_text(), "here")
+    server = status.read_tidb(answer, {"ddl_id": "4f3c"})
+    assert server.version == "5.7.25-TiDB-v6.5.0"
+    assert server.git_hash == "706c3fa3c526cdba5b3e9f066b1a568fb96c56e3"
+    assert server.identity == "4f3c"
+    assert status.read_tidb(answer, None).identity is None
+
+
+def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
+    """Stores with so many leaders each, as PD documents its answer."""
+    return status.read_stores(
+        {
+            "count": len(leaders),
+            "stores": [
+                {
+                    "store": {
+                        "id": number,
+                        "address": f"10.0.0.{number}:20160",
+                        "version": "5.2.0",
+                        "git_hash": "abc",
+                        "start_timestamp": 1_669_000_000 + number,
+                        "state_name": state,
+                    },
+                    "status": {"leader_count": count, "region_count": 3 * count},
+                }
+                for number, count in enumerate(leaders, start=1)
+            ],
+        }
+    )
+
+
+def test_stores_are_read() -> None:
+    """Where they are, how they stand, what they hold, and since when they run."""
+    first, _ = stores(10, 12)
+    assert first == status.Store("10.0.0.1:20160", "Up", "5.2.0", "abc", "1669000001", 10, 30)
+
+
+def test_a_store_that_is_down_has_no_leaders() -> None:
+    """PD leaves out its figures."""
+    (store,) = status.read_stores(
+        {"stores": [{"store": {"address": "a:1", "version": "5.2.0", "state_name": "Down"}}]}
+    )
+    assert (store.state, store.leaders, store.identity) == ("Down", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("leaders", "imbalance"),
+    [
+        ((100, 100, 100), 0.0),
+        ((110, 100, 90), 0.1),
+        ((300, 0, 0), 2.0),
+        ((5,), 0.0),
+        ((0, 0, 0), None),
+        ((), None),
+    ],
+)
+def test_imbalance_is_the_largest_distance_from_the_mean(
+    leaders: tuple[int, ...], imbalance: float | None
+) -> None:
+    """As a part of the mean; unknown while there is no leader."""
+    found = status.leader_imbalance(stores(*leaders))
+    assert found == (None if imbalance is None else pytest.approx(imbalance))
+
+
+def test_leaders_that_no_transfer_can_even_out_are_even() -> None:
+    """Eleven leaders on three stores are."""
+    assert status.leaders_even(stores(4, 4, 3))
+    assert not status.leaders_even(stores(5, 4, 3))
+    assert not status.leaders_even(stores(0, 0, 0))
+
+
+def test_a_store_that_has_left_does_not_count() -> None:
+    """A tombstone has no leaders, and that is no imbalance."""
+    gone = stores(0, state="Tombstone")
+    assert status.leader_imbalance((*stores(10, 10), *gone)) == 0
+    assert status.leaders_even((*stores(10, 10), *gone))
+
+
+def test_pds_unhealthy_members_are_named() -> None:
+    """By name, as PD calls them."""
+    answer = [{"name": "pd-1", "health": True}, {"name": "pd-2", "health": False}]
+    assert status.read_unhealthy(answer) == ["pd-2"]
+
+
+def test_members_are_read() -> None:
+    """Old versions do not tell what they are."""
+    (member,) = status.read_members(
+        {"members": [{"name": "pd-1", "client_urls": ["http://10.0.0.1:2379"]}]}
+    )
+    assert member == status.Member("pd-1", ("http://10.0.0.1:2379",), None, None)
+
+
+def test_a_configuration_has_dotted_names() -> None:
+    """As parameters are written, with the values as text."""
+    flat = status.flatten(
+        {"log": {"level": "info", "file": {"max-size": 300}}, "labels": {}, "a": [1], "b": True}
+    )
+    assert flat == {"log.level": "info", "log.file.max-size": "300", "a": "[1]", "b": "true"}
+
+
+URLS = ["http://10.0.0.1:10080/status", "http://10.0.0.1:10080/nothing", "http://10.0.0.2:1/x"]
+PRINTED = (
+    '{"version": "a"}\nbenchlab-http-code 200\n'
+    "404 page not found\n\nbenchlab-http-code 404\n"
+    "\nbenchlab-http-code 000\n"
+)
+REFUSED = "curl: (7) Failed to connect to 10.0.0.2 port 1"
+
+
+def test_one_command_asks_many_servers() -> None:
+    """An answer, a route that a version does not have, and no answer are told apart."""
+    curl = Curl(7, PRINTED, REFUSED)
+    answers = status.Http(curl).ask(URLS)
+    assert answers.must(URLS[0]) == {"version": "a"}
+    assert answers.get(URLS[1]) is None
+    with pytest.raises(EngineError, match=r"10\.0\.0\.1:10080/nothing: there is no such route"):
+        answers.must(URLS[1])
+    with pytest.raises(EngineError, match=r"http://10\.0\.0\.2:1/x: no answer: .*Failed to conn"):
+        answers.get(URLS[2])
+    assert len(curl.commands) == 1
+    assert "--noproxy" in curl.commands[0]  # a proxy is for the world outside
+
+
+@pytest.mark.parametrize("code", ["500", "502", "503"])
+def test_a_server_that_answers_with_an_error_is_as_good_as_silent(code: str) -> None:
+    """Only 404 means that it has no such route; what it said is quoted."""
+    printed = f"no leader\n\nbenchlab-http-code {code}\n"
+    answers = status.read_answers(URLS[:1], printed, "")
+    assert URLS[0] not in answers.found
+    with pytest.raises(EngineError, match=rf"10080/status: HTTP {code}: no leader"):
+        answers.get(URLS[0])
+
+
+def test_an_answer_that_is_no_json_is_an_error() -> None:
+    """Another program may listen there."""
+    with pytest.raises(EngineError, match="no JSON"):
+        status.read_answers(URLS[:1], "<html>\nbenchlab-http-code 200\n", "")
+
+
+def test_a_curl_that_cannot_be_read_is_an_error() -> None:
+    """Answers are never taken for those of other servers."""
+    with pytest.raises(EngineError, match="curl printed 1 answers"):
+        status.read_answers(URLS, "{}\nbenchlab-http-code 200\n", "")
+
+
+# ---------------------------------------------------------------- what does not fit
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reported", "same"),
+    [
+        ("v5.2.0", "5.7.25-TiDB-v5.2.0", True),
+        ("v5.2.0", "8.0.11-TiDB-v5.2.0-dirty", True),
+        ("v5.2.0", "v5.2.0", True),
+        ("v5.2.0", "5.2.0", True),
+        ("v5.2.0", "5.2.01", False),
+        ("v5.2.0", "v5.2.1", False),
+        ("v5.2.0", "15.2.0", False),
+        ("v5.2.0", "5.2.0-alpha", False),
+        ("v5.7.25", "5.7.25-TiDB-v5.2.0", False),
+        ("v5.2.0-alpha", "5.2.0-alpha", True),
+    ],
+)
+def test_every_component_is_the_version_that_was_asked_for(
+    wanted: str, reported: str, same: bool
+) -> None:
+    """TiDB, PD and TiKV each write theirs in a way of their own."""
+    assert is_version(wanted, reported) == same
+
+
+def instance(**fields: Any) -> InstanceFacts:
+    """A TiKV server like its peers, but for ``fields``."""
+    config: Mapping[str, str] = {"log-level": "info", "storage.block-cache.capacity": "10GiB"}
+    made = InstanceFacts("tikv-1", "tikv", "5.2.0", "abc", config, "1")
+    return replace(made, **fields)
+
+
+PEERS = (instance(), instance(host="tikv-2"))
+
+
+def test_servers_that_are_alike_fit() -> None:
+    """Each may have started at a time of its own."""
+    assert misfits((*PEERS, instance(host="tikv-3", identity="9")), "v5.2.0") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"version": "5.1.1"}, "tikv on tikv-3 is version 5.1.1, asked for was v5.2.0"),
+        ({"git_hash": "def"}, "tikv on tikv-3 is built from def, its peers from abc"),
+        (
+            {"config": {"log-level": "debug", "storage.block-cache.capacity": "10GiB"}},
+            "tikv on tikv-3 is configured unlike its peers: log-level = debug, not info",
+        ),
+        (
+            {"config": None},
+            "tikv on tikv-3 is configured unlike its peers: it does not tell its configuration",
+        ),
+    ],
+)
+def test_the_one_server_that_differs_is_named(fields: dict[str, Any], sentence: str) -> None:
+    """With what it is and what it ought to be."""
+    assert misfits((*PEERS, instance(host="tikv-3", **fields)), "v5.2.0") == [sentence]
+
+
+def test_what_follows_from_the_hosts_memory_may_differ() -> None:
+    """Two machines of one kind differ by a few pages."""
+    other = {"log-level": "info", "storage.block-cache.capacity": "10239MiB"}
+    assert misfits((*PEERS, instance(host="tikv-3", config=other)), "v5.2.0") == []
+
+
+def test_what_says_where_a_server_lies_is_left_out() -> None:
+    """Addresses, directories and ports differ between hosts and sides, and mean nothing."""
+    config = {
+        "addr": "0.0.0.0:20160",
+        "advertise-addr": "10.0.0.1:20160",
+        "pd": '["10.0.0.2:2379"]',
+        "data-dir": "/data/c1/baseline/data/tikv-20160",
+        "status-port": "20180",
+        "port-like": "120160",
+        "address-like": "110.0.0.1",
+        "log-level": "info",
+    }
+    kept = without_places(
+        config, ["10.0.0.1", "10.0.0.2"], "/data/c1/baseline", [20160, 20180, 2379]
+    )
+    assert kept == {"port-like": "120160", "address-like": "110.0.0.1", "log-level": "info"}
+
+
+def test_the_digest_is_of_the_configuration() -> None:
+    """The same for the same items in whatever order."""
+    one = instance(config=json.loads('{"a": "1", "b": "2"}'))
+    assert one.digest == instance(config={"b": "2", "a": "1"}).digest
+    assert one.digest != instance(config={"a": "2", "b": "2"}).digest
+    assert instance(config=None).digest is None

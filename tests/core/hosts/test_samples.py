@@ -1,0 +1,409 @@
+"""What a sampler printed is read as it is, on any kernel; what cannot be told is missing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from benchlab.hosts.executor import Completed, Executor
+from benchlab.hosts.metrics import HostMetrics, Watched, clock_offset_ms, start, stop_and_collect
+from benchlab.hosts.samples import METRICS, HostSeries, Interval, figures, parse, whole_disks
+from tests.builders.fakes import FakeExecutor
+
+# Two cores, sysbench with 4 threads, HAProxy with 2, MariaDB; five seconds of oltp_read_write.
+RECORDED = (Path(__file__).parents[2] / "golden" / "hosts" / "read_write_t4.txt").read_text()
+CLIENT, BALANCER = "client-r1-baseline-oltp_read_write-t4-a1", "haproxy"
+SAMPLES = RECORDED.count("\nend\n")
+
+
+def printed(*samples: Sequence[str], header: str = "cores 2\nticks 100\n") -> str:
+    """A sampler's output of samples, a second apart unless one brings its own time."""
+    text = header
+    for second, lines in enumerate(samples):
+        own = bool(lines) and lines[0].startswith("at ")
+        at = lines[0][3:] if own else f"{100 + second}.00"
+        text += "\n".join([f"{at} 12.00", *lines[own:], "end\n"])
+    return text
+
+
+def only(*samples: Sequence[str]) -> Interval:
+    """The one interval between two samples."""
+    (interval,) = parse(printed(*samples)).intervals
+    return interval
+
+
+def disk(name: str, read: int = 0, written: int = 0, busy: int = 0, more: str = "") -> str:
+    """One line of /proc/diskstats; sectors and milliseconds."""
+    return f" 254       0 {name} 9 9 {read} 9 9 9 {written} 9 0 {busy} 9{more}"
+
+
+def net(name: str, received: int, sent: int, gap: str = " ") -> str:
+    """One line of /proc/net/dev."""
+    return f"  {name}:{gap}{received} 1 0 0 0 0 0 0 {sent} 1 0 0 0 0 0 0"
+
+
+# ---------------------------------------------------------------- a real recording
+
+
+def test_a_recorded_trial_is_read_in_full() -> None:
+    """Every second, every metric; fractions of CPU add up to one."""
+    series = parse(RECORDED)
+    assert series.cores == 2
+    assert len(series.intervals) == SAMPLES - 1 == 5
+    assert [interval.t for interval in series.intervals] == pytest.approx([1, 2, 3, 4, 5], abs=0.05)
+    for interval in series.intervals:
+        values = {metric: getattr(interval, metric) for metric in METRICS}
+        assert None not in values.values()
+        parts = ("user", "system", "iowait", "steal", "idle")
+        assert sum(values[f"cpu_{part}"] for part in parts) == pytest.approx(1)
+    found = figures(series)
+    assert found["cpu_busy"].mean > 0.95
+    assert found["memory_used_bytes"].max < 24684084 * 1024
+
+
+def test_figures_of_the_recording_are_those_of_its_first_and_last_counters() -> None:
+    """Means are reckoned here from the two ends of the recording alone."""
+    found = figures(parse(RECORDED))
+    lines = RECORDED.splitlines()
+    cpu = [[int(n) for n in line.split()[1:9]] for line in lines if line.startswith("cpu ")]
+    spent = [last - first for first, last in zip(cpu[0], cpu[-1], strict=True)]
+    # Ticks are counted when they happen, so that the seconds differ a little in ticks.
+    assert found["cpu_idle"].mean == pytest.approx(spent[3] / sum(spent), abs=0.002)
+    assert found["cpu_system"].mean == pytest.approx(
+        (spent[2] + spent[5] + spent[6]) / sum(spent), abs=0.002
+    )
+    disks = [line.split() for line in lines if " vda " in line]
+    seconds = sum(interval.seconds for interval in parse(RECORDED).intervals)
+    written = 512 * (int(disks[-1][9]) - int(disks[0][9])) / seconds
+    assert found["disk_write_bytes_per_s"].mean == pytest.approx(written)
+    assert written > 0
+
+
+def test_client_and_balancer_of_the_recording_used_less_than_a_core() -> None:
+    """Of each job's own process, from its first sample to its last."""
+    used = parse(RECORDED).processes
+    assert set(used) == {CLIENT, BALANCER}
+    assert 0.05 < used[CLIENT] < 0.5
+    assert 0.05 < used[BALANCER] < 0.5
+
+
+@given(st.integers(0, len(RECORDED)))
+def test_a_recording_cut_anywhere_loses_its_last_sample_and_nothing_else(length: int) -> None:
+    """A sampler that is killed while it prints leaves what it had printed whole."""
+    whole = parse(RECORDED).intervals
+    cut = parse(RECORDED[:length]).intervals
+    assert cut == whole[: len(cut)]
+    complete = RECORDED[:length].splitlines().count("end")
+    assert len(cut) == max(0, complete - 1)
+
+
+# ---------------------------------------------------------------- kernels and counters
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "user", "system", "iowait", "steal", "busy"),
+    [
+        ("10 0 10 10 0 0 0 10", "30 10 20 30 10 5 5 30", 0.3, 0.2, 0.1, 0.2, 0.7),
+        # With guests' time, which user has already.
+        ("0 0 0 0 0 0 0 0 0 0", "60 0 20 10 10 0 0 0 60 0", 0.6, 0.2, 0.1, 0.0, 0.8),
+        ("0 0 0 0", "50 10 20 20", 0.6, 0.2, None, None, 0.8),  # before Linux 2.5.41
+    ],
+)
+def test_cpu_time_of_any_kernel(
+    before: str,
+    after: str,
+    user: float,
+    system: float,
+    iowait: float | None,
+    steal: float | None,
+    busy: float,
+) -> None:
+    """Columns that a kernel lacks are missing; guests are not counted twice."""
+    found = only([f"cpu  {before}"], [f"cpu  {after}"])
+    told = (found.cpu_user, found.cpu_system, found.cpu_iowait, found.cpu_steal, found.cpu_busy)
+    assert told == pytest.approx((user, system, iowait, steal, busy))
+
+
+def test_iowait_that_goes_back_is_no_negative_time() -> None:
+    """Proc(5) says that it may; the rest of the interval is good."""
+    found = only(["cpu  0 0 0 0 50 0 0 0"], ["cpu  50 0 0 50 48 0 0 0"])
+    assert (found.cpu_user, found.cpu_iowait, found.cpu_busy) == (0.5, 0.0, 0.5)
+
+
+@pytest.mark.parametrize("after", ["cpu  1 0 0 9 0 0 0 0", "cpu  90 0 0 10 0 0 0"])
+def test_cpu_counters_that_began_anew_tell_nothing(after: str) -> None:
+    """Neither a negative nor an absurd share."""
+    found = only(["cpu  90 0 0 10 0 0 0 0"], [after])
+    assert found.cpu_user is None
+    assert found.cpu_busy is None
+
+
+def test_a_host_that_was_started_anew_begins_a_new_series() -> None:
+    """Its uptime went back; there is no interval over the gap."""
+    series = parse(
+        printed(
+            ["at 500.00", net("eth0", 10**9, 10**9)],
+            ["at 3.00", net("eth0", 5, 5)],
+            ["at 4.00", net("eth0", 105, 5)],
+        )
+    )
+    (interval,) = series.intervals
+    assert interval.net_rx_bytes_per_s == 100
+
+
+def test_32_bit_counters_wrap_and_others_restart() -> None:
+    """Just beyond 2^32 the count goes on; from elsewhere back to zero it is not known."""
+    wrapped = only([net("eth0", 2**32 - 500, 0)], [net("eth0", 500, 10)])
+    assert wrapped.net_rx_bytes_per_s == 1000
+    restarted = only([net("eth0", 10**9, 0)], [net("eth0", 500, 10)])
+    assert (restarted.net_rx_bytes_per_s, restarted.net_tx_bytes_per_s) == (None, 10)
+
+
+def test_disks_are_counted_once() -> None:
+    """Neither partitions nor what lies on disks (md, dm, loop, zram) count beside the disks."""
+    names = ["nvme0n1", "nvme0n1p1", "nvme1n1", "md0", "dm-0", "sda", "sda1", "sda15", "loop3"]
+    assert whole_disks([*names, "zram0", "sr0", "xvdb1", "nvme0c0n1"]) == [
+        *("nvme0n1", "nvme1n1", "sda", "xvdb1")
+    ]
+    before = [disk("nvme0n1"), disk("nvme0n1p1"), disk("nvme1n1"), disk("md0", more=" 1 2 3 4")]
+    after = [
+        disk("nvme0n1", read=10, written=4, busy=250),
+        disk("nvme0n1p1", read=10, written=4, busy=250),
+        disk("nvme1n1", read=20, busy=900),
+        disk("md0", read=30, written=4, busy=1000, more=" 1 2 3 4"),
+    ]
+    found = only(before, after)
+    assert found.disk_read_bytes_per_s == 30 * 512
+    assert found.disk_write_bytes_per_s == 4 * 512
+    assert found.disk_busy == 0.9
+
+
+def test_network_cards_are_counted_once_and_loopback_never() -> None:
+    """Bridges, bonds and tunnels pass on what the cards count."""
+    cards = ("lo", "ens5", "eth1", "docker0", "br-1f", "veth12", "bond0", "eth1.100", "ifb0")
+    found = only([net(c, 0, 0) for c in cards], [net(c, 100, 7, gap="") for c in cards])
+    assert (found.net_rx_bytes_per_s, found.net_tx_bytes_per_s) == (200, 14)
+
+
+def test_memory_of_kernels_before_and_since_3_14() -> None:
+    """What is available is told, or reckoned from free memory and caches, or missing."""
+    old = ["MemTotal: 1000 kB", "MemFree: 100 kB", "Buffers: 50 kB", "Cached: 250 kB"]
+    assert only([], old).memory_used_bytes == 600 * 1024
+    assert only([], [*old, "MemAvailable: 700 kB"]).memory_used_bytes == 300 * 1024
+    assert only([], old[:3]).memory_used_bytes is None
+
+
+def test_what_a_host_does_not_tell_is_missing_and_not_zero() -> None:
+    """A host without disks or with unknown lines still has what it told."""
+    found = only(["what?", "cpu  0 0 0 0"], ["7 (", "cpu  1 0 0 1", disk("vda")])
+    assert found.cpu_user == 0.5
+    assert found.disk_busy is None
+    assert found.disk_read_bytes_per_s is None
+    assert found.net_rx_bytes_per_s is None
+    assert "disk_busy" not in figures(parse(printed(["cpu  0 0 0 0"], ["cpu  1 0 0 1"])))
+
+
+def test_a_last_sample_that_follows_closely_lengthens_its_interval() -> None:
+    """No rate is reckoned from a few hundredths of a second."""
+    eth = [net("eth0", n, 0) for n in (0, 100, 103)]
+    series = parse(printed([eth[0]], ["at 101.00", eth[1]], ["at 101.03", eth[2]]))
+    (interval,) = series.intervals
+    assert interval.seconds == 1.03
+    assert interval.net_rx_bytes_per_s == pytest.approx(100)
+
+
+@pytest.mark.parametrize("comm", ["sysbench", "a) b (c", "x) R 1 2"])
+def test_a_process_is_known_by_its_pid_and_start(comm: str) -> None:
+    """Its name may be anything; a later process of the same pid is not it."""
+
+    def stat(ticks: int, started: int = 77) -> str:
+        before = "1 " * 10 + f"{ticks} 0 " + "0 " * 6
+        return f"42 ({comm}) S {before}{started} 9 9 9"
+
+    header = "cores 2\nticks 100\nprocess client-x 42\n"
+    text = printed([stat(100)], [stat(150)], [stat(300)], [], header=header)
+    assert parse(text).processes == {"client-x": pytest.approx(1.0)}
+    other = printed([stat(100)], [stat(150, started=99)], header=header)
+    assert parse(other).processes == {}
+    assert parse(text.replace("ticks 100\n", "")).processes == {}
+
+
+LINES = st.one_of(
+    st.sampled_from(RECORDED.splitlines()),
+    st.from_regex(r"[0-9]{1,9}\.[0-9]{2} [0-9]\.[0-9]{2}", fullmatch=True),
+    st.from_regex(r"cpu  ([0-9]{1,20} ){3,11}[0-9]{1,20}", fullmatch=True),
+    st.from_regex(r" 8 0 sd[ab] ([0-9]{1,20} ){10,19}[0-9]{1,20}", fullmatch=True),
+    st.from_regex(r"  eth[01]:( [0-9]{1,20}){16}", fullmatch=True),
+    st.from_regex(r"Mem(Total|Available): +[0-9]{1,20} kB", fullmatch=True),
+    st.text(max_size=60),
+)
+
+
+@given(st.lists(LINES, max_size=60))
+@example(["cores ٣", "1.00 1.00", "cpu  ٣ 0 0 0", "end", "2.00 1.00", "cpu  1 0 0 0", "end"])
+def test_whatever_is_printed_no_figure_is_absurd(lines: list[str]) -> None:
+    """Fractions lie between 0 and 1, rates are finite and not negative; nothing raises."""
+    series = parse("\n".join([*lines, "end"]))
+    for interval in series.intervals:
+        assert interval.seconds > 0
+        for metric in METRICS:
+            value = getattr(interval, metric)
+            if value is not None:
+                assert math.isfinite(value)
+                assert value >= 0
+                assert value <= 1 or "bytes" in metric
+    for figure in figures(series).values():
+        assert figure.mean <= figure.max * (1 + 1e-9)
+    assert all(math.isfinite(cores) and cores >= 0 for cores in series.processes.values())
+
+
+# ---------------------------------------------------------------- columns of the gates
+
+WATCHED = [Watched("client", CLIENT, 4), Watched("load balancer", BALANCER, 64)]
+
+
+def collected(
+    outputs: dict[str, str],
+    watched: Sequence[Watched] = WATCHED,
+    *,
+    alone: bool = False,
+    dedicated: bool = True,
+) -> HostMetrics:
+    """The metrics of hosts that print this; the first one is the client's."""
+    executors = {host: FakeExecutor() for host in outputs}
+    client = next(iter(outputs))
+    assert start(executors, "hosts-x", 5, client, watched) == {}
+    for host, text in outputs.items():
+        executors[host].jobs["hosts-x"] = (executors[host].job_status("hosts-x"), text)
+    return stop_and_collect(
+        executors, "hosts-x", client, watched, client_alone=alone, dedicated=dedicated
+    )
+
+
+def test_the_client_is_measured_by_what_its_threads_could_use() -> None:
+    """A core per thread, no more than there are; on a shared host its cores tell nothing."""
+    used = parse(RECORDED).processes
+    columns = collected({"localhost": RECORDED}).columns()
+    assert columns["harness_cpu_ratio"] == pytest.approx(max(used.values()) / 2)
+    one = [Watched("client", CLIENT, 1), WATCHED[1]]
+    assert collected({"localhost": RECORDED}, one).hosts[0].processes["client"] == used[CLIENT]
+
+
+def test_a_client_alone_on_its_host_is_measured_by_the_whole_host_too() -> None:
+    """Client and load balancer share its cores, so that both together can be what limits."""
+    found = collected({"client-1": RECORDED}, alone=True)
+    assert found.columns()["harness_cpu_ratio"] == found.hosts[0].figures["cpu_busy"].mean > 0.9
+
+
+def test_the_worst_host_s_steal_counts() -> None:
+    """One neighbour that takes CPU is enough."""
+    stolen = printed(["at 1.00", "cpu  0 0 0 0 0 0 0 0"], ["at 11.00", "cpu  0 0 0 1800 0 0 0 200"])
+    found = collected({"client-1": RECORDED, "tikv-1": stolen})
+    assert found.columns()["cpu_steal_ratio"] == 0.1
+    shared = collected({"localhost": stolen}, dedicated=False)
+    assert shared.columns()["cpu_steal_ratio"] is None, "a fault of a fleet's hosts only"
+    assert shared.hosts[0].figures["cpu_steal"].mean == 0.1, "and yet told"
+
+
+def test_a_trial_too_short_to_tell_one_percent_of_steal_tells_none() -> None:
+    """In one second of two cores a single tick is half a percent."""
+    short = printed(["cpu  0 0 0 0 0 0 0 0"], ["cpu  0 0 0 199 0 0 0 1"])
+    assert collected({"localhost": short}).columns()["cpu_steal_ratio"] is None
+
+
+@pytest.mark.parametrize("broken", ["", "sh: grep: not found\n", RECORDED[:900]])
+def test_no_gate_passes_for_want_of_a_host(broken: str) -> None:
+    """A host without figures leaves its gates without a column, and says why."""
+    found = collected({"client-1": RECORDED, "tikv-1": broken})
+    assert found.columns()["cpu_steal_ratio"] is None
+    assert found.columns()["harness_cpu_ratio"] is not None
+    assert "tikv-1" not in found.to_csv()
+    assert found.hosts[1].reason is not None
+    assert "printed no two samples" in found.hosts[1].reason
+    assert collected({"client-1": broken}).columns()["harness_cpu_ratio"] is None
+
+
+def test_a_client_without_figures_is_no_idle_client() -> None:
+    """Where only the load balancer is known the gate is not evaluated."""
+    unknown = [Watched("client", "client-other", 4), WATCHED[1]]
+    assert collected({"localhost": RECORDED}, unknown).columns()["harness_cpu_ratio"] is None
+
+
+def test_the_csv_has_every_host_and_second() -> None:
+    """One row each, with what is missing as an empty field."""
+    bare = printed(["cpu  0 0 0 0"], ["cpu  1 0 0 1"])
+    lines = collected({"client-1": RECORDED, "tikv-1": bare}).to_csv().splitlines()
+    assert lines[0] == ",".join(["host", "t", "seconds", *METRICS])
+    assert len(lines) == 1 + 5 + 1
+    assert lines[-1] == "tikv-1,1.0,1.0,0.5000,0.0000,,,0.5000,0.5000,,,,,,"
+
+
+def test_an_empty_series_has_no_figures() -> None:
+    """Nothing is made up where nothing was told."""
+    assert figures(HostSeries(None, (), {})) == {}
+
+
+# ---------------------------------------------------------------- clocks
+
+
+class Clock(FakeExecutor):
+    """A host whose clock is ahead of this machine's, and whose answer takes a while to come."""
+
+    def __init__(
+        self,
+        ahead_s: float,
+        answer_s: Sequence[float] = (0.0,),
+        *,
+        says: str = "",
+        drift_s: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.ahead_s, self.says, self.drift_s = ahead_s, says, drift_s
+        self.answers = itertools.cycle(answer_s)
+
+    def run(self, command: Sequence[str], **options: Any) -> Completed:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        assert command == ["date", "+%s.%N"]
+        read = time.time() + self.ahead_s
+        self.ahead_s += self.drift_s
+        time.sleep(next(self.answers))
+        return Completed(0, self.says or f"{read:.9f}\n", "")
+
+
+def test_the_offset_is_that_of_the_two_clocks_furthest_apart() -> None:
+    """In milliseconds; by how much this machine's own is off does not matter."""
+    clocks = {"a": Clock(5.0), "b": Clock(5.007), "c": Clock(5.030)}
+    offset = clock_offset_ms(clocks)
+    assert offset == pytest.approx(30, abs=10), "each host is known to 5 ms"
+
+
+def test_one_quick_answer_is_enough() -> None:
+    """Slow ones beside it spoil nothing: a busy moment is no distance."""
+    clocks = {"a": Clock(0.0, [0.05, 0.05, 0.0]), "b": Clock(0.0)}
+    offset = clock_offset_ms(clocks)
+    assert offset is not None
+    assert offset <= 10
+
+
+@pytest.mark.parametrize(
+    "clocks",
+    [
+        {},
+        {"a": Clock(0.0)},
+        {"a": Clock(0.0), "b": Clock(0.0, [0.02])},
+        {"a": Clock(0.0), "b": Clock(0.0, says="date: not found")},
+        {"a": Clock(0.0), "b": Clock(0.0, drift_s=1.0)},
+    ],
+    ids=["no host", "one host", "far away", "no clock", "a clock that is set"],
+)
+def test_what_cannot_be_told_of_clocks_is_none(clocks: dict[str, Executor]) -> None:
+    """One host has nothing to differ from; a long way hides what would be looked for."""
+    assert clock_offset_ms(clocks) is None

@@ -1,0 +1,363 @@
+"""A plan runs every cell on both sides in every round, fairly, and the same for the same seed."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchlab import workloads as catalog
+from benchlab.errors import SpecError
+from benchlab.home import find
+from benchlab.plan import plan as planning
+from benchlab.plan import pricing, report_type, steps, topology
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.topology import Topology
+from tests.builders import plans as testing
+
+WORKLOADS = (
+    *("oltp_point_select", "oltp_read_write", "oltp_update_index"),
+    *("oltp_update_non_index", "oltp_insert"),
+)
+READ_ONLY = catalog.read_only()
+CONFIGS = find().configs
+PRICES = pricing.load(CONFIGS / "prices.csv")
+SNAPSHOTS = {"snapshots": "s3://bucket/prefix"}
+
+
+def weekly(**overrides: Any) -> ReportSpec:
+    """The weekly comparison on EC2, as it comes with Benchlab."""
+    return report_type.load(CONFIGS / "reports" / "sysbench_ec2.yaml").with_overrides(overrides)
+
+
+def on_fleet(spec: ReportSpec, fleet: Topology | None = None) -> Plan:
+    """A plan on the report type's own topology, or on another one."""
+    assert spec.topology is not None
+    fleet = fleet or topology.load(CONFIGS / "topologies" / f"{spec.topology}.yaml")
+    return planning.make(spec, "tidb", "c1", READ_ONLY, topology=fleet, prices=PRICES)
+
+
+@st.composite
+def plans(draw: st.DrawFn, **fixed: Any) -> Plan:
+    """Plans of any report type that is small enough to look at."""
+    fields = {
+        "workloads": draw(st.lists(st.sampled_from(WORKLOADS), min_size=1, unique=True)),
+        "threads": draw(st.lists(st.integers(1, 10_000), min_size=1, max_size=4, unique=True)),
+        "rounds": draw(st.integers(1, 7)),
+        "restore": draw(st.sampled_from(["every_trial", "after_writes", "per_workload", "never"])),
+        "seed": draw(st.none() | st.integers(0, 2**40)),
+        **fixed,
+    }
+    campaign = draw(st.text(max_size=10))
+    return planning.make(testing.spec(**fields), "mariadb", campaign, READ_ONLY)
+
+
+def blocks(plan: Plan) -> list[tuple[int, str, str]]:
+    """Round, workload and side of each block in the order in which they run."""
+    return [key for key, _ in itertools.groupby((t.round, t.workload, t.side) for t in plan.trials)]
+
+
+@settings(deadline=None)
+@given(plans())
+def test_every_trial_is_planned_exactly_once(plan: Plan) -> None:
+    """Round x side x workload x threads, each once, numbered in order, with an id of its own."""
+    cells = Counter((t.round, t.side, t.workload, t.threads) for t in plan.trials)
+    workloads = {t.workload for t in plan.trials}
+    threads = {t.threads for t in plan.trials}
+    wanted = itertools.product(range(1, plan.rounds + 1), SIDES, workloads, threads)
+    assert cells == Counter(wanted)
+    assert [t.index for t in plan.trials] == list(range(len(plan.trials)))
+    assert len({t.id for t in plan.trials}) == len(plan.trials)
+
+
+@settings(deadline=None)
+@given(plans())
+def test_the_two_blocks_of_a_pair_are_adjacent(plan: Plan) -> None:
+    """In a round each workload runs on one side and at once on the other: drift hits both alike."""
+    order = blocks(plan)
+    assert len(order) == len(set(order))  # a block is contiguous
+    for first, second in zip(order[::2], order[1::2], strict=True):
+        assert first[:2] == second[:2]
+        assert {first[2], second[2]} == set(SIDES)
+    assert [number for number, _, _ in order] == sorted(number for number, _, _ in order)
+
+
+@settings(deadline=None)
+@given(plans())
+def test_both_sides_run_the_same_blocks(plan: Plan) -> None:
+    """Within a pair both sides run the same thread counts in the same order."""
+    sweeps = {
+        key: [t.threads for t in members]
+        for key, members in itertools.groupby(
+            plan.trials, key=lambda t: (t.round, t.workload, t.side)
+        )
+    }
+    assert len({tuple(sweep) for sweep in sweeps.values()}) == 1
+
+
+@settings(deadline=None)
+@given(plans())
+def test_which_side_comes_first_is_balanced(plan: Plan) -> None:
+    """Over the rounds of a workload each side comes first equally often, give or take one."""
+    firsts = Counter((workload, side) for _, workload, side in blocks(plan)[::2])
+    for workload in {t.workload for t in plan.trials}:
+        assert abs(firsts[workload, "baseline"] - firsts[workload, "candidate"]) <= 1
+
+
+def test_which_side_comes_first_is_left_to_chance() -> None:
+    """Over many seeds every first round starts with either side: nobody can lean on an order."""
+    firsts = {
+        tuple(t.side for t in testing.plan(seed=seed, threads=[4]).trials[::2])
+        for seed in range(60)
+    }
+    assert {order[0] for order in firsts} == set(SIDES)
+    assert len(firsts) > 4
+
+
+@settings(deadline=None)
+@given(plans(), st.integers(0, 2**32))
+def test_the_seed_decides_the_order(plan: Plan, seed: int) -> None:
+    """The same seed gives the same plan, whatever the campaign is called."""
+    spec = testing.spec(seed=seed)
+    assert planning.make(spec, "mariadb", "a", READ_ONLY) == planning.make(
+        spec, "mariadb", "b", READ_ONLY
+    )
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_without_a_seed_the_campaign_decides_the_order() -> None:
+    """A campaign that is planned again is the same campaign; another one has another order."""
+    unseeded = testing.spec(seed=None, rounds=20)
+    orders = {
+        name: [t.side for t in planning.make(unseeded, "mariadb", name, READ_ONLY).trials]
+        for name in ("a", "b")
+    }
+    assert orders["a"] != orders["b"]
+    assert orders["a"] == [
+        t.side for t in planning.make(unseeded, "mariadb", "a", READ_ONLY).trials
+    ]
+
+
+@settings(deadline=None)
+@given(plans(restore="after_writes"))
+def test_no_trial_meets_data_that_was_written_to(plan: Plan) -> None:
+    """`after_writes`: every trial finds its side's snapshot, and no restore is for nothing."""
+    clean = dict.fromkeys(SIDES, False)
+    for trial in plan.trials:
+        assert trial.restore == (not clean[trial.side])
+        clean[trial.side] = trial.workload in READ_ONLY
+
+
+@settings(deadline=None)
+@given(plans(restore="every_trial"), plans(restore="never"), plans(restore="per_workload"))
+def test_the_other_restore_policies(every: Plan, never: Plan, per_workload: Plan) -> None:
+    """`every_trial` restores before each, `never` before none, `per_workload` before each block."""
+    assert all(t.restore for t in every.trials)
+    assert not any(t.restore for t in never.trials)
+    seen: set[tuple[int, str, str]] = set()
+    for trial in per_workload.trials:
+        block = (trial.round, trial.workload, trial.side)
+        assert trial.restore == (block not in seen)
+        seen.add(block)
+
+
+def test_a_longer_campaign_is_estimated_as_longer() -> None:
+    """Minutes grow with rounds and seconds, disk with the dataset; nothing here costs money."""
+    small = testing.plan()
+    assert testing.plan(rounds=6).minutes > small.minutes
+    assert testing.plan(seconds=40).minutes > small.minutes
+    assert testing.plan(restore="never").minutes < small.minutes
+    assert (
+        testing.plan(dataset={"tables": 16, "table_size": 10_000_000}).disk_gib > small.disk_gib > 0
+    )
+    assert small.dollars is None
+
+
+@pytest.mark.parametrize("sides", ["same", "different"])
+def test_the_json_has_the_promised_shape(sides: str) -> None:
+    """The fields that `plan --json` promises are there, by these names, in every trial."""
+    document = testing.plan(sides=sides).to_json()
+    promised = ["report", "engine", "target", "sides", "rounds", "seed", "trials", "hosts"]
+    promised += ["minutes", "dollars", "disk_gib"]
+    assert list(document)[: len(promised)] == promised
+    for step in document["steps"]:
+        assert list(step) == ["stage", "side", "what", "minutes"]
+    assert list(document["sides"]) == ["baseline", "candidate"]
+    for trial in document["trials"]:
+        assert list(trial) == [
+            *("index", "round", "side", "workload", "threads", "restore", "seconds")
+        ]
+    for host in document["hosts"]:
+        assert list(host) == ["role", "instance_type", "vcpu"]
+
+
+def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
+    """What the store has from before there were fleets is a plan, on one machine, interleaved."""
+    made = testing.plan()
+    document = json.loads(json.dumps(made.to_json()))
+    for key in list(document)[11:]:
+        del document[key]
+    for side in document["sides"].values():
+        del side["components"]
+    old = Plan.from_json(document)
+    assert (old.trials, old.sides, old.hosts) == (made.trials, made.sides, made.hosts)
+    assert (old.placement, old.topology, old.steps) == ("interleaved", None, ())
+    assert {old.metric(trial.workload) for trial in old.trials} == {"tps"}
+
+
+def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
+    """A stored campaign is compared by the metric it was planned for, whatever there is later."""
+    metrics = {"oltp_insert": "tps", "tpcc": "tpmc"}
+    spec = testing.spec(workloads=["oltp_insert"])
+    made = planning.make(spec, "mariadb", "a", READ_ONLY, metrics=metrics)
+    assert made.metrics == {}
+    assert made.metric("oltp_insert") == "tps"
+    of_tpcc = testing.spec(workloads=["tpcc"], dataset={"warehouses": 2})
+    made = planning.make(of_tpcc, "mariadb", "a", READ_ONLY, metrics=metrics)
+    assert made.metrics == {"tpcc": "tpmc"}
+    assert Plan.from_json(json.loads(json.dumps(made.to_json()))) == made
+
+
+@settings(deadline=None)
+@given(plans(placement="sequential"))
+def test_in_sequence_all_of_the_baseline_comes_first(plan: Plan) -> None:
+    """As published: every round of every workload of the baseline, then the same of the other."""
+    half = len(plan.trials) // 2
+    assert {t.side for t in plan.trials[:half]} == {"baseline"}
+    assert {t.side for t in plan.trials[half:]} == {"candidate"}
+    cells = [(t.round, t.workload, t.threads, t.restore) for t in plan.trials]
+    assert cells[:half] == cells[half:]
+    assert [t.index for t in plan.trials] == list(range(len(plan.trials)))
+
+
+def test_one_version_is_measured_without_a_second_side() -> None:
+    """`sides: single` has the baseline's trials only, and half of the preparation."""
+    both = testing.spec()
+    one = testing.spec(
+        sides="single", engines={"mariadb": {"baseline": both.engines["mariadb"].baseline}}
+    )
+    plan = planning.make(one, "mariadb", "c1", READ_ONLY)
+    assert list(plan.sides) == ["baseline"]
+    assert {t.side for t in plan.trials} == {"baseline"}
+    assert len(plan.trials) == one.trial_count
+    assert plan.disk_gib == pytest.approx(testing.plan().disk_gib / 2, abs=0.01)
+
+
+@settings(deadline=None)
+@given(plans())
+def test_the_steps_add_up_to_the_estimate(plan: Plan) -> None:
+    """Nothing is in the total that is in no step; every trial is in one of them."""
+    assert math.isclose(sum(s.minutes for s in plan.steps), plan.minutes, abs_tol=0.2)
+    assert [s.stage for s in plan.steps][:2] == ["prepare", "prepare"]
+    measured = sum(s.minutes for s in plan.steps if s.stage == "measure")
+    assert measured >= sum(t.seconds for t in plan.trials) / 60 - 0.1
+
+
+def test_the_weekly_comparison_is_affordable() -> None:
+    """4 workloads x 3 thread counts x 6 rounds x 60 s from a snapshot: 5 hours and 45 dollars."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert len({t.workload for t in plan.trials}) == 4
+    assert len({t.threads for t in plan.trials}) == 3
+    assert (plan.rounds, {t.seconds for t in plan.trials}) == (6, {60})
+    assert plan.minutes <= 5 * 60
+    assert plan.dollars is not None
+    assert plan.dollars <= 45
+
+
+def test_a_dataset_snapshot_saves_the_load() -> None:
+    """Without one the plan says what it would be with one, and that is what it then is."""
+    loaded, seeded = on_fleet(weekly()), on_fleet(weekly(**SNAPSHOTS))
+    assert seeded.minutes < loaded.minutes
+    assert (loaded.seeded_minutes, loaded.seeded_dollars) == (seeded.minutes, seeded.dollars)
+    assert (seeded.seeded_minutes, seeded.seeded_dollars) == (None, None)
+
+
+def test_a_fleet_is_prepared_before_it_is_measured_and_given_back_at_the_end() -> None:
+    """The steps stand in the order in which they are done."""
+    stages = [key for key, _ in itertools.groupby(s.stage for s in on_fleet(weekly()).steps)]
+    one_side = ["deploy", "load", "analyze", "back up"]
+    wanted = ["provision", *one_side, *one_side, "measure", "repeats", "publish", "give back"]
+    assert stages == wanted
+
+
+def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -> None:
+    """Of TPC-C only, on each side; customer by customer where the warehouses are few."""
+    few, many = (
+        on_fleet(weekly(workloads=["tpcc"], dataset={"warehouses": number})) for number in (10, 11)
+    )
+    stages = [key for key, _ in itertools.groupby(s.stage for s in few.steps)]
+    one_side = ["deploy", "load", "analyze", "check", "back up"]
+    measured = ["measure", "repeats", "check"]
+    assert stages == ["provision", *one_side, *one_side, *measured, "publish", "give back"]
+    for plan in (few, many):
+        assert [s.side for s in plan.steps if s.stage == "check"] == ["baseline", "candidate"] * 2
+    check = [[s.minutes for s in plan.steps if s.stage == "check"] for plan in (few, many)]
+    assert check[0][0] > check[1][0] > 0
+    assert check[0][2] > check[0][0], "after the last trial each side is started first"
+
+
+def test_dollars_are_hosts_times_hours() -> None:
+    """The published fleet is 144 vCPUs and 7.89 dollars an hour, beside its root volumes."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert plan.vcpus == sum(host.vcpu or 0 for host in plan.hosts) == 144
+    assert len(plan.hosts) == 10
+    hosts = plan.minutes / 60 * 7.89
+    assert plan.dollars is not None
+    assert hosts < plan.dollars < hosts * 1.01
+    assert plan.prices_as_of == min(p.as_of for p in PRICES.prices.values()).isoformat()
+
+
+def test_a_plan_above_the_limit_is_refused_with_its_arithmetic() -> None:
+    """Nobody is asked: the message names limit, hours, hosts, prices and what to do."""
+    budget = {"budget": {"approve_above": 5, "limit": 30}}
+    with pytest.raises(SpecError) as refused:
+        on_fleet(weekly(**SNAPSHOTS, **budget))
+    message = str(refused.value)
+    for part in ("budget.limit", "$30.00", "3 x i3.4xlarge at $1.248", "hours at", "raise the"):
+        assert part in message
+
+
+def test_who_is_asked_before_money_is_spent() -> None:
+    """Above `approve_above` a person, at or below it nobody; nobody for what costs nothing."""
+    plan = on_fleet(weekly(**SNAPSHOTS))
+    assert plan.dollars is not None
+    for line, asked in ((plan.dollars - 0.01, True), (plan.dollars, False)):
+        spec = weekly(**SNAPSHOTS, budget={"approve_above": line, "limit": 60})
+        assert planning.needs_approval(on_fleet(spec), spec.budget) == asked
+    assert not planning.needs_approval(testing.plan(), None)
+
+
+def test_a_rented_fleet_needs_a_budget() -> None:
+    """Who rents says how much."""
+    with pytest.raises(SpecError, match="budget: missing"):
+        on_fleet(weekly(budget=None))
+
+
+def test_disk_is_what_each_storage_host_needs() -> None:
+    """With as many replicas as hosts each holds all data; twice the hosts hold half each."""
+    few = topology.load(CONFIGS / "topologies" / "ec2_published.yaml")
+    assert isinstance(few, topology.Ec2Topology)
+    tikv = few.roles["tikv"].model_copy(update={"count": 6})
+    many = few.model_copy(update={"roles": {**few.roles, "tikv": tikv}})
+    spec = weekly(**SNAPSHOTS)
+    assert on_fleet(spec, many).disk_gib == pytest.approx(on_fleet(spec, few).disk_gib / 2, abs=0.1)
+    assert steps.data_bytes(spec, few) > spec.dataset.rows * 100
+
+
+def test_owned_hosts_cost_nothing() -> None:
+    """No dollars, no quota, every machine with all of its roles."""
+    plan = on_fleet(report_type.load(CONFIGS / "reports" / "sysbench_hosts.yaml"))
+    assert (plan.dollars, plan.vcpus, plan.prices_as_of) == (None, None, None)
+    assert [host.role for host in plan.hosts] == [
+        "client",
+        "tidb+pd+tikv",
+        "tidb+tikv",
+        "tidb+tikv",
+    ]

@@ -1,0 +1,132 @@
+"""A schedule has the moments that its cron expression or its releases say, in UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from benchlab.plan import schedule, versions
+from benchlab.plan.schedule import OnRelease, Weekly
+from benchlab.plan.versions import Release
+
+MONDAYS = "0 2 * * 1"
+MONDAY = datetime(2024, 1, 1, 2, tzinfo=UTC)
+FEW = settings(deadline=None, max_examples=50)
+days = st.dates(date(2000, 1, 1), date(2050, 12, 31))
+
+
+def weekly(**fields: object) -> Weekly:
+    """A weekly schedule on Mondays at two."""
+    return Weekly.model_validate({"runs": "weekly", "cron": MONDAYS, **fields})
+
+
+def test_first_and_last_moment_count() -> None:
+    """A backfill from a Monday to a Monday has both."""
+    found = schedule.moments(weekly(), (), MONDAY, MONDAY + timedelta(weeks=2))
+    assert found == tuple(MONDAY + timedelta(weeks=n) for n in range(3))
+    second = timedelta(seconds=1)
+    assert schedule.moments(weekly(), (), MONDAY + second, MONDAY + timedelta(7) - second) == ()
+    half = timedelta(milliseconds=500)
+    assert schedule.moments(weekly(), (), MONDAY + half, MONDAY + timedelta(1)) == ()
+
+
+@FEW
+@given(days, st.integers(0, 800))
+def test_every_week_has_its_moment(first: date, length: int) -> None:
+    """Over ends of years and changes of clocks: each Monday at two, none else."""
+    begin = schedule.midnight(first)
+    found = schedule.moments(weekly(), (), begin, begin + timedelta(length, hours=23))
+    mondays = [
+        first + timedelta(n) for n in range(length + 1) if (first + timedelta(n)).weekday() == 0
+    ]
+    assert [each.date() for each in found] == mondays
+    assert {(each.hour, each.minute, each.utcoffset()) for each in found} <= {(2, 0, timedelta())}
+
+
+def test_a_range_in_another_time_zone_has_the_same_moments() -> None:
+    """The expression is in UTC, wherever the range is from."""
+    east = timezone(timedelta(hours=9))
+    begin, end = MONDAY - timedelta(days=3), MONDAY + timedelta(days=11)
+    assert schedule.moments(weekly(), (), begin.astimezone(east), end.astimezone(east)) == (
+        schedule.moments(weekly(), (), begin, end)
+    )
+
+
+def test_releases_have_their_days() -> None:
+    """Those of the wanted types, at midnight, each day once, both ends included."""
+    known = [
+        Release(versions.parse(text), date(2021, 9, day), kind)
+        for text, day, kind in (
+            ("v5.0.4", 27, "patch"),
+            ("v5.1.2", 27, "patch"),
+            ("v5.2.0", 1, "GA"),
+            ("v5.2.1", 9, "patch"),
+        )
+    ]
+    rule = OnRelease(runs="on_release", types=("patch",))
+    first, last = (datetime(2021, 9, day, tzinfo=UTC) for day in (9, 27))
+    assert schedule.moments(rule, known, first, last) == (first, last)
+    assert schedule.moments(rule, known, first + timedelta(seconds=1), last) == (last,)
+    new_series = OnRelease(runs="on_release")
+    assert schedule.moments(new_series, known, datetime(2021, 1, 1, tzinfo=UTC), last) == (
+        datetime(2021, 9, 1, tzinfo=UTC),
+    )
+
+
+@FEW
+@given(days, st.integers(1, 12))
+def test_every_nth_week_is_an_aa_campaign(first: date, every: int) -> None:
+    """Exactly one of so many weeks in a row, also over ends of years."""
+    rule = weekly(aa_every=every)
+    weeks = [rule.is_aa(first + timedelta(weeks=n)) for n in range(3 * every)]
+    assert sum(weeks) == 3
+    assert weeks[:every] == weeks[every : 2 * every]
+
+
+@FEW
+@given(days, st.integers(1, 12), st.integers(-12, 14))
+def test_all_of_an_iso_week_is_of_one_kind(day: date, every: int, offset_h: int) -> None:
+    """From Monday to Sunday, and for a time as for its day in UTC."""
+    rule = weekly(aa_every=every)
+    monday = day - timedelta(days=day.weekday())
+    assert {rule.is_aa(monday + timedelta(days=n)) for n in range(7)} == {rule.is_aa(day)}
+    late = datetime(day.year, day.month, day.day, 23, 30, tzinfo=UTC)
+    assert rule.is_aa(late.astimezone(timezone(timedelta(hours=offset_h)))) == rule.is_aa(day)
+
+
+@FEW
+@given(days)
+def test_no_week_is_an_aa_campaign_where_none_is_wanted(day: date) -> None:
+    """``aa_every: 0``."""
+    assert not weekly(aa_every=0).is_aa(day)
+
+
+@pytest.mark.parametrize(
+    ("cron", "why"),
+    [
+        ("0 2 * *", "five fields"),
+        ("0 2 * * 1 0", "five fields"),
+        ("@weekly", "five fields"),
+        ("0 25 * * 1", "five fields"),
+        ("0 2 * * 8", "five fields"),
+        ("* 2 * * 1", "minute and hour are numbers"),
+        ("0 */2 * * 1", "minute and hour are numbers"),
+        ("0 2 R * 1", "five fields"),
+        ("0 2 31 2 *", "there is no such day"),
+    ],
+)
+def test_what_has_no_day_is_refused(cron: str, why: str) -> None:
+    """A campaign is for hours: more than once a day, at random or never is no schedule of it."""
+    with pytest.raises(ValidationError, match=why) as refused:
+        weekly(cron=cron)
+    assert cron in str(refused.value)
+
+
+@pytest.mark.parametrize("cron", ["0 2 * * 1", "30 22 * * MON,THU", "0 2 1-7 * *", "0 0 29 2 *"])
+def test_days_may_be_written_as_cron_does(cron: str) -> None:
+    """Several of a week, names, ranges."""
+    assert weekly(cron=cron).cron == cron

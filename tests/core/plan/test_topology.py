@@ -1,0 +1,114 @@
+"""Every topology that comes with Benchlab is one, and a fault in one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from benchlab import targets
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.home import Home, find
+from benchlab.plan import topology
+from tests.builders import plans
+
+HOME = find()
+FILES = sorted((HOME.configs / "topologies").glob("*.yaml"))
+
+
+def changed(tmp_path: Path, name: str, change: dict[str, Any]) -> Path:
+    """One of them with some fields replaced; a dotted key goes into what is nested."""
+    raw = yaml.safe_load((HOME.configs / "topologies" / f"{name}.yaml").read_text())
+    for key, value in change.items():
+        *parents, last = key.split(".")
+        node = raw
+        for parent in parents:
+            node = node[int(parent) if parent.isdigit() else parent]
+        if value is None:
+            del node[last]
+        else:
+            node[last] = value
+    path = tmp_path / "changed.yaml"
+    path.write_text(yaml.safe_dump(raw), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_topology_validates(path: Path) -> None:
+    """Each file in configs/topologies is read, and says where it is from."""
+    assert topology.load(path).kind in ("ec2", "hosts", "tidb_cloud")
+    assert path.read_text(encoding="utf-8").startswith("# ")
+
+
+def test_every_report_type_and_published_plan_has_its_topology() -> None:
+    """What a report type names is there, and of the kind that its target needs."""
+    for path in (*report_types.report_files(HOME), *report_types.published_files(HOME)):
+        spec = report_types.load(path)
+        found = targets.load_topology(HOME, spec)
+        assert (found is None) == (spec.target == "local")
+        assert found is None or found.kind == spec.target
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "named"),
+    [
+        ("ec2_published", {"kind": "moon"}, "kind: must be one of ec2, hosts, tidb_cloud"),
+        ("ec2_published", {"region": None}, "region"),
+        ("ec2_published", {"regoin": "us-west-2"}, "regoin"),
+        ("ec2_published", {"roles.tikv": None}, "no host has the role tikv"),
+        ("ec2_published", {"roles.client.count": 2}, "exactly one host drives the load"),
+        ("ec2_published", {"roles.pd.count": 0}, "roles.pd.count"),
+        ("ec2_published", {"image.id": "ami-0abc"}, "either `id` or `ssm_parameter`"),
+        ("ec2_published", {"ssh_from": "anywhere"}, "ssh_from"),
+        ("hosts_published", {"hosts.1.name": "host-1"}, "two have the same name"),
+        ("hosts_published", {"hosts.1.address": "172.16.30.31"}, "two have the same address"),
+        ("hosts_published", {"hosts.0.roles": ["tidb"]}, "no host has the role client"),
+        ("hosts_published", {"hosts.0.host_key": "secret"}, "host_key"),
+        ("hosts_published", {"data": "relative"}, "data"),
+        ("tidb_cloud_published", {"tidb.size": "large"}, "tidb.size"),
+        ("tidb_cloud_published", {"tikv": None}, "tikv"),
+    ],
+)
+def test_a_fault_is_named(tmp_path: Path, name: str, change: dict[str, Any], named: str) -> None:
+    """File and field, and what is wanted there."""
+    path = changed(tmp_path, name, change)
+    with pytest.raises(SpecError) as refused:
+        topology.load(path)
+    assert str(path) in str(refused.value)
+    assert named in str(refused.value)
+
+
+def test_what_is_no_file_of_yaml_is_named(tmp_path: Path) -> None:
+    """Not there, not YAML, not a mapping."""
+    with pytest.raises(SpecError, match="cannot be read"):
+        topology.load(tmp_path / "none.yaml")
+    path = tmp_path / "bad.yaml"
+    for text in ("{", "- 1\n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(SpecError, match=r"bad\.yaml"):
+            topology.load(path)
+
+
+def test_a_host_whose_key_is_not_known_can_be_written_down() -> None:
+    """The published machines' keys are known to nobody here; a plan can be made all the same."""
+    found = topology.load(HOME.configs / "topologies" / "hosts_published.yaml")
+    assert isinstance(found, topology.HostsTopology)
+    assert [host.host_key for host in found.hosts] == [None] * 4
+
+
+def test_a_target_gets_the_kind_of_topology_it_needs(tmp_path: Path) -> None:
+    """No topology where one is needed, one where none is, one of another kind, one not there."""
+    home = Home(HOME.project, tmp_path)
+    weekly = report_types.load(report_types.find_report(home, "sysbench_ec2"))
+    for spec, named in (
+        (weekly.with_overrides({"topology": None}), "needs a topology of kind ec2"),
+        (weekly.with_overrides({"topology": "hosts_published"}), "is of kind hosts"),
+        (weekly.with_overrides({"topology": "nowhere"}), "ec2_published"),
+        (plans.spec(topology="ec2_published"), "has no topology"),
+    ):
+        with pytest.raises(SpecError, match=r"^topology: ") as refused:
+            targets.load_topology(home, spec)
+        assert named in str(refused.value)

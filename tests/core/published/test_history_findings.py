@@ -1,0 +1,45 @@
+"""The findings that a history counts are those of its workload, each once."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchlab.published.audit.audit import audit
+from benchlab.published.history import history_of
+from tests.builders.published_page import CHINESE, PAIRS, page, read
+
+WRONG = ("10.00%", "12.00%")
+
+
+def _findings(*texts: str, workload: str = "oltp_insert") -> list[int]:
+    pages = [read(text, f"{number}.md") for number, text in enumerate(texts)]
+    return [each.findings for each in history_of(workload, pages, []).published]
+
+
+def test_findings_of_another_workload_or_of_the_whole_page_do_not_count() -> None:
+    """The page has three: one row of each workload, and a sentence about another version."""
+    text = page(
+        ("Insert", PAIRS.replace(*WRONG)),
+        ("Point Select", PAIRS.replace(*WRONG)),
+        ("Update Index", PAIRS),
+        overview="Compared with v4.0, v4.9 improves by 3%.",
+    )
+    assert len(audit([read(text, "page.md")])[0].findings) == 3
+    for workload, count in {"insert": 1, "point_select": 1, "update_index": 0}.items():
+        assert _findings(text, workload=workload) == [count]
+
+
+def test_a_page_in_two_languages_has_its_findings_once() -> None:
+    """Translations repeat them."""
+    chinese = page(("插入", ""), ("Insert", CHINESE.replace(*WRONG)), language="zh")
+    english = page(("Insert", CHINESE.replace(*WRONG)))
+    assert _findings(english, chinese) == [1]
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_a_sentence_without_a_workload_is_about_the_only_one(other: bool) -> None:
+    """On a page with two it is about none, also while one of them is left out."""
+    parts = [("Insert", PAIRS), *([("Point Select", PAIRS)] if other else [])]
+    text = page(*parts, overview="Compared with v5.0, v5.1 is reduced by 9.99%.")
+    found = audit([read(text, "page.md")])[0].findings
+    assert _findings(text) == [len(found)] == [0 if other else 2]

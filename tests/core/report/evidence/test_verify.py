@@ -1,0 +1,252 @@
+"""A bundle forged with new hashes: rows, raw outputs, gates, A/A campaigns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchlab.analysis.verdict import aa_campaigns
+from benchlab.report import evidence
+from benchlab.report.evidence import Verification
+from benchlab.report.evidence.trials import Recomputation
+from tests.builders.evidence import as_json, files_of, forged, kinds, named, the_trial
+
+
+def test_a_changed_sample_is_found_by_its_raw_output(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Trial, metric, what it says and what was recomputed are named."""
+    trials, one = the_trial(files_of(good), side="candidate", round=2)
+    sample = next(each for each in one["samples"] if each["metric"] == "tps")
+    was, sample["value"] = sample["value"], sample["value"] + 0.01
+    (difference,) = verified(forged(good, {"trials.json": as_json(trials)})).differences
+    assert difference.file == "trials.json"
+    assert difference.where == "r2-candidate-oltp_read_write-t4 (attempt 1): tps"
+    assert (float(difference.found), float(difference.recomputed or 0)) == (was + 0.01, was)
+
+
+def test_a_raw_output_that_was_changed_makes_all_that_follows_differ(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """The stored samples, and the report's figures that were made of them."""
+    name = next(
+        name for name in files_of(good) if name.endswith("r1-candidate-oltp_read_write-t4-a1.txt")
+    )
+    text = files_of(good)[name].decode()
+    doubled = re.sub(r"transactions: .*", "transactions:     5152   (1028.65 per sec.)", text)
+    found = verified(forged(good, {name: doubled.encode()}))
+    assert {"trials.json", "report/report.json", "report/report.md"} <= named(found)
+
+
+def test_a_gate_that_the_definitions_do_not_have_is_not_verified(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Whoever words it otherwise takes it out of what is judged again."""
+    trials, one = the_trial(files_of(good), side="baseline", round=1)
+    one["gates"][0]["sentence"] += " Perhaps."
+    found = verified(forged(good, {"trials.json": as_json(trials)}))
+    assert "gates of trials that cannot be judged again" in kinds(found)
+    assert not found.holds
+
+
+def test_a_gate_that_was_turned_round_is_found(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """One by the output, and one by its bounds; a trial whose gate fails is not valid."""
+    trials, one = the_trial(files_of(good), side="baseline", round=1)
+    by_name = {gate["gate"]: gate for gate in one["gates"]}
+    by_name["duration"]["observed"] = 0.5
+    by_name["server_alive"]["observed"] = 1.0
+    found = verified(forged(good, {"trials.json": as_json(trials)}))
+    places = [each.where for each in found.differences if each.file == "trials.json"]
+    name = "r1-baseline-oltp_read_write-t4 (attempt 1)"
+    assert places == [f"{name}: gate duration", f"{name}: gate server_alive", name]
+
+
+def test_a_trial_that_nobody_planned_is_found(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Another thread count, or one that is there twice."""
+    trials, one = the_trial(files_of(good), side="baseline", round=1)
+    twice = verified(forged(good, {"trials.json": as_json([*trials, one])}))
+    assert "twice" in twice.differences[0].found
+    one["trial"]["threads"] = 5
+    found = verified(forged(good, {"trials.json": as_json(trials)}))
+    assert "plan" in found.differences[0].found
+
+
+def test_changed_series_and_host_samples_are_found(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """The series by the raw output; what the hosts did by the figures of it."""
+    files = files_of(good)
+    series = next(n for n in files if n.endswith("t4-a1.csv"))
+    hosts = next(n for n in files if n.endswith("t4-a1.hosts.csv"))
+    lines = files[hosts].decode().split("\n")
+    lines[2] = lines[2].replace("0.", "1.", 3)
+    changes = {series: files[series].replace(b".", b"1.", 1), hosts: "\n".join(lines).encode()}
+    found = verified(forged(good, changes))
+    assert [each.where for each in found.differences if each.file == series] == ["line 2"]
+    assert any(": host fake: cpu_" in each.where for each in found.differences)
+
+
+def test_an_a_a_campaign_that_was_left_out_changes_the_verdict(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """With four of five the deployments are not known, and report.json says that they are."""
+    found = verified(forged(good, {"calibration/aa4.json": None}))
+    assert "workloads[oltp_read_write].scope" in {each.where for each in found.differences}
+
+
+def test_an_a_a_campaign_that_must_not_count_is_refused(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """One of another machine is named."""
+    other = json.loads(files_of(good)["calibration/aa0.json"])
+    other["campaign"]["environment"]["cores"] = "64"
+    found = verified(forged(good, {"calibration/aa0.json": as_json(other)}))
+    assert "calibration/aa0.json" in named(found)
+
+
+def test_what_the_manifest_says_is_missing_is_not_verified(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """All raw outputs and host samples; a series alone follows from the raw output."""
+    gone = [name for name in files_of(good) if name.startswith("raw/")]
+    for end, told in (
+        (".txt", {"trials without their raw output"}),
+        (".hosts.csv", {"trials without their host samples"}),
+        ("-a1.csv", set()),
+    ):
+        missing = {name: "lost" for name in gone if name.endswith(end)}
+        found = verified(forged(good, dict.fromkeys(missing), missing=missing))
+        assert (kinds(found), len(found.unverified)) == (told, 6 if told else 0), end
+        assert found.outcome == ("not verified" if told else "holds")
+
+
+def test_figures_of_hosts_without_samples_are_not_verified(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """A row that names no samples cannot bring its figures."""
+    trials, one = the_trial(files_of(good), side="baseline", round=1)
+    name, one["hosts"] = one["hosts"], None
+    found = verified(forged(good, {"trials.json": as_json(trials), f"raw/{name}": None}))
+    assert "trials without their host samples" in kinds(found)
+
+
+def test_files_that_nothing_names_are_differences(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """In any folder, though the manifest has them; and what is missing of nobody, or is there."""
+    for name in ("raw/zzz", "more.txt", "gates/readme.txt"):
+        assert named(verified(forged(good, {name: b"x"}))) == {name}
+    assert named(verified(forged(good, {}, missing={"raw/zzz": "lost"}))) == {"raw/zzz"}
+    there = next(name for name in files_of(good) if name.endswith("-a1.txt"))
+    assert there in named(verified(forged(good, {}, missing={there: "lost"})))
+
+
+def test_a_raw_output_that_was_taken_out_is_a_difference(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Where the manifest does not say that it was missing."""
+    name = next(name for name in files_of(good) if name.endswith("-a1.txt"))
+    assert name in named(verified(forged(good, {name: None})))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [b"", b"{", b"[]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"value": NaN}', b'{"n": 1e999}'],
+)
+@pytest.mark.parametrize("name", ["campaign.json", "trials.json", "calibration/aa0.json"])
+def test_a_broken_document_is_named(
+    good: bytes, name: str, broken: bytes, verified: Callable[..., Verification]
+) -> None:
+    """No JSON, JSON of another shape, too deep: a difference, and no traceback."""
+    if (name, broken) == ("trials.json", b"[]"):
+        broken = b"[{}]"  # none at all is well-formed
+    found = verified(forged(good, {name: broken}))
+    assert [each.file for each in found.differences] == [name]
+    assert name not in found.differences[0].found
+
+
+def test_rows_without_sense_are_noted_at_their_file(
+    good: bytes, verified: Callable[..., Verification], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is raised on a trial is its row's fault, and on an A/A campaign its file's."""
+
+    def senseless(*_: object) -> None:
+        raise ZeroDivisionError("of nothing")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(aa_campaigns, "can_calibrate", senseless)
+        assert {f"calibration/aa{n}.json" for n in range(5)} <= named(verified(good))
+    monkeypatch.setattr(Recomputation, "trial", senseless)
+    found = verified(good)
+    of_rows = {each.where for each in found.differences if each.file == "trials.json"}
+    assert of_rows == {
+        f"r{number}-{side}-oltp_read_write-t4 (attempt 1)"
+        for number in (1, 2, 3)
+        for side in ("baseline", "candidate")
+    }
+
+
+def test_rounds_without_trials_are_refused(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """No memory is taken for what a plan has no trials for."""
+    document = json.loads(files_of(good)["campaign.json"])
+    document["plan"]["rounds"] = 10**12
+    (difference,) = verified(forged(good, {"campaign.json": as_json(document)})).differences
+    assert "rounds, with 6 trials" in difference.found
+
+
+@pytest.mark.parametrize("broken", [b"\xff", b"- id: x", b"[" * 400, b"a: &a [*a]", b"- 1"])
+def test_broken_definitions_of_gates_are_named(
+    good: bytes, broken: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Whatever YAML has."""
+    found = verified(forged(good, {"gates/validity.yaml": broken}))
+    assert named(found) == {"gates/validity.yaml"}
+    assert "gates/validity.yaml" not in found.differences[0].found
+
+
+def test_a_gate_of_two_files_is_noted_at_one_of_them(
+    good: bytes, verified: Callable[..., Verification]
+) -> None:
+    """Which of them judges nobody knows."""
+    same = {"gates/zzz.yaml": files_of(good)["gates/validity.yaml"]}
+    (difference,) = verified(forged(good, same)).differences
+    assert (difference.file, "gates/validity.yaml, too" in difference.found) == (*same, True)
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_rows_that_make_no_sense_are_no_traceback(
+    good: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Any value of any row is another one, with new hashes: it is told, or is no matter."""
+    name = data.draw(st.sampled_from(["campaign.json", "trials.json", "calibration/aa0.json"]))
+    document = json.loads(files_of(good)[name])
+    place: Any = document
+    while True:
+        key = data.draw(
+            st.sampled_from(sorted(place))
+            if isinstance(place, dict)
+            else st.integers(0, len(place) - 1)
+        )
+        if not isinstance(place[key], dict | list) or not place[key]:
+            break
+        place = place[key]
+    place[key] = data.draw(
+        st.sampled_from([None, 0, -1, 10**30, 1e300, "", "x", "nan", [], {}, True, [1], {"a": 1}])
+    )
+    path = tmp_path_factory.mktemp("wild", numbered=True) / "evidence.zip"
+    path.write_bytes(forged(good, {name: as_json(document)}))
+    json.dumps(evidence.verify(path).to_json(), allow_nan=False)
+    path.unlink()

@@ -1,0 +1,520 @@
+"""The formats of a report: what they print, what they escape, and what they look like as a whole.
+
+Golden files lie in tests/golden/report; BENCHLAB_UPDATE_GOLDEN=1 writes them anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html.parser
+import io
+import os
+import re
+import stat
+import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchlab.analysis.verdict.compare import Comparison, compare
+from benchlab.errors import StoreError
+from benchlab.hosts.samples import Figure, HostFigures
+from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.report_type import SIDES
+from benchlab.report import bundle
+from benchlab.report.formats import csv_text, markdown
+from benchlab.report.model import report as model
+from benchlab.report.publish import files
+from benchlab.report.sentences import wording
+from benchlab.results.records import Campaign, TrialResult
+from tests.builders import campaigns
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "report"
+HOSTILE = "<script>alert(1)</script> | a*b*c `x` [y](http://evil.example/) \"q\" 'r' &amp;"
+WORKLOADS = {
+    "oltp_point_select": 0.0,  # equivalent
+    "oltp_read_write": -0.03,  # inconclusive: its rounds scatter
+    "oltp_update_index": -0.12,  # regression
+    "oltp_update_non_index": 0.09,  # improvement; a pair is measured again
+    "oltp_insert": 0.0,  # unstable: a trial of one side is missing
+}
+Case = tuple[Campaign, Comparison, list[TrialResult]]
+
+
+def host_figures(trial: PlannedTrial) -> tuple[HostFigures, ...]:
+    """One host's, other on every trial; a second host cannot be asked in one of them."""
+    load = trial.threads / 20 + 0.01 * trial.round
+    lost = trial.id == "r1-baseline-oltp_point_select-t4"
+    return (
+        HostFigures(
+            "localhost",
+            cores=2,
+            figures={
+                "cpu_busy": Figure(load, min(load + 0.05, 1.0)),
+                "cpu_steal": Figure(0.001, 0.005),
+                "memory_used_bytes": Figure(3.0 * 2**30, 3.5 * 2**30),
+                "disk_write_bytes_per_s": Figure(1_234_567.0, 98_765_432.0),
+            },
+            processes={"client": load / 3, "load balancer": load / 2},
+        ),
+        *([HostFigures("tikv-1", reason="no answer | within 60 s")] if lost else []),
+    )
+
+
+@cache
+def golden_case() -> Case:
+    """A campaign with every verdict, a repeated pair and a missing trial."""
+    variables = {
+        "baseline": {"version": "10.2.11-MariaDB", "tls": "OFF", "old_flag": "1", "cache": "1000"},
+        "candidate": {"version": "10.11.5-MariaDB", "tls": "ON", "cache": "2000", "new_flag": ""},
+    }
+    made = campaigns.campaign(
+        id="sysbench_test-20240102T030405",
+        workloads=list(WORKLOADS),
+        rounds=4,
+        threads=[4, 8, 16],
+        engines={
+            "mariadb": {
+                "baseline": {"version": "10.2.11"},
+                "candidate": {"version": "10.11.5", "parameters": {"optimizer_switch": "a=on|b"}},
+                "parameters": {"innodb_buffer_pool_size": 268435456},
+            }
+        },
+        facts={
+            "baseline": campaigns.side_facts("10.2.11-MariaDB", variables=variables["baseline"]),
+            "candidate": campaigns.side_facts(
+                "10.11.5-MariaDB", variables=variables["candidate"], git_hash="7875294b6b74b53dd3a"
+            ),
+        },
+    )
+    calm = campaigns.known_change(WORKLOADS, noise=0.004)
+    loud = campaigns.known_change(WORKLOADS, noise=0.09)
+
+    def tps(trial: PlannedTrial) -> float:
+        return (loud if trial.workload == "oltp_read_write" else calm)(trial)
+
+    def p95(trial: PlannedTrial) -> float:
+        return 1.5 + trial.threads / 7 + 0.01 * trial.round + (trial.side == "candidate") / 9
+
+    gates = (
+        campaigns.gate("summary", sentence="the client printed a summary"),
+        campaigns.gate("steal", "not evaluated", "at most 1 % of the CPU was stolen"),
+    )
+    results = [
+        dataclasses.replace(
+            result,
+            gates=gates,
+            hosts=f"c1/{result.trial.id}-a1.hosts.csv",
+            host_figures=host_figures(result.trial),
+        )
+        for result in campaigns.results_of(made.plan, tps, p95)
+        if result.trial.id != "r3-candidate-oltp_insert-t8"
+    ]
+    killed = next(r.trial for r in results if r.trial.pair == (2, "oltp_update_non_index"))
+    repeated = [
+        campaigns.trial_result(
+            r.trial, attempt=2, tps=tps(r.trial), p95_ms=p95(r.trial), gates=gates
+        )
+        for r in results
+        if r.trial.pair == killed.pair
+    ]
+    failed = campaigns.trial_result(
+        killed,
+        reasons=["the client ended with exit code 1"],
+        gates=(dataclasses.replace(gates[0], status="fail", observed=0.0), gates[1]),
+        tps=None,
+        qps=None,
+        p95_ms=None,
+    )
+    results = [failed if r.trial == killed else r for r in results] + repeated
+    return made, compare(made.plan, results, 2.0), results
+
+
+@cache
+def golden_bundle() -> dict[str, bytes]:
+    """All files of the golden campaign."""
+    return bundle.make(*golden_case())
+
+
+def tables(text: str) -> list[list[list[str]]]:
+    """The tables of a Markdown page, header and rows, without the line between."""
+    found: list[list[list[str]]] = []
+    before = ""
+    for line in text.splitlines():
+        if line.startswith("|"):
+            if not before.startswith("|"):
+                found.append([])
+            if not re.fullmatch(r"[|:-]+", line):
+                found[-1].append([c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]])
+        before = line
+    return found
+
+
+def result_tables(case: Case) -> list[list[list[str]]]:
+    """The tables of figures in the Markdown of a campaign."""
+    text = markdown.render(model.build(*case))
+    return [t for t in tables(text) if t[0][0] == "Threads"]
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.json", "comparison.csv", "trials.csv"])
+def test_the_report_is_as_agreed(name: str) -> None:
+    """The golden files are the agreed layout, figure by figure."""
+    if os.environ.get("BENCHLAB_UPDATE_GOLDEN"):
+        GOLDEN.mkdir(parents=True, exist_ok=True)
+        (GOLDEN / name).write_bytes(golden_bundle()[name])
+    made, agreed = golden_bundle()[name].decode(), (GOLDEN / name).read_text(encoding="utf-8")
+    assert without_last_digits(made) == without_last_digits(agreed)
+
+
+def without_last_digits(text: str) -> str:
+    """Figures to twelve digits: processors differ in the last ones of a logarithm."""
+    return re.sub(r"\d+\.\d{8,}(?:e-?\d+)?", lambda number: f"{float(number[0]):.12g}", text)
+
+
+def test_the_golden_campaign_has_every_verdict() -> None:
+    """The golden files cover all that a report can say of a workload."""
+    _, outcome, _ = golden_case()
+    assert [w.verdict for w in outcome.workloads] == [
+        *("equivalent", "inconclusive", "regression", "improvement", "unstable")
+    ]
+    assert outcome.repeated_pairs == 1
+    assert outcome.missing == ("r3-candidate-oltp_insert-t8",)
+
+
+def test_every_number_in_the_tables_is_the_comparison_s() -> None:
+    """No figure is recomputed, mixed up or rounded further than it is printed."""
+    _, outcome, _ = golden_case()
+    printed = result_tables(golden_case())
+    assert len(printed) == len(outcome.workloads)
+    for table, workload in zip(printed, outcome.workloads, strict=True):
+        for row, cell in zip(table[1:], workload.cells, strict=True):
+            columns = ("qps", "tps", "p95_ms")
+            values = [cell.sides[side].means[column] for side in SIDES for column in columns]
+            assert row[0] == str(cell.threads)
+            for text, value in zip(row[1:], [*values, cell.improvement_pct], strict=True):
+                assert value is not None
+                decimals = len(text.rstrip("%").partition(".")[2])
+                assert float(text.replace(",", "").rstrip("%")) == pytest.approx(
+                    value, abs=0.5001 * 10**-decimals
+                )
+
+
+@pytest.mark.parametrize("base", [0.7, 12.0, 345.0, 6789.0, 123456.0])
+def test_the_improvement_follows_from_the_printed_throughputs(base: float) -> None:
+    """A reader who recomputes a percentage from the table gets it, to its rounding."""
+    made = campaigns.campaign(threads=[1, 7, 64])
+    changes = {"oltp_point_select": -0.1234, "oltp_update_index": 1.0567}
+    results = campaigns.results_of(made.plan, campaigns.known_change(changes, 0.05, base=base))
+    case = (made, compare(made.plan, results, 2.0), results)
+    for table in result_tables(case):
+        for row in table[1:]:
+            baseline, candidate = (float(row[n].replace(",", "")) for n in (2, 5))
+            decimals = len(row[2].partition(".")[2])
+            # Half a unit in the last place of either throughput, and of the percentage.
+            slack = 100 * 0.5 * 10**-decimals * (1 + candidate / baseline) / baseline + 0.006
+            assert float(row[7].rstrip("%")) == pytest.approx(
+                100 * (candidate / baseline - 1), abs=slack
+            )
+
+
+def test_missing_cells_are_printed_as_missing() -> None:
+    """n/a in tables, an empty field in CSV, and a zero nowhere."""
+    made = campaigns.campaign(rounds=2, workloads=["oltp_insert"], threads=[4, 8])
+    results = [
+        campaigns.trial_result(t, tps=None, p95_ms=None)
+        if t.threads == 8
+        else campaigns.trial_result(t)
+        for t in made.plan.trials
+    ]
+    case = (made, compare(made.plan, results, 2.0), results)
+    assert result_tables(case)[0][2] == ["8", *["n/a"] * 7]
+    files_made = bundle.make(*case)
+    last = files_made["comparison.csv"].decode().splitlines()[-1]
+    assert last == "oltp_insert,8,,,,,,,,inconclusive,inconclusive"
+    assert files_made["report.html"].decode().count("<td>n/a</td>") > 0
+
+
+def test_the_versions_stand_in_the_headers_as_published() -> None:
+    """Columns are named by version; in an A/A campaign by side too."""
+    header = result_tables(golden_case())[0][0]
+    assert header == [
+        *("Threads", "10.2.11 QPS", "10.2.11 TPS", "10.2.11 95% latency (ms)"),
+        *("10.11.5 QPS", "10.11.5 TPS", "10.11.5 95% latency (ms)", "TPS improvement"),
+    ]
+    made = campaigns.campaign(sides="same")
+    results = campaigns.results_of(made.plan)
+    header = result_tables((made, compare(made.plan, results, 2.0), results))[0][0]
+    assert header[1] == "10.2.11 (baseline) QPS"
+    assert header[4] == "10.2.11 (candidate) QPS"
+
+
+def test_the_front_matter_is_yaml_and_says_the_verdicts() -> None:
+    """Site generators read title and summary."""
+    text = golden_bundle()["report.md"].decode()
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["title"] == "MariaDB Sysbench Performance Test Report -- 10.11.5 vs. 10.2.11"
+    assert "Update Index: regression, estimate -12.00%" in front["summary"]
+
+
+def test_every_image_of_the_page_is_in_the_bundle() -> None:
+    """Links are relative, and lead somewhere."""
+    text = golden_bundle()["report.md"].decode()
+    links = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert len(links) == 1 + len(WORKLOADS)
+    assert set(links) <= set(golden_bundle())
+
+
+def test_the_scope_is_said_exactly_once() -> None:
+    """That verdicts hold for this deployment only is in each page, and once."""
+    for name in ("report.md", "report.html"):
+        assert golden_bundle()[name].decode().count("for this deployment only") == 1
+
+
+def test_the_same_campaign_gives_the_same_bytes() -> None:
+    """Charts and pages carry no date, random id or order of a hash."""
+    assert bundle.make(*golden_case()) == golden_bundle()
+
+
+def hostile_case() -> Case:
+    """The golden campaign, with every text that comes from elsewhere set to get out of a page."""
+    made, outcome, results = golden_case()
+    facts = {
+        side: campaigns.side_facts(HOSTILE, variables={HOSTILE: side, "tls": f"{side} {HOSTILE}"})
+        for side in SIDES
+    }
+    plan = dataclasses.replace(
+        made.plan,
+        sides={
+            side: each.model_copy(update={"parameters": {HOSTILE: f"{HOSTILE} {side}"}})
+            for side, each in made.plan.sides.items()
+        },
+    )
+    made = dataclasses.replace(
+        made,
+        id=HOSTILE,
+        plan=plan,
+        engine_reason=HOSTILE,
+        origin=HOSTILE,
+        environment={HOSTILE: HOSTILE, "cores": HOSTILE},
+        facts=facts,
+        report_type=made.report_type.model_copy(update={"title": HOSTILE}),
+    )
+    gates = (campaigns.gate(HOSTILE, sentence=HOSTILE),)
+    excluded = tuple(dataclasses.replace(e, reasons=(HOSTILE,)) for e in outcome.excluded)
+    workloads = tuple(dataclasses.replace(w, reasons=(HOSTILE,)) for w in outcome.workloads)
+    outcome = dataclasses.replace(outcome, gates=gates, excluded=excluded, workloads=workloads)
+    lost = HostFigures(HOSTILE, reason=HOSTILE)
+    found = HostFigures(
+        f"{HOSTILE} 2", figures={"cpu_busy": Figure(0.5, 0.5)}, processes={HOSTILE: 0.5}
+    )
+    return (
+        made,
+        outcome,
+        [dataclasses.replace(r, gates=gates, host_figures=(lost, found)) for r in results],
+    )
+
+
+class Page(html.parser.HTMLParser):
+    """Notes tags and attributes of a page, and whether its elements are closed in order."""
+
+    VOID = ("meta", "br", "link", "img", "input", "hr")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str]] = []
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("case", [golden_case, hostile_case])
+def test_the_html_page_stands_alone(case: object) -> None:
+    """No script, no reference to anything outside, every element closed, every id once."""
+    text = bundle.make(*case())["report.html"].decode()  # type: ignore[operator]
+    page = Page(text)
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    assert not page.tags & {"script", "link", "iframe", "object", "embed", "img", "base", "form"}
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        if name in ("href", "src", "xlink:href", "srcset", "action", "data"):
+            assert value.startswith("#")
+    style = "".join(re.findall(r"<style.*?</style>", text, re.DOTALL))
+    assert "@import" not in style
+    assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", text))
+
+
+def test_hostile_text_stands_for_itself_in_markdown() -> None:
+    """No version, variable, reason or title becomes HTML, a link, a table cell or emphasis."""
+    from markdown_it import MarkdownIt
+
+    text = markdown.render(model.build(*hostile_case()))
+    made = MarkdownIt("commonmark", {"html": True}).enable("table").render(text.split("---\n")[2])
+    assert "<script" not in made
+    assert "evil.example/)" in made
+    assert "<a " not in made
+    assert "<em>" not in made
+    assert "<code>x</code>" not in made
+    assert "a*b*c" in made
+    # A table keeps its columns: every row of HTML has as many cells as its header.
+    for table in re.findall(r"<table>.*?</table>", made, re.DOTALL):
+        header = table.count("<th ") + table.count("<th>")
+        for row in re.findall(r"<tr>(?:(?!</tr>).)*<td.*?</tr>", table, re.DOTALL):
+            assert row.count("<td") == header
+
+
+def test_the_markdown_escapes_survive_a_round_trip() -> None:
+    """What is escaped reads as it was written."""
+    import html as html_module
+
+    from markdown_it import MarkdownIt
+
+    for text in (HOSTILE, "_x_ a_b __y__", "1. x", "~~z~~ \\n", "# t", "&lt;b&gt;"):
+        made = MarkdownIt("commonmark").renderInline(markdown.escape(text))
+        assert html_module.unescape(made) == text
+
+
+def test_every_svg_is_xml_and_every_png_is_one() -> None:
+    """Charts can be opened by anything that reads the format, and refer to nothing outside."""
+    names = [name for name in golden_bundle() if name.startswith("charts/")]
+    assert len(names) == 2 * (1 + len(WORKLOADS))
+    for name in names:
+        content = golden_bundle()[name]
+        if name.endswith(".png"):
+            assert content.startswith(b"\x89PNG\r\n")
+        else:
+            root = ET.fromstring(content)  # noqa: S314 - our own drawing
+            assert root.tag == "{http://www.w3.org/2000/svg}svg"
+            assert b"<!DOCTYPE" not in content
+            assert b"<!--" not in content
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_charts_are_drawn_where_figures_are_missing(rounds: int) -> None:
+    """One thread count, one round, no valid trial on a side or at all: a chart, not a crash."""
+    for keep in ((), ("baseline",), SIDES):
+        made = campaigns.campaign(rounds=rounds, workloads=["oltp_insert"], threads=[4])
+        results = [r for r in campaigns.results_of(made.plan) if r.trial.side in keep]
+        case = (made, compare(made.plan, results, 2.0), results)
+        assert len([name for name in bundle.make(*case) if name.endswith(".svg")]) == 2
+
+
+def test_the_trials_csv_has_every_executed_trial_and_says_which_are_used() -> None:
+    """Each printed figure can be traced: its used rows give it as their geometric mean."""
+    _, outcome, results = golden_case()
+    rows = list(csv.DictReader(io.StringIO(golden_bundle()["trials.csv"].decode())))
+    assert len(rows) == len(results)
+    assert sum(row["used"] == "false" for row in rows) == len(outcome.excluded)
+    for workload in outcome.workloads:
+        for cell in workload.cells:
+            for side in SIDES:
+                values = [
+                    float(row["tps"])
+                    for row in rows
+                    if row["used"] == "true"
+                    and (row["workload"], row["side"]) == (workload.name, side)
+                    and int(row["threads"]) == cell.threads
+                ]
+                product = 1.0
+                for value in values:
+                    product *= value ** (1 / len(values))
+                assert cell.sides[side].means["tps"] == pytest.approx(product)
+    failed = next(row for row in rows if row["valid"] == "false")
+    assert failed["tps"] == ""
+    assert failed["reasons"] == "the client ended with exit code 1"
+
+
+def test_the_trials_csv_says_what_was_restored_and_not_what_was_planned() -> None:
+    """An adopted trial's phases died with the task that ran them: whether it was is unknown."""
+    made = campaigns.campaign(rounds=2, workloads=["oltp_insert"], threads=[4])
+    assert all(trial.restore for trial in made.plan.trials)
+    first, second, third, fourth = campaigns.results_of(made.plan)
+    results = [
+        first,
+        dataclasses.replace(second, phases={"run": 4.0}),
+        dataclasses.replace(third, phases={"run": 4.0}, adopted=True),
+        dataclasses.replace(fourth, phases={}),
+    ]
+    text = csv_text.trials_csv(results, compare(made.plan, results, 2.0))
+    rows = csv.DictReader(io.StringIO(text))
+    assert [row["restored"] for row in rows] == ["true", "false", "", ""]
+
+
+def test_a_failed_gate_is_told_though_its_trial_is_not_used() -> None:
+    """A trial whose gate failed never counts; the tally says so nevertheless, in every format."""
+    report = model.build(*golden_case())
+    summary = next(gate for gate in report.quality.gates if gate.gate == "summary")
+    assert (summary.passed, summary.failed) == (report.quality.executed - 1, 1)
+    assert wording.gates(report, "validity") == "0 passed, 1 failed, 1 never evaluated"
+    for name in ("report.md", "report.html"):
+        assert "ver all executed trials" in golden_bundle()[name].decode()
+
+
+def test_every_headline_says_the_same_in_every_format() -> None:
+    """Markdown and HTML print the verdict, estimate and interval that the model decided."""
+    report = model.build(*golden_case())
+    page = golden_bundle()["report.html"].decode()
+    text = golden_bundle()["report.md"].decode()
+    for section in report.sections:
+        found = section.figures
+        assert f"**{found.verdict}**, {wording.figures(report, section)}" in text
+        assert report.numbers.interval(found.ci95_pct, 2.0) in page
+        assert report.numbers.estimate(found.estimate_pct, 2.0) in page
+
+
+def test_publishing_twice_leaves_the_same_files_and_nothing_beside(tmp_path: Path) -> None:
+    """Publishing is idempotent, readable by others, and keeps what else is in the directory."""
+    small = {"report.md": b"one", "charts/a.svg": b"two"}
+    directory = tmp_path / "new" / "report"
+    paths = files.write(small, directory)
+    assert paths == [directory / "report.md", directory / "charts" / "a.svg"]
+    (directory / "notes.txt").write_text("kept")
+    assert files.write({**small, "report.md": b"three"}, directory) == paths
+    assert paths[0].read_bytes() == b"three"
+    assert (directory / "notes.txt").read_text() == "kept"
+    assert [path.name for path in directory.parent.iterdir()] == ["report"]
+    assert directory.stat().st_mode & stat.S_IRUSR
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", ""])
+def test_publishing_never_leaves_its_directory(tmp_path: Path, name: str) -> None:
+    """A name that leads out is refused, and nothing is written."""
+    with pytest.raises(StoreError, match="not a path within"):
+        files.write({"ok": b"", name: b""}, tmp_path / "report")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_publishing_where_a_file_stands_names_it(tmp_path: Path) -> None:
+    """A path that cannot become a directory is an error that names it."""
+    (tmp_path / "report").write_text("a file")
+    with pytest.raises(StoreError, match="report: the report cannot be written"):
+        files.write({"report.md": b""}, tmp_path / "report")
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_drawing_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the environment nor matplotlib's global style is changed by a report."""
+    import matplotlib
+
+    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
+    before = dict(matplotlib.rcParams)
+    bundle.make(*golden_case())
+    assert "MPLCONFIGDIR" not in os.environ
+    assert dict(matplotlib.rcParams) == before

@@ -1,0 +1,142 @@
+"""Who is told of what: configs/notifications.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.report.notifications import notifiers
+from benchlab.report.notifications.events import KINDS, Event, EventKind, Part
+from benchlab.report.notifications.notifiers import Notifier, Smtp
+
+REPORTS = ("nightly", "weekly")
+SLACK = {"by": "slack", "connection": "slack_api_default", "channel": "#perf"}
+MAIL = {"by": "smtp", "connection": "smtp_default", "to": ["a@example.com"]}
+
+
+def written(path: Path, *entries: object) -> Path:
+    """A file with these notifiers."""
+    path.write_text(yaml.safe_dump({"notifiers": list(entries)}))
+    return path
+
+
+def loaded(path: Path, *entries: object) -> tuple[Notifier, ...]:
+    """Those of a file with these entries."""
+    return notifiers.load(written(path / "notifications.yaml", *entries), REPORTS)
+
+
+def event(kind: EventKind = "regression", *, report: str | None = "weekly") -> Event:
+    """An event of a campaign."""
+    return Event(kind, report, "c1", (Part("oltp_insert", ("c1/oltp_insert",)),))
+
+
+def test_the_file_that_comes_with_benchlab_tells_nobody() -> None:
+    """Nothing is sent before somebody asks for it."""
+    assert notifiers.load(home.find().configs / notifiers.FILE, ()) == ()
+
+
+def test_its_example_is_one_that_can_be_used(tmp_path: Path) -> None:
+    """Without the comment signs from ``notifiers:`` on it has each kind of notifier."""
+    lines = (home.find().configs / notifiers.FILE).read_text().splitlines()
+    begin = lines.index("# notifiers:")
+    path = tmp_path / "example.yaml"
+    uncommented = [line.removeprefix("#").removeprefix(" ") for line in lines[begin:]]
+    path.write_text("\n".join([*lines[:begin], *uncommented]))
+    there = {file.stem for file in report_types.report_files(home.find())}
+    assert [each.by for each in notifiers.load(path, there)] == [
+        "slack",
+        "slack_webhook",
+        "smtp",
+    ]
+
+
+def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """The second one would silently be the only one."""
+    path = written(tmp_path / "notifications.yaml", SLACK)
+    path.write_text(path.read_text() + "notifiers: []\n")
+    with pytest.raises(SpecError, match="'notifiers' is there twice"):
+        notifiers.load(path, REPORTS)
+
+
+def test_every_event_is_described_in_the_file() -> None:
+    """Whoever writes an entry sees what there is."""
+    text = (home.find().configs / notifiers.FILE).read_text()
+    comment = text.partition("An entry without")[0]
+    assert not [kind for kind in KINDS if kind not in comment]
+
+
+def test_no_file_is_no_notifier(tmp_path: Path) -> None:
+    """As in an installation that was made before there was one."""
+    assert notifiers.load(tmp_path / "missing.yaml", ()) == ()
+
+
+def test_a_notifier_tells_of_what_calls_for_action_unless_it_says_otherwise(tmp_path: Path) -> None:
+    """All events but improvement and inconclusive, of every report type."""
+    plain, chosen = loaded(
+        tmp_path, SLACK, {**MAIL, "events": ["improvement"], "reports": ["weekly"]}
+    )
+    assert {kind for kind in KINDS if plain.wants(event(kind))} == (
+        set(KINDS) - {"improvement", "inconclusive"}
+    )
+    assert chosen.wants(event("improvement"))
+    assert not chosen.wants(event("regression"))
+    assert not chosen.wants(event("improvement", report="nightly"))
+
+
+def test_what_is_of_no_report_type_is_of_interest_to_all(tmp_path: Path) -> None:
+    """An ended fleet costs money whatever report types a notifier is for."""
+    (only,) = loaded(tmp_path, {**SLACK, "reports": ["weekly"]})
+    assert only.wants(event("fleet_reaped", report=None))
+
+
+def test_the_sender_of_a_mail_may_be_named(tmp_path: Path) -> None:
+    """As `from`, or the Connection has it."""
+    named, unnamed = loaded(tmp_path, {**MAIL, "from": "b@example.com"}, MAIL)
+    assert isinstance(named, Smtp)
+    assert isinstance(unnamed, Smtp)
+    assert (named.sender, unnamed.sender) == ("b@example.com", None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({**SLACK, "chanel": "#perf"}, "chanel: unknown key"),
+        ({**SLACK, "events": ["regresion"]}, "events.0: Input should be 'regression'"),
+        ({**SLACK, "events": []}, "events: Tuple should have at least 1 item"),
+        ({**SLACK, "reports": ["Weekly report"]}, "reports.0: String should match pattern"),
+        (
+            {**SLACK, "reports": ["weakly"]},
+            "reports: unknown: weakly; report types: nightly, weekly",
+        ),
+        ({"by": "slack", "connection": "x"}, "channel: missing; it must be set"),
+        ({"by": "slack", "channel": "#perf"}, "connection: missing; it must be set"),
+        ({**MAIL, "to": ["a@example.com\nBcc: b@example.com"]}, "to.0: String should match"),
+        ({**MAIL, "to": []}, "to: Tuple should have at least 1 item"),
+        ({**MAIL, "channel": "#perf"}, "channel: unknown key"),
+        ({"by": "pager", "connection": "x"}, "notifiers.0: Input tag 'pager' found using 'by'"),
+        ("slack", "notifiers.0: "),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_refused_by_name(
+    tmp_path: Path, entry: object, said: str
+) -> None:
+    """The file, the entry and its field; a typing error is no notifier that never tells."""
+    path = tmp_path / "notifications.yaml"
+    with pytest.raises(SpecError) as refused:
+        loaded(tmp_path, entry)
+    assert str(refused.value).startswith(f"{path}: notifiers.0")
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["notifiers: [", "- by: slack", "notifer: []", "\x00"])
+def test_a_file_that_is_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    """Not YAML, not a mapping, another key."""
+    path = tmp_path / "notifications.yaml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match=str(path)):
+        notifiers.load(path, REPORTS)

@@ -1,0 +1,278 @@
+"""How far a verdict is trusted: symptoms on one side, scope, thread counts that moved, p95."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from upath import UPath
+
+from benchlab import home
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.aa_campaigns import calibration_for
+from benchlab.analysis.verdict.cell_gates import cell_gates
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, compare, rounds_of
+from benchlab.plan.plan import PlannedTrial
+from benchlab.report.charts.charts import draw
+from benchlab.report.formats import html, markdown, terminal
+from benchlab.report.model import report as model
+from benchlab.report.sentences import trust
+from benchlab.results.records import Campaign, GateResult, TrialResult
+from benchlab.results.store import Store
+from tests.builders import campaigns
+
+POINT = "oltp_point_select"
+STALLS = Gate.model_validate(
+    {
+        "id": "stalls",
+        "class": "symptom",
+        "sentence": "no interval is empty",
+        "column": "zero_intervals",
+        "max": 0,
+        "unstable_from": 1,
+    }
+)
+STALLED = GateResult("stalls", "fail", 2.0, STALLS.sentence, "symptom")
+
+
+def results(
+    made: Campaign,
+    stalled: Callable[[PlannedTrial], bool] = lambda trial: False,
+    change: float = -0.1,
+) -> list[TrialResult]:
+    """A candidate that is this much (a fraction) faster; some trials show a symptom."""
+    measured = campaigns.results_of(made.plan, campaigns.known_change({POINT: change}, 0.001))
+    return [
+        dataclasses.replace(result, gates=(*result.gates, STALLED))
+        if stalled(result.trial)
+        else result
+        for result in measured
+    ]
+
+
+def campaign(rounds: int = 6, **fields: object) -> Campaign:
+    """One workload at three thread counts."""
+    return campaigns.campaign(
+        **{"workloads": [POINT], "threads": [4, 8, 16], "rounds": rounds, **fields}  # type: ignore[arg-type]
+    )
+
+
+def outcome(made: Campaign, found: Sequence[TrialResult], *gates: Gate) -> WorkloadComparison:
+    """The one workload's outcome."""
+    return compare(made.plan, found, 2.0, gates=gates).workloads[0]
+
+
+# ---------------------------------------------------------------- symptoms
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+def test_a_symptom_on_one_side_only_leaves_no_conclusion(side: str) -> None:
+    """One trial is enough where a good one never shows it; the figures stay."""
+    made = campaign()
+    first = next(trial for trial in made.plan.trials if trial.side == side)
+    found = outcome(made, results(made, lambda trial: trial is first), STALLS)
+    assert found.verdict == found.p95.verdict == "unstable"
+    assert found.estimate_pct == pytest.approx(-10, abs=0.2)
+    assert tuple(map(str, found.reasons)) == (
+        (
+            f"the symptom stalls shows only on the {side} side, at 1 trial: it is not so that no "
+            "interval is empty"
+        ),
+    )
+
+
+def test_a_symptom_on_both_sides_takes_no_conclusion_away() -> None:
+    """What disturbs both alike cancels."""
+    made = campaign()
+    found = outcome(made, results(made, lambda trial: trial.round == 2), STALLS)
+    assert (found.verdict, found.reasons) == ("regression", ())
+
+
+@pytest.mark.parametrize(("failures", "verdict"), [(5, "regression"), (6, "unstable")])
+def test_what_a_good_trial_may_show_by_chance_has_to_pile_up(failures: int, verdict: str) -> None:
+    """Six on one side are 3 % of chance, five are not enough."""
+    made = campaign()
+    stalled = [t for t in made.plan.trials if t.side == "candidate"][:failures]
+    often = STALLS.model_copy(update={"unstable_from": 6})
+    assert outcome(made, results(made, lambda t: t in stalled), often).verdict == verdict
+
+
+def test_an_excluded_trial_shows_no_symptom() -> None:
+    """Its pair was measured again, and that attempt is the one that counts."""
+    made = campaign()
+    found = results(made)
+    first = made.plan.trials[0]
+    again = [
+        campaigns.trial_result(t, attempt=2, tps=found[t.index].value("tps"))
+        for t in made.plan.trials
+        if t.pair == first.pair
+    ]
+    bad = [
+        campaigns.trial_result(first, reasons=["invalid"], gates=[STALLED])
+        if r.trial is first
+        else r
+        for r in found
+    ]
+    assert outcome(made, [*bad, *again], STALLS).verdict == "regression"
+
+
+def test_gates_of_cells_are_shown_and_decide_nothing() -> None:
+    """A candidate that loses 40 % at one thread count: named, and no reason to trust nothing."""
+    made = campaign()
+    dice = random.Random(1)
+
+    def tps(trial: PlannedTrial) -> float:
+        dip = 0.6 if (trial.side, trial.threads) == ("candidate", 8) else 1.0
+        return 1000 * trial.threads**0.5 * dip * math.exp(dice.gauss(0, 0.003))
+
+    gates = quality.load_all(home.find().configs / "quality")
+    measured = campaigns.results_of(made.plan, tps, lambda t: float(t.threads))
+    found = compare(made.plan, measured, 2.0, gates=gates)
+    (workload,) = found.workloads
+    assert [each.threads for each in workload.heterogeneous] == [8]
+    assert workload.verdict == "regression"
+    failed = [
+        (cell.side, cell.threads, gate.gate)
+        for cell in found.cells
+        for gate in cell.gates
+        if gate.status == "fail"
+    ]
+    assert failed == [("candidate", 8, "throughput_curve")]
+    report = model.build(made, found, measured)
+    assert trust.symptoms(report) == (
+        (
+            "Symptom throughput_curve, where it is not so that throughput is at most 5 % below the "
+            "line through the neighbouring thread counts: 1 on the candidate side (Point Select "
+            "at 8)."
+        ),
+    )
+
+
+def test_without_gates_of_cells_none_is_evaluated() -> None:
+    """As for a store that only knows gates of trials."""
+    made = campaign()
+    assert cell_gates(rounds_of(made.plan, results(made))[0], [STALLS]) == []
+
+
+# ---------------------------------------------------------------- A/A campaigns of the store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as opened:
+        yield opened
+
+
+def add(store: Store, made: Campaign, change: float) -> Campaign:
+    """A campaign with its trials."""
+    store.add_campaign(made)
+    for result in results(made, change=change):
+        store.add_trial(made.id, result)
+    return made
+
+
+def aa(number: int, **fields: object) -> Campaign:
+    """An A/A campaign."""
+    return campaign(id=f"aa{number}", **{"sides": "same", **fields})
+
+
+CHANGES = (-0.03, -0.02, 0.0, 0.02, 0.03)
+
+
+def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> None:
+    """-4 % is then within what deployments differ by; the report says so, and by whom."""
+    made = add(store, campaign(), -0.04)
+    alone = compare(made.plan, store.trials(made.id), 2.0, calibration=calibration_for(store, made))
+    assert (alone.scope, alone.workloads[0].verdict) == ("this deployment", "regression")
+    assert "this deployment only" in said(made, alone, store)
+    assert "0 are known" in said(made, alone, store)
+    for number, change in enumerate(CHANGES):
+        add(store, aa(number), change)
+    known = calibration_for(store, made)
+    found = compare(made.plan, store.trials(made.id), 2.0, calibration=known)
+    assert (found.scope, found.workloads[0].verdict) == ("versions", "inconclusive")
+    assert "for the versions" in said(made, found, store)
+    assert known.campaigns == tuple(f"aa{n}" for n in range(5))
+    page = markdown.render(model.build(made, found, store.trials(made.id)))
+    assert "aa0, aa1, aa2, aa3, aa4" in page
+
+
+def said(made: Campaign, found: Comparison, store: Store) -> str:
+    """What the report says of the scope."""
+    return trust.scope(model.build(made, found, store.trials(made.id)))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        campaign(id="x"),
+        aa(9, slowdown_pct=30),
+        dataclasses.replace(aa(9), state="failed"),
+        dataclasses.replace(aa(9), state="running"),
+        dataclasses.replace(aa(9), environment={"dataset": "restored from s3://b/p"}),
+        dataclasses.replace(aa(9), environment={"client_program": "tiup"}),
+        aa(9, report="another"),
+        aa(9, dataset={"tables": 1, "table_size": 10}),
+    ],
+    ids=["A/B", "slowed", "failed", "running", "restored", "client", "report type", "dataset"],
+)
+def test_only_aa_campaigns_that_tell_about_deployments_count(store: Store, other: Campaign) -> None:
+    """Four and one of another kind are four."""
+    for number, change in enumerate(CHANGES[:4]):
+        add(store, aa(number), change)
+    add(store, other, 0.5)
+    known = calibration_for(store, campaign(id="new"))
+    assert known.campaigns == ("aa0", "aa1", "aa2", "aa3")
+    assert not known.components
+
+
+def test_an_aa_campaign_does_not_calibrate_itself(store: Store) -> None:
+    """It would widen its own interval by its own estimate."""
+    made = [add(store, aa(number), change) for number, change in enumerate(CHANGES)]
+    assert calibration_for(store, made[0]).campaigns == ("aa1", "aa2", "aa3", "aa4")
+
+
+# ---------------------------------------------------------------- the report
+
+
+def test_every_format_says_p95_and_what_moved() -> None:
+    """A longer latency is a regression, and -10 % at one thread count stands beside the verdict."""
+    made = campaign(threads=[1, 2, 4, 8, 16, 32])
+    dice = random.Random(2)
+
+    def tps(trial: PlannedTrial) -> float:
+        dip = 0.9 if (trial.side, trial.threads) == ("candidate", 8) else 1.0
+        return 1000 * trial.threads**0.5 * dip * math.exp(dice.gauss(0, 0.002))
+
+    measured = campaigns.results_of(
+        made.plan, tps, lambda t: t.threads * (1.2 if t.side == "candidate" else 1.0)
+    )
+    report = model.build(made, compare(made.plan, measured, 2.0), measured, data_docs=True)
+    latency = "p95 latency of 10.11.5 is longer by 20.00% than that of 10.2.11 (regression;"
+    moved = "At 8 threads throughput changed by -"
+    pages = (
+        markdown.render(report),
+        html.render(report, draw(report)),
+        " ".join(terminal.render(report, 400, False).split()),
+    )
+    for page in pages:
+        assert latency in page
+        assert moved in page
+    for page in pages[:2]:
+        assert "quality/index.html" in page
+
+
+def test_without_data_docs_no_page_refers_to_them() -> None:
+    """Nor is a p95 latency made up that was never measured."""
+    made = campaign(rounds=2)
+    measured = campaigns.results_of(made.plan, lambda t: 1000.0, lambda t: None)
+    report = model.build(made, compare(made.plan, measured, 2.0), measured)
+    page = markdown.render(report)
+    assert "quality/index.html" not in page
+    assert "p95 latency: n/a" in page

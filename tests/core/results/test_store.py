@@ -1,0 +1,469 @@
+"""Results are written once, read back as they were, and never lost between two processes."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from upath import UPath
+
+from benchlab.errors import StoreError
+from benchlab.hosts.samples import Figure, HostFigures
+from benchlab.results.records import Campaign, Condition, TrialResult
+from benchlab.results.store import Store
+from tests.builders import campaigns
+
+CAMPAIGN = campaigns.campaign(rounds=1, threads=[4], workloads=["oltp_insert"])
+
+# Waits for a line, then writes one side's facts and its trials into one store.
+WRITE = """
+import sys
+from pathlib import Path
+from upath import UPath
+from tests.builders import campaigns
+from benchlab.errors import StoreError
+from benchlab.results.store import Store
+url, side, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+made = campaigns.campaign(rounds=1, threads=[4], workloads=["oltp_insert"])
+print("ready", flush=True)
+sys.stdin.readline()
+with Store(url, UPath("memory://x")) as store:
+    store.add_campaign(made)
+    for attempt in range(1, count + 1):
+        store.set_facts("c1", side, campaigns.side_facts(f"10.{attempt}.0"))
+        for trial in made.plan.trials:
+            if trial.side == side:
+                store.add_trial("c1", campaigns.trial_result(trial, attempt=attempt))
+    try:
+        store.add_trial("c1", campaigns.trial_result(made.plan.trials[0], attempt=999))
+        print("first")
+    except StoreError as error:
+        print(error)
+"""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A database of the test's own."""
+    return f"sqlite:///{tmp_path}/deep/results.db"
+
+
+@pytest.fixture
+def store(url: str, tmp_path: Path) -> Iterator[Store]:
+    """A store with one campaign."""
+    with Store(url, UPath(tmp_path / "objects")) as opened:
+        opened.add_campaign(CAMPAIGN)
+        yield opened
+
+
+def results() -> list[TrialResult]:
+    """Both trials of the campaign, with whatever a trial can have."""
+    first, second = CAMPAIGN.plan.trials
+    return [
+        campaigns.trial_result(
+            first,
+            tps=1234.567890123,
+            p95_ms=None,
+            reasons=("gate a: “not so”, 3 × 10 %", "x" * 100_000),
+            gates=[
+                campaigns.gate("a", "fail"),
+                campaigns.gate("b", "not evaluated"),
+                dataclasses.replace(campaigns.gate("c", "fail"), kind="symptom"),
+            ],
+        ),
+        dataclasses.replace(
+            campaigns.trial_result(second),
+            samples=(),
+            gates=(),
+            raw=None,
+            series=None,
+            adopted=True,
+            hosts="c1/r1-a1.hosts.csv",
+            host_figures=(
+                HostFigures(
+                    "client",
+                    cores=2,
+                    figures={"cpu_busy": Figure(0.123456789, 1.0), "cpu_steal": Figure(0.0, 0.0)},
+                    processes={"load balancer": 0.7},
+                ),
+                HostFigures("tikv-1", reason="“not reachable”"),
+            ),
+        ),
+    ]
+
+
+# ---------------------------------------------------------------- campaigns
+
+
+def test_a_campaign_comes_back_as_it_was_written(store: Store) -> None:
+    """A report rebuilt from the store is about the campaign that ran."""
+    assert store.campaign("c1") == CAMPAIGN
+
+
+def test_a_campaign_in_a_file_outlives_the_process(store: Store, url: str) -> None:
+    """Another store on the same URL has what this one wrote."""
+    store.add_trial("c1", results()[0])
+    with Store(url, store.objects) as again:
+        assert again.campaign("c1") == CAMPAIGN
+        assert again.trials("c1") == results()[:1]
+
+
+def test_adding_a_campaign_again_changes_nothing(store: Store) -> None:
+    """A repeated task finds its campaign, with what was recorded since."""
+    store.set_environment("c1", {"cores": "64"})
+    store.add_campaign(CAMPAIGN)
+    assert store.campaign("c1").environment == {"cores": "64"}
+
+
+def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
+    """Two campaigns never mix under one name."""
+    with pytest.raises(StoreError, match="c1 is there already, with another plan"):
+        store.add_campaign(campaigns.campaign(rounds=2))
+
+
+def test_an_unknown_campaign_is_named_with_those_there_are(store: Store) -> None:
+    """Who mistypes an id sees the latest ones."""
+    later = dataclasses.replace(
+        CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(days=1)
+    )
+    store.add_campaign(later)
+    with pytest.raises(StoreError, match=r"no campaign 'c9' in .*; the latest there: c2, c1"):
+        store.campaign("c9")
+    assert store.campaign_ids() == ["c2", "c1"]
+
+
+def test_states_and_facts_are_kept(store: Store) -> None:
+    """The final state has a time, a campaign carried on has none, and each side its facts."""
+    store.finish("c1", "failed")
+    assert store.campaign("c1").state == "failed"
+    assert store.campaign("c1").ended_at is not None
+    store.reopen("c1")
+    assert store.campaign("c1").state == "running"
+    assert store.campaign("c1").ended_at is None
+    facts = campaigns.side_facts(
+        "10.2.11",
+        variables={"ünï": "çode", "empty": ""},
+        consistency={
+            "load": (Condition("3.3.2.1", "amounts add up", 0),),
+            "last trial": (
+                Condition("3.3.2.1", "amounts add up", 2),
+                Condition("3.3.2.4", "lines are all there", 0),
+            ),
+        },
+    )
+    store.set_facts("c1", "baseline", facts)
+    assert store.campaign("c1").facts == {**CAMPAIGN.facts, "baseline": facts}
+
+
+def test_a_side_of_an_older_benchlab_has_no_conditions(store: Store) -> None:
+    """It was not asked for them, which is not the same as meeting them all."""
+    with store._engine.begin() as connection:
+        older = json.dumps({"baseline": {"version": "1", "git_hash": None, "variables": {}}})
+        connection.exec_driver_sql("UPDATE campaigns SET facts = ?", (older,))
+    assert store.campaign("c1").facts["baseline"].consistency == {}
+
+
+def recorded(url: str, change: Callable[[dict[str, Any]], object]) -> None:
+    """Let the report type of the campaign be as another version of Benchlab wrote it."""
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        (text,) = connection.execute("SELECT spec FROM campaigns").fetchone()
+        raw = json.loads(text)
+        change(raw)
+        connection.execute("UPDATE campaigns SET spec = ?", (json.dumps(raw),))
+        connection.commit()
+
+
+def test_a_report_type_is_stored_in_its_json_form(store: Store, url: str) -> None:
+    """Under the name that every version has given it, so that each reads the others' campaigns."""
+    assert store.campaign("c1").report_type == CAMPAIGN.report_type
+    found: list[dict[str, Any]] = []
+    recorded(url, found.append)
+    assert found == [CAMPAIGN.report_type.model_dump(mode="json")]
+
+
+@pytest.mark.parametrize(
+    "missing", ["sides", "placement", "client", "topology", "languages", "ports", "by_version"]
+)
+def test_a_report_type_of_an_older_benchlab_means_what_it_meant(
+    store: Store, url: str, missing: str
+) -> None:
+    """A field that did not exist then has the value by which it was measured."""
+
+    def older(raw: dict[str, Any]) -> None:
+        raw.pop(missing, raw["engines"]["mariadb"].pop(missing, None))
+
+    recorded(url, older)
+    assert store.campaign("c1").report_type == CAMPAIGN.report_type
+
+
+def test_fields_that_are_unknown_here_are_left_out_and_the_others_kept(
+    store: Store, url: str
+) -> None:
+    """On every level, also below a field of which there are several kinds."""
+
+    def newer(raw: dict[str, Any]) -> None:
+        for part in (raw, raw["dataset"], raw["engines"]["mariadb"]["candidate"], raw["ports"]):
+            part["invented_later"] = {"rounds": 7}
+
+    recorded(url, newer)
+    assert store.campaigns(CAMPAIGN.plan.report) == [CAMPAIGN]
+
+
+def test_a_report_type_that_cannot_be_read_names_campaign_and_fields(
+    store: Store, url: str
+) -> None:
+    """Nothing is guessed: which versions were compared, for example, has no default."""
+
+    def damaged(raw: dict[str, Any]) -> None:
+        raw["invented_later"] = 1
+        raw["rounds"] = "many"
+        del raw["engines"]["mariadb"]["baseline"]
+
+    recorded(url, damaged)
+    with pytest.raises(StoreError) as caught:
+        store.campaign("c1")
+    said = str(caught.value)
+    assert "c1" in said
+    assert "engines.mariadb.baseline: missing" in said
+    assert "rounds: " in said
+    assert "invented_later" not in said
+
+
+# ---------------------------------------------------------------- trials
+
+
+def test_trials_come_back_as_they_were_written(store: Store) -> None:
+    """Every digit, every missing value, every gate and reason."""
+    for result in reversed(results()):
+        store.add_trial("c1", result)
+    assert store.trials("c1") == results()
+    first = results()[0]
+    assert store.trial("c1", first.trial.id, 1) == first
+    assert store.trial("c1", first.trial.id, 2) is None
+    assert store.trials("c9") == []
+
+
+def test_an_attempt_of_a_trial_is_stored_once(store: Store) -> None:
+    """A repeated task cannot write a second result over or beside the first."""
+    first = results()[0]
+    store.add_trial("c1", first)
+    with pytest.raises(StoreError, match="in the store already"):
+        store.add_trial("c1", dataclasses.replace(first, valid=True, samples=()))
+    assert store.trials("c1") == [first]
+    store.add_trial("c1", dataclasses.replace(first, attempt=2))
+    assert [r.attempt for r in store.trials("c1")] == [1, 2]
+
+
+def test_a_trial_is_written_wholly_or_not_at_all(store: Store) -> None:
+    """A result that cannot be written as a whole leaves nothing of itself."""
+    first = results()[0]
+    twice = dataclasses.replace(first, gates=(first.gates[0], first.gates[0]))
+    with pytest.raises(StoreError):
+        store.add_trial("c1", twice)
+    assert store.trials("c1") == []
+    store.add_trial("c1", first)
+
+
+def test_a_trial_of_no_campaign_is_refused_for_that(store: Store) -> None:
+    """The message is about the campaign that is not there."""
+    with pytest.raises(StoreError, match="c9"):
+        store.add_trial("c9", results()[0])
+    assert store.trials("c9") == []
+
+
+# ---------------------------------------------------------------- several processes
+
+
+def start(url: str, *arguments: str) -> subprocess.Popen[str]:
+    """A writer that has been imported and waits for its signal."""
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITE, url, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def both_write(url: str, number: str) -> list[str]:
+    """What the processes of two sides say that begin to write at the same time."""
+    writers = [start(url, side, number) for side in ("baseline", "candidate")]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+    return [writer.communicate()[0].strip() for writer in writers]
+
+
+def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> None:
+    """Both sides are prepared and stored at once, in a store that neither found there."""
+    said = both_write(url, "15")
+    # Both tried to store one and the same attempt: one did, one was told.
+    assert sorted(line == "first" for line in said) == [False, True], said
+    assert any("in the store already" in line for line in said), said
+    with Store(url, UPath("memory://x")) as store:
+        facts = store.campaign("c1").facts
+        assert {side: f.version for side, f in facts.items()} == {
+            "baseline": "10.15.0",
+            "candidate": "10.15.0",
+        }
+        assert len(store.trials("c1")) == 2 * 15 + 1
+
+
+def test_a_reader_does_not_block_the_campaign(store: Store, url: str) -> None:
+    """Somebody who looks at the results in another program does not stop the trials."""
+    reader = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM trials").fetchone() == (0,)
+    store.add_trial("c1", results()[0])
+    assert reader.execute("SELECT count(*) FROM trials").fetchone() == (0,)
+    reader.close()
+
+
+# ---------------------------------------------------------------- stores of before
+
+
+def made_before(url: str) -> None:
+    """Let a store be as it was before trials had figures of their hosts, and gates a kind."""
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        for column in ("hosts", "host_figures"):
+            connection.execute(f"ALTER TABLE trials DROP COLUMN {column}")
+        connection.execute("ALTER TABLE gates DROP COLUMN kind")
+
+
+def test_a_store_of_an_older_benchlab_is_read_and_goes_on(store: Store, url: str) -> None:
+    """Its trials are as they were, without what was not measured then; new ones have all.
+
+    Its gates were of validity, all of them.
+    """
+    old, new = (dataclasses.replace(result, attempt=1) for result in results())
+    old = dataclasses.replace(
+        old, gates=tuple(dataclasses.replace(gate, kind="validity") for gate in old.gates)
+    )
+    new = dataclasses.replace(
+        new, gates=(dataclasses.replace(campaigns.gate("drift", "fail"), kind="symptom"),)
+    )
+    store.add_trial("c1", old)
+    store.close()
+    made_before(url)
+    with Store(url, store.objects) as opened:
+        assert opened.trials("c1") == [old]
+        opened.add_trial("c1", new)
+        assert opened.trials("c1") == [old, new]
+
+
+def test_a_table_that_is_no_longer_used_is_left_alone(store: Store, url: str) -> None:
+    """Acknowledgements of an older Benchlab stay in a store that is opened again."""
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE acknowledgements (campaign VARCHAR(160))")
+        connection.exec_driver_sql("INSERT INTO acknowledgements VALUES ('c1')")
+    with Store(url, store.objects) as opened, opened._engine.begin() as connection:
+        kept = connection.exec_driver_sql("SELECT campaign FROM acknowledgements").scalars()
+        assert list(kept) == ["c1"]
+
+
+def test_an_older_benchlab_can_write_beside_a_newer_one(store: Store) -> None:
+    """A trial that was written without the new columns has no hosts; it is no error."""
+    store.add_trial("c1", results()[1])
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE trials SET hosts = NULL, host_figures = NULL")
+    (found,) = store.trials("c1")
+    assert (found.hosts, found.host_figures) == (None, ())
+
+
+def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None:
+    """Whoever is second to add what is missing finds it there."""
+    store.close()
+    made_before(url)
+    said = both_write(url, "3")
+    assert sorted(line == "first" for line in said) == [False, True], said
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_a_store_of_a_newer_benchlab_is_refused(store: Store, url: str) -> None:
+    """It is not written to by one that does not know what it means."""
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE benchlab_schema SET version = version + 1")
+    connection.close()
+    with pytest.raises(StoreError, match=r"has schema \d+; this Benchlab knows \d+: update"):
+        Store(url, store.objects)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql+pymysql://bench:hunter2@127.0.0.1:1/results",
+        "mysql+mysqldb://bench:hunter2@127.0.0.1:1/results",
+        "postgresql+psycopg2://bench:hunter2@127.0.0.1:1/results",
+        "postgresql+nosuchdriver://bench:hunter2@127.0.0.1:1/results",
+        "nosuchdatabase://bench:hunter2@127.0.0.1:1/results",
+        "mysql://bench:hunter2@127.0.0.1:port/results",
+        "bench:hunter2@127.0.0.1",
+        "",
+    ],
+)
+def test_no_error_shows_the_password(url: str) -> None:
+    """A store that cannot be reached, or a URL that is none, is an error without a secret in it."""
+    with pytest.raises(StoreError) as caught:
+        Store(url, UPath("memory://x"))
+    chain: BaseException | None = caught.value
+    while chain is not None:
+        assert "hunter2" not in str(chain)
+        chain = None if chain.__suppress_context__ and not chain.__cause__ else chain.__cause__
+
+
+@pytest.mark.parametrize("place", ["file/results.db", "file"])
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path, place: str) -> None:
+    """A path that leads through a file, or a file that is no database."""
+    (tmp_path / "file").write_text("this is no database, and long enough to be told from one")
+    with pytest.raises(StoreError, match=str(tmp_path)):
+        Store(f"sqlite:///{tmp_path}/{place}", UPath("memory://x"))
+
+
+# ---------------------------------------------------------------- objects
+
+
+def test_objects_are_kept_in_a_directory_or_under_any_url(tmp_path: Path) -> None:
+    """Raw outputs go where the object root says: a directory, memory, an object store."""
+    for root in (UPath(tmp_path / "objects"), UPath(f"memory://benchlab-{os.getpid()}")):
+        with Store("sqlite://", root) as store:
+            name = store.write_object("c1/r1-a1.txt", "ünïçode\r\nand more\n")
+            assert name == "c1/r1-a1.txt"
+            assert store.read_object(name) == "ünïçode\r\nand more\n"
+            assert (root / name).exists()
+            with pytest.raises(StoreError, match=r"c1/nothing\.txt: cannot be read"):
+                store.read_object("c1/nothing.txt")
+
+
+def test_an_object_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """A full or closed place is an error that says which."""
+    (tmp_path / "file").write_text("")
+    with (
+        Store("sqlite://", UPath(tmp_path / "file")) as store,
+        pytest.raises(StoreError, match=r"file/c1/a\.txt: cannot be written"),
+    ):
+        store.write_object("c1/a.txt", "x")
+
+
+def test_a_campaign_can_have_any_name_in_its_titles(store: Store) -> None:
+    """Quotes and other scripts in a title or an origin are data."""
+    odd: Campaign = dataclasses.replace(
+        CAMPAIGN, id="c'2\"; --", origin="性能 `x` %s {}", environment={"a'b": "c\\d"}
+    )
+    store.add_campaign(odd)
+    assert store.campaign(odd.id) == odd

@@ -1,0 +1,418 @@
+"""`benchlab calibrate` and the sensitivity of a plan: from the store to what a person reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from benchlab.cli import main
+from benchlab.errors import BenchlabError
+from benchlab.home import Home, find
+from benchlab.results.records import Campaign
+from benchlab.results.store import Store
+from tests.builders import campaigns, plans
+
+ROOT = Path(__file__).parents[3]
+WORKLOADS = ["oltp_point_select", "oltp_update_index"]
+NUMBERS = {
+    "false_positive_rate",
+    "false_positive_ci95",
+    "deployment_sd_pct",
+    "deployment_missing",
+    "smallest_change_pct",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The house's configuration, an empty state in which MariaDB is installed."""
+    for name in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS", "BENCHLAB_TIDB_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BENCHLAB_PROJECT", str(ROOT))
+    monkeypatch.setenv("BENCHLAB_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "120")
+    found = find()
+    for version in ("10.2.11", "10.11.5"):  # as far as planning looks
+        program = found.servers / "mariadb" / version / "bin" / "mariadbd"
+        program.parent.mkdir(parents=True)
+        program.write_text("")
+    return found
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    """The report type of the campaigns, as a file."""
+    raw = plans.spec(workloads=WORKLOADS).model_dump(mode="json", exclude={"schedule"})
+    path = tmp_path / "sysbench_test.yaml"
+    path.write_text(yaml.safe_dump(raw))
+    return path
+
+
+def save(
+    home: Home,
+    campaign_id: str,
+    *,
+    noise: float = 0.01,
+    deployment: float = 0.0,
+    intervals: int = 0,
+    draws: str = "",
+    change: Callable[[Campaign], Campaign] = lambda campaign: campaign,
+    **fields: Any,
+) -> Campaign:
+    """A campaign in the store, A/A unless ``fields`` say otherwise, with normal noise.
+
+    Args:
+        noise, deployment: standard deviations of a round's log ratio, and of the deployment's.
+        intervals: how long the series are; 0: there are none.
+        draws: what decides the noise; the campaign's id unless given.
+    """
+    spec = plans.spec(
+        **{"sides": "same", "workloads": WORKLOADS, "rounds": 6, "seconds": 30, **fields}
+    )
+    made = campaigns.campaign(spec, id=campaign_id)
+    stored = change(dataclasses.replace(made, plan=plans.plan(spec, campaign_id)))
+    random = np.random.default_rng(sum((draws or campaign_id).encode()))
+    off = {name: random.normal(0, deployment) if deployment else 0.0 for name in spec.workloads}
+    blocks: dict[tuple[str, int], float] = {}
+    with Store(home.store_url, home.objects) as store:
+        store.add_campaign(stored)
+        for trial in stored.plan.trials:
+            d = blocks.setdefault((trial.workload, trial.round), random.normal(0, noise))
+            factor = np.exp(d + off[trial.workload]) if trial.side == "candidate" else 1.0
+            name = f"{campaign_id}/{trial.id}-a1.csv"
+            result = campaigns.trial_result(
+                trial, tps=float(1000 * factor), p95_ms=float(2 / factor)
+            )
+            store.add_trial(campaign_id, dataclasses.replace(result, series=name))
+            if intervals:
+                values = 1000 * factor * (1 + random.normal(0, 0.02, intervals))
+                lines = [f"{n}.0,{value:.2f}" for n, value in enumerate(values, 1)]
+                store.write_object(name, "\n".join(["t,tps", *lines, ""]))
+    return stored
+
+
+def run(*arguments: object) -> Result:
+    """`benchlab ARGUMENTS`, which ends well."""
+    done = CliRunner().invoke(main.app, [*map(str, arguments)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def refused(*arguments: object) -> str:
+    """The message of a command that is refused."""
+    with pytest.raises(BenchlabError) as error:
+        CliRunner().invoke(main.app, [*map(str, arguments)], catch_exceptions=False)
+    return str(error.value)
+
+
+def calibrated(*arguments: object) -> dict[str, Any]:
+    """What `benchlab calibrate --json` prints."""
+    document: dict[str, Any] = json.loads(run("calibrate", *arguments, "--json").stdout)
+    return document
+
+
+# ---------------------------------------------------------------- what it says
+
+
+def test_the_json_has_the_promised_shape(home: Home) -> None:
+    """For throughput and p95 alike; rates are shares, with their interval around them."""
+    ids = [save(home, f"aa{n}", intervals=30).id for n in range(5)]
+    document = calibrated(*ids)
+    assert set(document) >= {
+        *("campaigns", "report", "rounds", "workloads", "family_wise_false_positive_rate"),
+        *("proposals", "notes"),
+    }
+    assert (document["campaigns"], document["report"]) == (ids, "sysbench_test")
+    assert document["rounds"] == 6
+    assert [each["name"] for each in document["workloads"]] == WORKLOADS
+    for workload in document["workloads"]:
+        assert (workload["metric"], workload["p95"]["metric"]) == ("tps", "p95_ms")
+        for found in (workload, workload["p95"]):
+            assert set(found) >= NUMBERS
+            low, high = found["false_positive_ci95"]
+            assert 0 <= low <= found["false_positive_rate"] <= high <= 0.06
+            assert found["smallest_change_pct"] > 2
+            assert found["deployment_sd_pct"] >= 0
+            assert found["deployment_missing"] is None
+    assert 0 <= document["family_wise_false_positive_rate"] <= 0.06
+
+
+def test_with_fewer_than_five_the_deployment_variance_is_said_to_be_missing(home: Home) -> None:
+    """How many are, and that a verdict then holds for one deployment only."""
+    document = calibrated(save(home, "aa1").id, save(home, "aa2").id)
+    for workload in document["workloads"]:
+        assert workload["deployment_sd_pct"] is None
+        assert "2 of the 5" in workload["deployment_missing"]
+        assert "3 more" in workload["deployment_missing"]
+        assert "one deployment only" in workload["deployment_missing"]
+
+
+def test_the_deployment_variance_is_the_one_that_is_there(home: Home) -> None:
+    """Twelve deployments that differ by 3 %, measured with little noise."""
+    ids = [save(home, f"aa{n}", noise=0.002, deployment=0.03).id for n in range(12)]
+    for workload in calibrated(*ids)["workloads"]:
+        assert 1.5 < workload["deployment_sd_pct"] < 5
+
+
+def test_the_same_campaigns_give_the_same_figures(home: Home) -> None:
+    """Byte for byte, in whatever order they are named."""
+    ids = [save(home, f"aa{n}").id for n in range(3)]
+    first = run("calibrate", *ids, "--json").stdout
+    assert first == run("calibrate", *ids, "--json").stdout
+    assert first == run("calibrate", *reversed(ids), "--json").stdout
+
+
+def test_a_dataset_snapshot_counts_for_the_noise_and_not_for_deployments(home: Home) -> None:
+    """Both of its sides have one data layout; a note names the campaign."""
+    ids = [save(home, f"aa{n}").id for n in range(4)]
+    restored = save(
+        home,
+        "aa4",
+        change=lambda c: dataclasses.replace(
+            c, environment={**c.environment, "dataset": "restored from s3://bucket"}
+        ),
+    )
+    document = calibrated(*ids, restored.id)
+    assert all("4 of the 5" in each["deployment_missing"] for each in document["workloads"])
+    assert any(restored.id in note and "snapshot" in note for note in document["notes"])
+
+
+def test_trials_of_another_length_count_for_deployments_and_not_for_the_noise(home: Home) -> None:
+    """A round of theirs scatters otherwise; a note names the campaign."""
+    ids = [save(home, f"aa{n}").id for n in range(4)]
+    alone = calibrated(*ids)
+    document = calibrated(*ids, save(home, "long", seconds=300, noise=0.3).id)
+    assert any(note.startswith("long:") for note in document["notes"])
+    for workload, before in zip(document["workloads"], alone["workloads"], strict=True):
+        assert workload["deployment_missing"] is None
+        assert before["deployment_missing"] is not None
+
+
+def test_campaigns_without_complete_rounds_say_so_and_give_no_figures(home: Home) -> None:
+    """One round cannot tell what rounds differ by."""
+    document = calibrated(save(home, "aa1", rounds=1).id)
+    for workload in document["workloads"]:
+        assert workload["false_positive_rate"] is None
+        assert workload["smallest_change_pct"] is None
+    assert document["family_wise_false_positive_rate"] is None
+    assert document["proposals"] == []
+    assert any("more rounds" in note for note in document["notes"])
+    assert "n/a" in run("calibrate", "aa1").stdout
+
+
+def test_a_false_alarm_of_the_campaigns_themselves_is_named(home: Home) -> None:
+    """What really happened stands beside what was resampled."""
+    ids = [save(home, "quiet").id, save(home, "loud", noise=0.001, deployment=0.2).id]
+    said = run("calibrate", *ids).stdout
+    assert "these were false alarms: loud (" in " ".join(said.split())
+
+
+# ---------------------------------------------------------------- proposals
+
+
+def test_proposals_find_what_is_wanted_the_cheapest_first(home: Home) -> None:
+    """With their hours; nothing is rented, so that there are no dollars."""
+    ids = [save(home, f"aa{n}", intervals=30).id for n in range(4)]
+    proposals = calibrated(*ids, "--detect", "4")["proposals"]
+    assert proposals
+    assert [each["hours"] for each in proposals] == sorted(each["hours"] for each in proposals)
+    for each in proposals:
+        assert set(each) == {"rounds", "seconds", "hours", "dollars", "detects_pct"}
+        assert 2 < each["detects_pct"] <= 4
+        assert each["dollars"] is None
+
+
+def test_longer_trials_are_proposed_only_where_series_say_that_they_help(home: Home) -> None:
+    """Without series the length stays, and a note says so."""
+    without = calibrated(*[save(home, f"aa{n}").id for n in range(3)])
+    assert {each["seconds"] for each in without["proposals"]} == {30}
+    assert any("no series" in note for note in without["notes"])
+    series = calibrated(*[save(home, f"with{n}", intervals=30).id for n in range(3)])
+    assert len({each["seconds"] for each in series["proposals"]}) > 1
+    assert not any("no series" in note for note in series["notes"])
+
+
+def test_a_fleet_s_proposals_have_dollars_and_stay_within_the_budget(home: Home) -> None:
+    """What would cost more than the limit is a sentence, not an error."""
+    fleet = plans.fleet_spec(rounds=6, seconds=30, workloads=WORKLOADS)
+    fields = fleet.model_dump(mode="json", exclude={"schedule", "sides", "seed"})
+
+    def proposed(limit: float) -> dict[str, Any]:
+        budget = {"approve_above": 0, "limit": limit}
+        name, changed = f"within-{limit:.0f}", {**fields, "budget": budget}
+        return calibrated(save(home, name, intervals=30, draws="same", **changed).id)
+
+    dollars = [each["dollars"] for each in proposed(1000)["proposals"]]
+    assert len(dollars) > 1
+    assert dollars == sorted(dollars)
+    document = proposed((dollars[0] + dollars[1]) / 2)
+    assert [each["dollars"] for each in document["proposals"]] == dollars[:1]
+    assert any("more than the limit of $" in note for note in document["notes"])
+
+
+@pytest.mark.parametrize(("wanted", "said"), [(2, "threshold is 2%"), (2.01, "no setting")])
+def test_what_cannot_be_found_is_a_sentence(home: Home, wanted: float, said: str) -> None:
+    """The threshold itself never is, and a hair above it takes too many rounds."""
+    document = calibrated(*[save(home, f"aa{n}").id for n in range(3)], "--detect", wanted)
+    assert document["proposals"] == []
+    assert any(said in note for note in document["notes"])
+
+
+# ---------------------------------------------------------------- for people
+
+
+def test_a_person_reads_what_the_figures_mean(home: Home) -> None:
+    """Each workload by its title, both metrics, and what to do next."""
+    said = run("calibrate", *[save(home, f"aa{n}", intervals=30).id for n in range(3)]).stdout
+    for part in ("Point Select", "Update Index", "tps", "p95", "false alarms", "3 A/A campaigns"):
+        assert part in said
+    assert "detect 2." in said
+    assert "rounds of" in said
+    assert "one deployment only" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("name", ["power.svg", "power.PNG"])
+def test_the_picture_is_what_its_name_says(home: Home, tmp_path: Path, name: str) -> None:
+    """The same campaigns give the same bytes."""
+    pictures = []
+    save(home, "aa0")
+    for _ in range(2):
+        run("calibrate", "aa0", "--picture", tmp_path / name)
+        pictures.append((tmp_path / name).read_bytes())
+    assert pictures[0] == pictures[1]
+    if name.endswith("svg"):
+        assert pictures[0].rstrip().endswith(b"</svg>")
+    else:
+        assert pictures[0].startswith(b"\x89PNG")
+
+
+def test_without_campaigns_the_store_s_are_listed_with_what_is_missing(home: Home) -> None:
+    """In groups that go together, with the command; how to make one where there is none."""
+    assert "--set sides=same" in run("calibrate").stdout
+    save(home, "aa0")
+    save(home, "other", dataset={"tables": 2, "table_size": 10})
+    save(home, "slow", slowdown_pct=30)
+    save(home, "ab", sides="different")
+    said = run("calibrate").stdout
+    assert "benchlab calibrate aa0\n" in said
+    assert "benchlab calibrate other\n" in said
+    assert "4 more are needed" in said
+    assert "slow: its candidate was slowed down by 30% on purpose" in said
+    assert "ab" not in said.split()
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_each_campaign_that_does_not_fit_is_named_with_the_reason(home: Home) -> None:
+    """All of them at once, whichever is named first."""
+    save(home, "aa0")
+    save(home, "ab", sides="different")
+    save(home, "slow", slowdown_pct=30)
+    save(home, "other", dataset={"tables": 2, "table_size": 10})
+    save(home, "failed", change=lambda c: dataclasses.replace(c, state="failed"))
+    said = refused("calibrate", "ab", "aa0", "slow", "other", "failed").splitlines()
+    assert len(said) == 4
+    for line, (name, why) in zip(
+        said,
+        [
+            ("ab", "not an A/A campaign"),
+            ("slow", "slowed down by 30%"),
+            ("other", "not like aa0: dataset"),
+            ("failed", "failed, not complete"),
+        ],
+        strict=True,
+    ):
+        assert line.startswith(f"{name}: ")
+        assert why in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["aa0", "aa0"], "named twice: aa0"),
+        (["nothing"], "no campaign 'nothing'"),
+        (["aa0", "--detect", "0"], "--detect: must be above 0"),
+        (["aa0", "--detect", "nan"], "--detect: must be above 0"),
+        (["aa0", "--picture", "power.pdf"], "must end in .svg or .png"),
+        (["aa0", "--picture", "no/such/folder/power.svg"], "cannot be written"),
+        (["--json"], "goes with campaigns"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(home: Home, arguments: list[str], said: str) -> None:
+    """It names the option or the campaign, and what it should be."""
+    save(home, "aa0")
+    assert said in refused("calibrate", *arguments)
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def planned(*arguments: object) -> dict[str, Any]:
+    """What `benchlab plan --json` prints."""
+    document: dict[str, Any] = json.loads(run("plan", *arguments, "--json").stdout)
+    return document
+
+
+def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report: Path) -> None:
+    """From the A/A campaigns of its report type and setting, with hours."""
+    for n in range(5):
+        save(home, f"aa{n}")
+    arguments = (report, "--set", "rounds=6", "--set", "seconds=30")
+    found = planned(*arguments)["sensitivity"]
+    assert found["campaigns"] == [f"aa{n}" for n in range(5)]
+    assert found["scope"] == "versions"
+    assert found["detects_pct"] > 2
+    assert [each["rounds"] for each in found["offers"]] == [6, 12, 24]
+    said = run("plan", *arguments).stdout
+    assert f"a slowdown of {found['detects_pct']:.1f}% is found in 4 of 5 campaigns" in said
+    assert f"detect {found['detects_pct']:.1f}% in " in said
+    assert "dollars" not in said
+
+
+def test_a_plan_without_a_a_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
+    """Null in JSON; one line for people; and no store is made by asking."""
+    assert planned(report)["sensitivity"] is None
+    assert "benchlab run sysbench_test --set sides=same" in run("plan", report).stdout
+    assert not (home.root / "results.db").exists()
+
+
+def test_a_plan_needs_no_store(home: Home, report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that cannot be read is said on stderr, and the plan is shown."""
+    for url in ("nonsense", "sqlite:////proc/no/results.db"):
+        monkeypatch.setenv("BENCHLAB_STORE_URL", url)
+        done = run("plan", report, "--json")
+        assert json.loads(done.stdout)["sensitivity"] is None
+        assert ("results store" in done.stderr) == (url == "nonsense")
+
+
+@pytest.mark.parametrize(
+    "override",
+    ["threads=2", "dataset.tables=1", "workloads=oltp_point_select,oltp_insert"],
+)
+def test_a_a_campaigns_of_another_setting_tell_nothing_of_a_plan(
+    home: Home, report: Path, override: str
+) -> None:
+    """Other threads, another dataset, a workload that they have not measured."""
+    save(home, "aa0")
+    assert planned(report)["sensitivity"] is not None
+    assert planned(report, "--set", override)["sensitivity"] is None
+
+
+def test_shorter_trials_than_those_of_the_a_a_campaigns_find_less(home: Home, report: Path) -> None:
+    """And longer ones are not taken to find more: no series are read for a plan."""
+    save(home, "aa0")
+    short, same, long = (
+        planned(report, "--set", "rounds=6", "--set", f"seconds={seconds}")["sensitivity"]
+        for seconds in (5, 30, 300)
+    )
+    assert short["detects_pct"] > same["detects_pct"]
+    assert long["detects_pct"] == same["detects_pct"]

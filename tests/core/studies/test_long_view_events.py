@@ -1,0 +1,112 @@
+"""Which findings of a long view are told, and with what beside them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import pytest
+
+from benchlab.analysis.trend.drift import Drift
+from benchlab.report.notifications.events import Event
+from benchlab.studies.long_view import events
+from benchlab.studies.long_view import view as long_view
+from benchlab.studies.long_view.view import ChainView, LongView
+from tests.builders import weekly
+from tests.builders.weekly import POINT, REPORT
+
+
+@pytest.fixture(scope="module")
+def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainView]:
+    """A loss of 10 % after three weeks; taken back after six more."""
+    with weekly.installation(tmp_path_factory.mktemp("weeks")) as weeks:
+        for candidate, change, count in (
+            ("10.11.5", 0.0, 3),
+            ("10.11.6", -0.1, 6),
+            ("10.11.7", 0.0, 4),
+        ):
+            for _ in range(count):
+                weeks.add(candidate=candidate, change=change)
+        view = long_view.long_view(weeks.home, weeks.store, REPORT, POINT)
+        (newest,) = view.chains
+        yield newest
+
+
+def found(*chains: ChainView) -> tuple[Event, ...]:
+    """What is told of a workload with these chains."""
+    return events.find(REPORT, "week-012", {POINT: LongView(REPORT, POINT, chains, ())})
+
+
+def told(*chains: ChainView) -> list[tuple[str, str | None]]:
+    """The first campaigns after the change points that are told, and until which these last."""
+    changes = [part.change for event in found(*chains) for part in event.parts]
+    return [
+        (each.found.campaign, each.until)
+        for each in changes
+        if each and not isinstance(each.found, Drift)
+    ]
+
+
+def test_a_loss_that_was_taken_back_lasts_until_then(chain: ChainView) -> None:
+    """Both changes are told in one event, each with the campaigns beside it."""
+    assert told(chain) == [("week-003", "week-009"), ("week-009", None)]
+    (event,) = found(chain)
+    assert (event.kind, event.report, event.campaign) == ("change_point", REPORT, "week-012")
+    beside = [list(part.change.addresses) for part in event.parts if part.change]
+    assert beside == [["week-002", "week-003"], ["week-008", "week-009"]]
+
+
+def test_changes_of_long_ago_are_not_told(chain: ChainView) -> None:
+    """A notifier that is new does not begin with those of years."""
+    one_more = dataclasses.replace(chain, links=(*chain.links, chain.links[-1]))
+    assert told(one_more) == [("week-009", None)]
+
+
+def test_of_several_settings_the_newest_is_told(chain: ChainView) -> None:
+    """What an older fleet had found was told then."""
+    older = dataclasses.replace(chain, differs={"cores": ("16", "64")})
+    assert told(dataclasses.replace(chain, changes=()), older) == []
+    assert told() == []
+
+
+def test_of_the_newest_setting_each_line_is_told(chain: ChainView) -> None:
+    """A change in an older series, too."""
+    newest = dataclasses.replace(chain, changes=())
+    assert told(newest, dataclasses.replace(chain, line="10.11")) == told(chain) != []
+
+
+def test_what_a_level_rests_on_is_named_where_it_is_beside_the_change(chain: ChainView) -> None:
+    """A bridged baseline and an outlier between the two changes are of both of them."""
+    first, second = chain.changes
+    outliers = ("week-004", "week-010")
+    links = list(chain.links)
+    links[5] = dataclasses.replace(
+        links[5], point=dataclasses.replace(links[5].point, bridged_from="10.2.10")
+    )
+    (event,) = found(
+        dataclasses.replace(
+            chain,
+            links=tuple(links),
+            changes=(
+                dataclasses.replace(
+                    first, place=dataclasses.replace(first.place, outliers=outliers)
+                ),
+                second,
+            ),
+        )
+    )
+    down, up = (part.change for part in event.parts)
+    assert down
+    assert up
+    assert down.bridged == up.bridged == (("10.2.11", "10.2.10"),)
+    assert down.outliers == ("week-004",)
+    assert up.outliers == outliers
+
+
+def test_a_drift_is_an_event_of_its_own(chain: ChainView) -> None:
+    """Told beside change points, or where there are none."""
+    drift = Drift(0, 12, "10.11.5", "10.11.7", -0.05, (-0.06, -0.04), 4, 0.001)
+    both = found(dataclasses.replace(chain, drift=drift))
+    assert [event.kind for event in both] == ["change_point", "drift"]
+    (alone,) = found(dataclasses.replace(chain, drift=drift, changes=()))
+    assert [part.change.found for part in alone.parts if part.change] == [drift]

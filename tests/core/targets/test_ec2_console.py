@@ -1,0 +1,83 @@
+"""What is read from an instance's console, and what is not believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchlab.targets.ec2 import console
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS"
+OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+BOOT = "[    0.000000] Linux version 6.1.0-26-cloud-amd64\r\n[    1.2] nvme nvme0: 4/0/0\r\n"
+CLOUD_INIT = f"""\
+[   20.1] cloud-init[612]: Cloud-init v. 22.4.2 running 'modules:final'
+-----BEGIN SSH HOST KEY FINGERPRINTS-----
+256 SHA256:abc root@ip-172-31-1-2 (ED25519)
+-----END SSH HOST KEY FINGERPRINTS-----
+-----BEGIN SSH HOST KEY KEYS-----
+ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAI root@ip-172-31-1-2
+{KEY} root@ip-172-31-1-2
+-----END SSH HOST KEY KEYS-----
+"""
+
+
+def test_an_empty_console_says_nothing() -> None:
+    """Neither ready nor failed, and no key."""
+    assert console.parse("") == console.Console()
+    assert console.tail("\n\n") == "(the console is empty)"
+
+
+def test_benchlabs_own_lines_are_read() -> None:
+    """Key, settings and READY, with carriage returns and prefixes around them."""
+    text = f"{BOOT}\r\n[   21.4] ec2: BENCHLAB-HOST-KEY {KEY}\r\n"
+    text += "BENCHLAB-SET vm.swappiness=0\r\nBENCHLAB-READY\r\nDebian login: "
+    heard = console.parse(text)
+    assert heard.host_key == KEY
+    assert heard.ready
+    assert heard.settings == {"vm.swappiness": "0"}
+
+
+def test_cloud_inits_block_is_accepted() -> None:
+    """Of its keys the ed25519 one, without the comment behind it."""
+    heard = console.parse(BOOT + CLOUD_INIT)
+    assert heard.host_key == KEY
+    assert not heard.ready
+
+
+def test_a_key_outside_of_the_block_is_none() -> None:
+    """An authorised user key that cloud-init lists is not the host's."""
+    text = f"ci-info: | admin | {OTHER} |\nssh-ed25519 line: {OTHER}\n"
+    assert console.parse(text).host_key is None
+
+
+def test_benchlabs_line_counts_more_than_cloud_inits() -> None:
+    """A key that was made anew after cloud-init's is the one that sshd shows."""
+    heard = console.parse(f"BENCHLAB-HOST-KEY {OTHER}\n{CLOUD_INIT}")
+    assert heard.host_key == OTHER
+
+
+@pytest.mark.parametrize("cut", [4, 20, 40])
+def test_a_key_cut_by_the_kernel_is_not_believed(cut: int) -> None:
+    """Half a key would make Benchlab refuse the right host."""
+    assert console.parse(f"BENCHLAB-HOST-KEY {KEY[:-cut]}\n[ 9.1] xfs: mounted").host_key is None
+    assert console.parse(f"BENCHLAB-HOST-KEY {KEY[:-cut]}[ 9.1] xfs").host_key is None
+
+
+def test_a_failure_is_quoted() -> None:
+    """What user data says has failed."""
+    heard = console.parse("BENCHLAB-FAILED installing haproxy sysbench\r\n")
+    assert heard.failed == "installing haproxy sysbench"
+    assert not heard.ready
+
+
+def test_the_last_word_counts() -> None:
+    """User data that was run again after a failure, either way."""
+    assert console.parse("BENCHLAB-FAILED mounting\nBENCHLAB-READY\n").ready
+    assert console.parse("BENCHLAB-READY\nBENCHLAB-FAILED mounting\n").failed == "mounting"
+
+
+def test_the_tail_is_what_a_person_wants_to_see() -> None:
+    """The last lines that are not empty."""
+    assert console.tail("".join(f"line {n}\r\n\r\n" for n in range(50))).splitlines() == [
+        f"line {n}" for n in range(30, 50)
+    ]

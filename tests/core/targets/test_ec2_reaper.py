@@ -1,0 +1,48 @@
+"""When the reaper says that it was without credentials; what it ends is told in tests/hosts."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import pytest
+from botocore.exceptions import (
+    BotoCoreError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
+
+from benchlab.hosts.access import Access
+from benchlab.targets.ec2.reaper import ReaperError, reap
+
+NONE = NoCredentialsError()
+HALF = PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY")
+FAR = EndpointConnectionError(endpoint_url="https://ec2.us-west-2.amazonaws.com")
+
+
+def clients(errors: dict[str, BotoCoreError]) -> Access:
+    """Clients that raise what their region has."""
+
+    def client(service: str, region: str) -> Any:
+        def ask(**_: object) -> NoReturn:
+            raise errors[region]
+
+        return SimpleNamespace(meta=SimpleNamespace(region_name=region), describe_instances=ask)
+
+    return Access(aws=client)
+
+
+@pytest.mark.parametrize(
+    ("errors", "none"),
+    [([NONE], True), ([NONE, NONE], True), ([NONE, FAR], False), ([FAR], False), ([HALF], False)],
+)
+def test_only_where_no_region_could_be_asked_for_want_of_credentials(
+    errors: list[BotoCoreError], none: bool
+) -> None:
+    """A region out of reach, or half a pair of keys, is another fault."""
+    regions = {f"region-{number}": error for number, error in enumerate(errors)}
+    with pytest.raises(ReaperError) as raised:
+        reap(clients(regions), regions)
+    assert raised.value.no_credentials is none
+    assert all(str(error) in str(raised.value) for error in errors)

@@ -1,0 +1,205 @@
+"""First boot: a dead-man's switch first, local disks only when blank, and a word at the end."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from benchlab.errors import TargetError
+from benchlab.targets.ec2 import console, user_data
+from tests.hosts import first_boot
+from tests.hosts.first_boot import FirstBoot
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS"
+TWO = {"nvme1n1": "", "nvme2n1": ""}
+
+
+def script(**fields: object) -> str:
+    """User data; ``fields`` replace what is made up."""
+    made: dict[str, object] = {
+        "campaign": "c1",
+        "name": "tikv-1",
+        "user": "admin",
+        "lifetime": timedelta(hours=5),
+    }
+    return user_data.render(**{**made, **fields})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def boot(tmp_path: Path) -> FirstBoot:
+    """A place to boot in."""
+    return first_boot.here(tmp_path, host_key=KEY)
+
+
+def calls_of(boot: FirstBoot, command: str) -> list[str]:
+    """The arguments of every call of a command."""
+    return [call.split(" ", 1)[1] for call in boot.calls if call.split()[0] == command]
+
+
+@pytest.mark.skipif(shutil.which("shellcheck") is None, reason="needs shellcheck: `make setup`")
+@pytest.mark.parametrize("packages", [(), ("haproxy", "sysbench")])
+def test_the_script_is_sound_shell(tmp_path: Path, packages: tuple[str, ...]) -> None:
+    """ShellCheck has nothing to say about it."""
+    path = tmp_path / "user_data.sh"
+    path.write_text(script(packages=packages))
+    done = subprocess.run(["shellcheck", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_dead_mans_switch_is_armed_before_anything_else(boot: FirstBoot) -> None:
+    """Whatever happens later, the host ends itself when its lifetime is over."""
+    assert script().splitlines()[1:3][0] == "set -u"
+    assert script().splitlines()[2].startswith("shutdown -h +300 ")
+    boot.prepare(TWO)
+    assert boot.run(script()) == 0
+    assert boot.calls[0].startswith("shutdown -h +300 ")
+
+
+def test_a_host_whose_switch_cannot_be_armed_is_not_used(boot: FirstBoot) -> None:
+    """It could be forgotten and cost money for ever."""
+    boot.prepare(fail=["shutdown"])
+    assert boot.run(script()) != 0
+    heard = console.parse(boot.console)
+    assert heard.failed is not None
+    assert "dead-man's switch" in heard.failed
+    assert not heard.ready
+
+
+def test_blank_local_disks_become_one_file_system(boot: FirstBoot) -> None:
+    """Two blank NVMe disks are striped into one XFS with reflinks, mounted at /data."""
+    boot.prepare(TWO)
+    assert boot.run(script()) == 0
+    [created] = calls_of(boot, "mdadm")
+    assert "--level=0" in created
+    assert "--raid-devices=2 /dev/nvme1n1 /dev/nvme2n1" in created
+    [made] = calls_of(boot, "mkfs.xfs")
+    assert "reflink=1" in made
+    array = boot.folder / "root/dev/md/benchlab"
+    assert made.endswith(str(array))
+    assert calls_of(boot, "mount") == [f"-o noatime {array} {boot.folder / 'root/data'}"]
+    assert "LABEL=benchlab" in boot.text("/etc/fstab")
+    assert calls_of(boot, "chown") == [f"admin: {boot.folder / 'root/data'}"]
+
+
+def test_one_disk_needs_no_stripe(boot: FirstBoot) -> None:
+    """A single local disk is formatted as it is."""
+    boot.prepare({"nvme1n1": ""})
+    assert boot.run(script()) == 0
+    assert calls_of(boot, "mdadm") == []
+    assert calls_of(boot, "mkfs.xfs")[0].endswith("/dev/nvme1n1")
+
+
+@pytest.mark.parametrize("content", ["ext4", "partitions"])
+def test_a_disk_that_holds_something_is_left_alone(boot: FirstBoot, content: str) -> None:
+    """Neither a file system nor a partition table is overwritten."""
+    boot.prepare({"nvme1n1": content, "nvme2n1": ""})
+    assert boot.run(script()) == 0
+    assert calls_of(boot, "mkfs.xfs")[0].endswith("/dev/nvme2n1")
+    writing = [call for call in boot.calls if call.split()[0] in ("mkfs.xfs", "mdadm", "mount")]
+    assert not any("nvme1n1" in call for call in writing)
+
+
+def test_local_disks_of_which_none_is_blank_are_a_failure(boot: FirstBoot) -> None:
+    """It is said, instead of measuring the root volume in silence."""
+    boot.prepare({"nvme1n1": "ext4"})
+    assert boot.run(script()) != 0
+    assert "none is blank: /dev/nvme1n1" in (console.parse(boot.console).failed or "")
+    assert calls_of(boot, "mkfs.xfs") == []
+
+
+def test_without_local_disks_data_is_a_directory(boot: FirstBoot) -> None:
+    """Instance types with EBS only keep data on the root volume, which is never formatted."""
+    boot.prepare()
+    assert boot.run(script()) == 0
+    assert (boot.folder / "root/data").is_dir()
+    assert calls_of(boot, "mkfs.xfs") + calls_of(boot, "mount") == []
+    assert console.parse(boot.console).ready
+
+
+def test_it_says_that_it_is_ready_and_who_it_is(boot: FirstBoot) -> None:
+    """The host key and the settings as read back stand on the console and in the status file."""
+    boot.prepare(TWO)
+    assert boot.run(script()) == 0
+    for text in (boot.console, boot.text(console.STATUS_FILE)):
+        heard = console.parse(text)
+        assert heard.ready
+        assert heard.host_key == KEY
+        assert heard.settings["vm.swappiness"] == "0"
+        assert heard.settings["transparent_hugepage.enabled"] == "never"
+    assert boot.console.rstrip().endswith("BENCHLAB-READY")
+
+
+def test_open_files_are_limited_as_tiup_asks(boot: FirstBoot) -> None:
+    """A million for the login user, and for root."""
+    boot.prepare()
+    assert boot.run(script(user="debian")) == 0
+    limits = boot.text("/etc/security/limits.d/90-benchlab.conf")
+    assert "debian soft nofile 1000000" in limits
+    assert "debian hard nofile 1000000" in limits
+
+
+def test_packages_are_installed_and_their_servers_not_started(boot: FirstBoot) -> None:
+    """The client gets what it needs; while dpkg works, a policy keeps services down."""
+    boot.prepare()
+    assert boot.run(script(packages=("sysbench", "haproxy"))) == 0
+    update, install = calls_of(boot, "apt-get")
+    assert update.endswith(" update")
+    assert install.endswith(" haproxy sysbench")
+    assert not (boot.folder / "root/usr/sbin/policy-rc.d").exists()
+    assert "policy-rc.d" in script()
+
+
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("apt-get", "installing"),
+        ("mdadm", "striping"),
+        ("mkfs.xfs", "making a file system"),
+        ("mount", "mounting"),
+        ("chown", "giving"),
+        ("sysctl", "kernel settings"),
+    ],
+)
+def test_a_failure_is_said_with_the_end_of_the_log(
+    boot: FirstBoot, command: str, what: str
+) -> None:
+    """It names what failed; READY is not said."""
+    boot.prepare(TWO, fail=[command])
+    assert boot.run(script(packages=["sysbench"])) != 0
+    heard = console.parse(boot.console)
+    assert what in (heard.failed or "")
+    assert not heard.ready
+    assert f"{command}: made to fail" in boot.console
+    assert heard.host_key == KEY
+
+
+def test_it_may_run_again(boot: FirstBoot) -> None:
+    """A second run formats nothing, mounts nothing twice and ends well."""
+    boot.prepare(TWO)
+    assert boot.run(script()) == 0
+    before = len(calls_of(boot, "mkfs.xfs") + calls_of(boot, "mdadm") + calls_of(boot, "mount"))
+    assert boot.run(script()) == 0
+    after = len(calls_of(boot, "mkfs.xfs") + calls_of(boot, "mdadm") + calls_of(boot, "mount"))
+    assert (before, after) == (3, 3)
+    assert boot.text("/etc/fstab").count("LABEL=benchlab") == 1
+
+
+@pytest.mark.parametrize("failed", ["mkfs.xfs", "mount"])
+def test_a_run_goes_on_from_where_the_last_one_failed(boot: FirstBoot, failed: str) -> None:
+    """Disks that Benchlab itself has striped are no foreign ones."""
+    boot.prepare(TWO, fail=[failed])
+    assert boot.run(script()) != 0
+    (boot.folder / "state/fail" / failed).unlink()
+    assert boot.run(script()) == 0
+    assert console.parse(boot.console).ready
+    assert len(calls_of(boot, "mdadm")) == 1
+
+
+def test_a_lifetime_below_a_minute_is_refused() -> None:
+    """The host would end itself while it boots."""
+    with pytest.raises(TargetError, match="lifetime"):
+        script(lifetime=timedelta(seconds=30))

@@ -1,0 +1,149 @@
+"""Which program makes the load: the first that is there, or the one that is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchlab.errors import CommandError, TargetError, UnavailableError
+from benchlab.plan.dataset import Warehouses
+from benchlab.plan.report_type import Client
+from benchlab.workloads import program, sysbench, tpcc
+from benchlab.workloads.client import program_of
+from tests.builders import fakes
+
+BENCH = "/tiup/components/bench/v1.12.0/go-tpc"
+SAID = {
+    "go-tpc": "Git Commit Hash: 4f1a\nRelease version: v1.0.12\n",
+    "sysbench": "sysbench 1.0.20\n",
+}
+
+
+def host(*there: str, code: int = 127) -> fakes.FakeExecutor:
+    """One on which these programs are installed; others end with ``code``."""
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        name = "tiup" if command[0] == "sh" else command[0]
+        if name not in there:
+            raise CommandError("client-1", " ".join(command), code, "no such program")
+        return f"{BENCH}\n" if command[0] == "sh" else SAID[command[0]]
+
+    return fakes.FakeExecutor(answer)
+
+
+@pytest.mark.parametrize(
+    ("there", "name", "called", "path"),
+    [
+        (("tiup", "go-tpc", "sysbench"), "tiup", "tiup bench v1.12.0", BENCH),
+        (("go-tpc", "sysbench"), "go-tpc", "go-tpc v1.0.12", None),
+        (("sysbench",), "embedded", "Benchlab's tpcc.lua on sysbench 1.0.20", None),
+    ],
+)
+def test_the_first_that_is_there_is_taken(
+    there: tuple[str, ...], name: str, called: str, path: str | None
+) -> None:
+    """What PingCAP publishes with comes first; the report says which it was, and its version."""
+    chosen = program.choose(host(*there), tpcc, None)
+    assert (chosen.program.name, chosen.called, chosen.path) == (name, called, path)
+
+
+def test_what_is_asked_for_is_taken_though_another_would_come_first() -> None:
+    """A report type names its client where its figures are to be compared with others'."""
+    chosen = program.choose(host("tiup", "go-tpc", "sysbench"), tpcc, "embedded")
+    assert chosen.program.name == "embedded"
+
+
+def test_what_is_asked_for_and_not_there_is_no_other() -> None:
+    """The error says what was looked for on which host."""
+    with pytest.raises(UnavailableError, match=r"client\.program: on fake there is no go-tpc, "):
+        program.choose(host("tiup", "sysbench"), tpcc, "go-tpc")
+
+
+def test_where_none_is_there_each_is_named() -> None:
+    """An operator sees all that could be installed."""
+    with pytest.raises(UnavailableError, match="no tiup and no go-tpc and no embedded"):
+        program.choose(host(), tpcc, None)
+
+
+def test_a_client_that_is_there_and_broken_is_not_replaced_by_another() -> None:
+    """A mirror that does not answer would else give figures of another client, unnoticed."""
+    with pytest.raises(UnavailableError, match=r"tiup is on fake and cannot be used; mend it or"):
+        program.choose(host("go-tpc", "sysbench", code=1), tpcc, None)
+
+
+def test_sysbench_workloads_have_sysbench() -> None:
+    """And nothing to choose."""
+    chosen = program.choose(host("sysbench"), sysbench, None)
+    assert (chosen.program.name, chosen.called) == ("sysbench", "sysbench 1.0.20")
+
+
+def test_the_client_s_files_come_to_its_host_with_it() -> None:
+    """The script lies beside the option file, from where its command takes it."""
+    executor = host("sysbench")
+    facts = program.install(executor, Path("/c1"), tpcc, None, measured_with=None)
+    assert facts["client_program"] == "embedded"
+    assert executor.files[Path("/c1/tpcc.lua")] == tpcc.SCRIPT.read_text()
+
+
+def test_a_campaign_that_has_measured_with_another_client_is_not_gone_on_with() -> None:
+    """Its figures would not be comparable with each other."""
+    with pytest.raises(TargetError, match=r"embedded is the first .* tiup has measured trials"):
+        program.install(host("sysbench"), Path("/c1"), tpcc, None, measured_with="tiup")
+
+
+def test_tiup_s_component_is_started_by_its_path() -> None:
+    """And what is shown is what published reports have."""
+    client = Client(program="tiup")
+    endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
+    size = Warehouses(warehouses=2)
+    shown = tpcc.prepare_command(endpoint, "c", size, threads=1, client=client)
+    started = program_of("tiup", tpcc.PROGRAMS).started(shown, BENCH)
+    assert shown[:3] == ["tiup", "bench", "tpcc"]
+    assert started == [BENCH, *shown[2:]]
+
+
+def located(home: Path) -> subprocess.CompletedProcess[str]:
+    """What the shell of a host says of TiUP's client."""
+    script = program_of("tiup", tpcc.PROGRAMS).locate
+    assert script is not None
+    return subprocess.run(
+        ["sh", "-c", script],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def install_tiup(home: Path, help_code: int = 0) -> Path:
+    """TiUP outside the PATH, as its installer leaves it; the folder of its component."""
+    component = home / ".tiup/components/bench/v1.12.0"
+    component.mkdir(parents=True)
+    tiup = home / ".tiup/bin/tiup"
+    tiup.parent.mkdir()
+    tiup.write_text(
+        "#!/bin/sh\n"
+        f'test "$*" != "bench --help" || exit {help_code}\n'
+        f'test "$*" = "--binary bench" || exit 9\necho {component}/tiup-bench\n'
+    )
+    tiup.chmod(0o755)
+    return component
+
+
+def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> None:
+    """Up to v1.11 the component was go-tpc itself."""
+    component = install_tiup(tmp_path)
+    assert located(tmp_path).stdout == f"{component}/tiup-bench\n"
+    (component / "go-tpc").touch()
+    assert located(tmp_path).stdout == f"{component}/go-tpc\n"
+
+
+def test_tiup_that_is_not_there_is_told_from_one_that_cannot_fetch(tmp_path: Path) -> None:
+    """The one lets another client be taken, the other is an error."""
+    missing = located(tmp_path)
+    assert (missing.returncode, missing.stdout) == (127, "")
+    install_tiup(tmp_path, help_code=1)
+    assert located(tmp_path).returncode == 1

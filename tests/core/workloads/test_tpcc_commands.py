@@ -1,0 +1,150 @@
+"""The TPC-C commands are complete and carry no secret."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchlab.plan.dataset import Dataset, Warehouses
+from benchlab.plan.report_type import Client
+from benchlab.workloads import tpcc
+
+ENDPOINT = tpcc.Endpoint("127.0.0.1", 3390, "bench", "", "tpcc")
+SIZE = Warehouses(warehouses=5000)
+RUN: dict[str, Any] = {"threads": 50, "seconds": 300}
+
+
+def test_a_run_is_spelled_out() -> None:
+    """A run names the warehouses and the threads, whose defaults would be another workload."""
+    command = tpcc.run_command(
+        "tpcc", ENDPOINT, "/run/workload.cnf", SIZE, **RUN, client=Client(report_interval=10)
+    )
+    assert command == [
+        *("tiup", "bench", "tpcc", "run"),
+        *("--host=127.0.0.1", "--port=3390", "--user=bench", "--db=tpcc"),
+        *("--warehouses=5000", "--threads=50"),
+        *("--time=300s", "--interval=10s", "--ignore-error"),
+    ]
+
+
+def test_without_errors_to_survive_a_worker_ends_by_its_first() -> None:
+    """go-tpc's own default, as published reports have it, can still be asked for."""
+    command = tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, ignore_errors=())
+    assert "--ignore-error" not in command
+
+
+def test_loading_and_checking_are_two_commands() -> None:
+    """The check inside the load would take hours; apart, it runs once an index is there."""
+    prepare = tpcc.prepare_command(ENDPOINT, "c", SIZE, threads=16)
+    check = tpcc.check_command(ENDPOINT, "c", SIZE, threads=16)
+    assert (prepare[3], prepare[-1]) == ("prepare", "--no-check")
+    assert check[3] == "check"
+    assert "--no-check" not in check
+    for option in ("--warehouses=5000", "--threads=16"):
+        assert option in prepare
+        assert option in check
+
+
+def test_the_load_is_known_table_by_table() -> None:
+    """Rows are those of TPC-C's scaling rules; lines of an order are random, so not promised."""
+    found = tpcc.tables(Warehouses(warehouses=2))
+    assert found == {
+        "warehouse": 2,
+        "district": 20,
+        "customer": 60_000,
+        "history": 60_000,
+        "orders": 60_000,
+        "new_order": 18_000,
+        "stock": 200_000,
+        "item": 100_000,
+        "order_line": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda endpoint: tpcc.run_command("tpcc", endpoint, "c", SIZE, **RUN),
+        lambda endpoint: tpcc.prepare_command(endpoint, "c", SIZE, threads=1),
+        lambda endpoint: tpcc.check_command(endpoint, "c", SIZE, threads=1),
+    ],
+)
+def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) -> None:
+    """go-tpc has no private way to take one, so none is ever written, nor left out in silence."""
+    endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
+    with pytest.raises(ValueError, match=r"^password: go-tpc takes one on its") as caught:
+        make(endpoint)
+    assert "s3cr3t" not in str(caught.value)
+    assert tpcc.config_file_text(ENDPOINT) == ""
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("threads", 0), ("threads", True), ("seconds", 0), ("seconds", 1.5), ("ignore_errors", (0,))],
+)
+def test_bad_arguments_are_named(argument: str, value: object) -> None:
+    """An impossible run is refused before it starts, naming the argument."""
+    with pytest.raises(ValueError, match=rf"^{argument}: "):
+        tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **{**RUN, argument: value})
+
+
+EMBEDDED = Client(program="embedded")
+
+
+def test_go_tpc_is_called_as_tiup_calls_it() -> None:
+    """The same program by another name: the commands differ in nothing else."""
+    commands = [
+        tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, client=Client(program=program))
+        for program in ("tiup", "go-tpc")
+    ]
+    assert commands[0][:3] == ["tiup", "bench", "tpcc"]
+    assert commands[1][:2] == ["go-tpc", "tpcc"]
+    assert commands[0][3:] == commands[1][2:]
+
+
+def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
+    """sysbench runs it with the password in that file, and with every choice written out."""
+    secret = tpcc.Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
+    command = tpcc.run_command(
+        "tpcc", secret, "/c1/workload.cnf", SIZE, **RUN, client=EMBEDDED, ignore_errors=(1213, 8028)
+    )
+    assert command == [
+        *("sysbench", "/c1/tpcc.lua", "--config-file=/c1/workload.cnf", "--db-driver=mysql"),
+        *("--mysql-host=127.0.0.1", "--mysql-port=3390", "--mysql-user=bench", "--mysql-db=tpcc"),
+        *("--warehouses=5000", "--threads=50", "--mysql-ignore-errors=1213,8028"),
+        *("--time=300", "--report-interval=1", "--percentile=95", "--histogram=off", "run"),
+    ]
+    with pytest.raises(ValueError, match=r"^config_path: empty"):
+        tpcc.run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
+
+
+def test_the_embedded_client_loads_by_all_threads_and_checks_nothing() -> None:
+    """Its conditions are asked by SQL, whichever client loaded."""
+    size = Warehouses(warehouses=3)
+    command = tpcc.prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
+    assert "--threads=16" in command
+    assert command[-1] == "prepare"
+    with pytest.raises(ValueError, match=r"^client.program: embedded has no check"):
+        tpcc.check_command(ENDPOINT, "c", size, threads=1, client=EMBEDDED)
+
+
+def test_threads_that_would_wait_for_each_other_are_warned_of() -> None:
+    """With the reason, and with what to do."""
+    few = Warehouses(warehouses=4)
+    assert tpcc.warnings(few, (2, 4)) == []
+    (told,) = tpcc.warnings(few, (2, 8))
+    assert told.startswith("dataset.warehouses: 4 for 8 threads: ")
+    assert "as many warehouses as threads" in told
+
+
+def test_another_workload_or_dataset_is_refused() -> None:
+    """A misspelt name and sysbench's tables are errors that say what to write."""
+    with pytest.raises(ValueError, match=r"^workload: 'tpc' is not one of tpcc$"):
+        tpcc.run_command("tpc", ENDPOINT, "c", SIZE, **RUN)
+    sysbench = Dataset(tables=4, table_size=100)
+    with pytest.raises(ValueError, match=r"^dataset: tpcc loads `\{warehouses: \.\.\.\}`, found 4"):
+        tpcc.prepare_command(ENDPOINT, "c", sysbench, threads=1)
+    with pytest.raises(ValueError, match=r"^dataset: "):
+        tpcc.tables(sysbench)

@@ -1,0 +1,117 @@
+"""Campaigns, reports and evidence that an earlier Benchlab kept are still read, and say the same.
+
+``stored/`` was written before the core moved into packages: real campaigns of two MariaDB releases
+(sysbench, an A/A campaign, one that was slowed down on purpose, TPC-C), a fleet's and fourteen
+weeks of simulated ones. Only figures are compared: sentences may become better.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sqlite3
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.report.evidence.verify import verify
+from tests.builders.installation import Here
+
+STORED = Path(__file__).parent / "stored"
+CAMPAIGNS = sorted(path.stem for path in (STORED / "compare").glob("*.json"))
+BUNDLES = sorted(path.name for path in STORED.glob("*.evidence.zip"))
+# Keys whose values are sentences, or lists of them.
+SENTENCES = {"reasons", "sentence", "notes", "title", "caveat", "text", "why", "engine_reason"}
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
+    """An installation whose store was written by an earlier Benchlab."""
+    installation = Here(tmp_path_factory.mktemp("stored"))
+    root = installation.home.root
+    with tarfile.open(STORED / "store.tar.xz") as archive:
+        archive.extractall(root, filter="data")
+    with sqlite3.connect(root / "results.db") as database:
+        database.executescript((root / "results.sql").read_text(encoding="utf-8"))
+    database.close()
+    return installation
+
+
+def figures(document: Any, at: str = "") -> dict[str, Any]:
+    """All values of a JSON document by their place, without sentences."""
+    if isinstance(document, dict):
+        inner = {f"{at}.{key}": value for key, value in document.items() if key not in SENTENCES}
+    elif isinstance(document, list):
+        inner = {f"{at}[{number}]": value for number, value in enumerate(document)}
+    else:
+        return {at: document}
+    return {
+        place: leaf for key, value in inner.items() for place, leaf in figures(value, key).items()
+    }
+
+
+def assert_same(found: dict[str, Any], agreed: dict[str, Any]) -> None:
+    """Every figure that was there is there, with the same value to nine digits."""
+    assert not agreed.keys() - found.keys()
+    for place, value in agreed.items():
+        if isinstance(value, float):
+            assert math.isclose(found[place], value, rel_tol=1e-9, abs_tol=1e-12), place
+        elif not (isinstance(value, str) and " " in value):
+            assert found[place] == value, place
+
+
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_a_stored_campaign_compares_as_it_did(here: Here, campaign: str) -> None:
+    """Estimates, intervals, p values, verdicts and gates of records of an earlier version."""
+    done = here.run("compare", campaign, "--json")
+    assert done.returncode == 0, done.stderr
+    agreed = json.loads((STORED / "compare" / f"{campaign}.json").read_text(encoding="utf-8"))
+    assert_same(figures(json.loads(done.stdout)), figures(agreed))
+
+
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_stored_campaign_renders(here: Here, campaign: str, language: str) -> None:
+    """Its report names both versions, and its CSV has every thread count of every workload."""
+    agreed = json.loads((STORED / "compare" / f"{campaign}.json").read_text(encoding="utf-8"))
+    page = here.run("render", campaign, "--lang", language)
+    assert page.returncode == 0, page.stderr
+    for side in agreed["sides"].values():
+        assert side["version"] in page.stdout
+    table = here.run("render", campaign, "--format", "csv")
+    assert table.returncode == 0, table.stderr
+    found = {(row["workload"], row["threads"]) for row in csv.DictReader(io.StringIO(table.stdout))}
+    assert found == {
+        (workload["name"], str(cell["threads"]))
+        for workload in agreed["workloads"]
+        for cell in workload["cells"]
+    }
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_evidence_of_an_earlier_version_verifies(name: str) -> None:
+    """Every figure is recomputed and nothing differs; only its pages are another version's."""
+    found = verify(STORED / name)
+    assert not found.differences, found.lines()
+    assert found.checked["samples"] >= found.checked["trials"] > 0
+    assert found.checked["gates"] > 0
+    assert {gap.what for gap in found.unverified} <= {
+        "pages of another Benchlab",
+        "files or figures that only one Benchlab writes",
+    }
+
+
+def test_the_long_view_of_stored_campaigns_is_as_it_was(here: Here) -> None:
+    """The chain of fourteen weeks has its levels, and its one change point at the eighth."""
+    done = here.run("history", "oltp_point_select", "--report", "sysbench_test", "--json")
+    assert done.returncode == 0, done.stderr
+    found, agreed = (
+        figures(json.loads(text))
+        for text in (done.stdout, (STORED / "history.json").read_text(encoding="utf-8"))
+    )
+    gone = {place for place in agreed if "acknowledg" in place}
+    assert_same(found, {place: value for place, value in agreed.items() if place not in gone})
