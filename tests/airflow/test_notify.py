@@ -410,7 +410,7 @@ from benchlab.studies.long_view import events as long_view_events
 from benchlab.analysis.trend.change_points import ChangePoint
 def find(report, campaign, views):
     place = ChangePoint(10, -0.05, (-0.06, -0.04), 0.001, "c8", "c7", "v7.1.0", "v6.5.0")
-    change = events.Change(place, addresses={"c7": ("https://bench/c7",)})
+    change = events.WorkloadChange(place, addresses={"c7": ("https://bench/c7",)})
     return events.of_changes(report, campaign, {next(reversed(views)): [change]})
 long_view_events.find = find
 
