@@ -138,13 +138,12 @@ FORM = """
 import json
 from benchlab import home
 from benchlab.campaign import overrides, report_types
-from benchlab_airflow.dags import params
 from benchlab_airflow.dags import trigger_form
 report = report_types.load(home.find().configs / "reports" / "REPORT.yaml")
 form = trigger_form.form(report)
 say(json.dumps({name: param.schema for name, param in form.items()}))
 filled = {**{name: param.value for name, param in form.items()}, **FILLED}
-say(params.chosen(report, filled).model_dump_json())
+say(trigger_form.chosen(report, filled).model_dump_json())
 say(report.model_dump_json())
 """
 

@@ -176,12 +176,11 @@ OVERRIDES = """
 import json
 from benchlab import home
 from benchlab.campaign import overrides, report_types
-from benchlab_airflow.dags import params
 from benchlab_airflow.dags import trigger_form
 spec = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
 defaults = {key: param.value for key, param in trigger_form.form(spec).items()}
 filled = {**defaults, **FILLED}
-changed = params.overrides(spec, filled)
+changed = trigger_form.overrides(spec, filled)
 print(json.dumps(changed))
 print(overrides.override(spec, changed).model_dump_json())
 """
@@ -235,7 +234,7 @@ def test_lists_are_typed_one_item_a_line(airflow_env: dict[str, str]) -> None:
 
 FIELDS = """
 from benchlab import home
-from benchlab.campaign import overrides, report_types
+from benchlab.campaign import report_types
 from benchlab_airflow.dags import trigger_form
 for name in ("sysbench_local", "sysbench_ec2", "sysbench_hosts"):
     spec = report_types.load(home.find().configs / "reports" / f"{name}.yaml")
@@ -255,13 +254,13 @@ def test_a_slowdown_is_offered_where_the_target_can(airflow_env: dict[str, str])
 
 BY_API = """
 from benchlab import home
-from benchlab.campaign import overrides, report_types
-from benchlab_airflow.dags import params
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
 spec = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
 for sent in ({"overrides": {"sides": "same"}}, {"sides": "same"}, {"aa": True}):
-    print(params.chosen(spec, sent).sides)
+    print(trigger_form.chosen(spec, sent).sides)
 try:
-    params.chosen(spec, {"side": "same"})
+    trigger_form.chosen(spec, {"side": "same"})
 except Exception as error:
     print(type(error).__name__, error)
 """

@@ -63,14 +63,14 @@ def plan(report_file: str) -> list[str]:
     from benchlab.campaign.stages import CampaignRun
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
-    from benchlab_airflow.dags import params as form
+    from benchlab_airflow.dags import trigger_form
     from benchlab_airflow.local.airflow_home import refuse_unmappable
 
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
     with _final_errors(*_UNFIT), _skipped_without_campaign(context):
         report_type = report_types.load(Path(report_file))
-        spec = form.chosen(report_type, context["params"])
+        spec = trigger_form.chosen(report_type, context["params"])
         if spec.target != report_type.target:
             raise SpecError(
                 f"target: the DAG of {report_type.report} gives back what {report_type.target} "

@@ -1,24 +1,28 @@
-"""A report type becomes the fields of the trigger form."""
+"""The trigger form: the fields of a report type, and the plan of a form that was filled in.
+
+>>> form(report_type)["rounds"].value
+3
+>>> chosen(report_type, {"rounds": 5, "candidate": "v8.5.1"}).rounds
+5
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
 from airflow.sdk import Param
+from pydantic import BaseModel
 
 from benchlab import home, language, targets, workloads
+from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import report_types
-from benchlab.plan.dataset import AnyDataset, Warehouses
-from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results.records import ID
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
-MEASURE_AGAIN = "measure_again"
-
-# Sections of the form that are folded until they are opened; fields without one are in sight.
-_DATASET = "Dataset"
-_FLEET = "Fleet"
-_METHOD = "Method"
-_CAMPAIGN = "Campaign and other fields"
 
 # Lists that the form shows as a text area, one item a line. It does so where the items have no
 # `type` of their own; else there would be an editor for JSON, in which typing is no pleasure. What
@@ -34,119 +38,137 @@ _ASSIGNMENTS = [
     {"type": "object"},
     {"type": "null"},
 ]
+_LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
+_LIMITS = ("type", "enum", "minimum", "exclusiveMinimum", "maximum")
+
+# Fields of the form that a report type has elsewhere, and those about the run, not about the plan.
+_NESTED = {
+    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")},
+    "client": "client.program",
+    "measure_again": "schedule.measure_again",
+}
+_NO_OVERRIDE = ("campaign", "overrides", "published")
 
 
 def form(spec: ReportSpec) -> dict[str, Param]:
     """The trigger form of a report type; its defaults are the report type's own values.
 
-    What most campaigns change comes first; the rest is folded into sections.
+    What most campaigns change comes first; the rest is folded into sections. A field is left out
+    where there is nothing to choose.
     """
-    return {
-        **_published(spec),
-        "baseline": _version(spec, "baseline"),
-        "candidate": _version(spec, "candidate"),
-        **_engine(spec),
-        "workloads": Param(
-            list(spec.workloads),
-            type="array",
-            items={"type": "string", "enum": _workloads(spec)},
-            examples=_workloads(spec),
-            title="Workloads",
-            description="Each gets a verdict of its own.",
-            minItems=1,
-            uniqueItems=True,
+    fields: dict[str, Param | None] = {
+        "published": _published(spec),
+        **{side: _version(spec, side) for side in SIDES},
+        "engine": _engine(spec),
+        "workloads": _several(
+            spec.workloads, _workloads(spec), "Workloads", "Each gets a verdict of its own."
         ),
         "threads": Param(
             list(spec.threads),
-            type="array",
-            items=_THREADS,
             title="Client threads",
             description="Whole numbers, one a line. Every workload is measured with each of them.",
-            minItems=1,
-            uniqueItems=True,
+            items=_THREADS,
+            **_LIST,
         ),
-        "rounds": Param(
-            spec.rounds,
-            type="integer",
-            minimum=1,
-            maximum=1000,
-            title="Rounds",
-            description="How often everything is measured on both sides. More find smaller "
-            "differences; one alone is always inconclusive.",
+        "rounds": _own(
+            spec,
+            "rounds",
+            "Rounds",
+            "How often everything is measured on both sides. More find smaller differences; one "
+            "alone is always inconclusive.",
         ),
-        "seconds": Param(
-            spec.seconds,
-            type="integer",
-            minimum=1,
-            maximum=86_400,
-            title="Seconds a trial",
-            description="What is measured; the warm-up comes before.",
+        "seconds": _own(
+            spec, "seconds", "Seconds a trial", "What is measured; the warm-up comes before."
         ),
-        **_dataset(spec.dataset),
-        **_fleet(spec),
-        "warmup_seconds": Param(
-            spec.warmup_seconds,
-            type="integer",
-            minimum=0,
-            maximum=3600,
-            title="Warm-up seconds",
-            description="Before each trial, not measured.",
-            section=_METHOD,
-        ),
-        **_client(spec),
-        "restore": Param(
-            spec.restore,
-            type="string",
-            enum=["every_trial", "after_writes", "per_workload", "never"],
-            values_display={
-                "every_trial": "every_trial: before each trial",
-                "after_writes": "after_writes: before a trial, if one before it wrote",
-                "per_workload": "per_workload: before each workload's thread counts, once",
-            },
-            title="Restore",
-            description="When the freshly loaded data is laid back.",
-            section=_METHOD,
-        ),
-        "threshold_pct": Param(
-            spec.threshold_pct,
-            type="number",
-            exclusiveMinimum=0,
-            maximum=50,
-            title="Threshold (%)",
-            description="The smallest change that is called a regression or an improvement.",
-            section=_METHOD,
-        ),
-        **_sides(spec),
-        **_slowdown(spec),
-        **_measure_again(spec),
-        "languages": Param(
-            list(spec.languages),
-            type="array",
-            items={"type": "string", "enum": list(language.codes())},
-            examples=list(language.codes()),
-            title="Languages",
-            description="Of the report; its main page is in the first.",
-            minItems=1,
-            uniqueItems=True,
-            section=_CAMPAIGN,
-        ),
-        "campaign": Param(
-            None,
-            type=["null", "string"],
-            pattern=f"^{ID}$",
-            title="Campaign id",
-            description="Empty: made from the run's id. A campaign of this id that was not "
-            "finished is gone on with.",
-            section=_CAMPAIGN,
-        ),
-        "overrides": Param(
-            [],
-            anyOf=_ASSIGNMENTS,
-            title="Other fields",
-            description="Any other field of the report type, one a line: ports.entry=23390",
-            section=_CAMPAIGN,
-        ),
+        **_folded("Dataset", _dataset(spec)),
+        **_folded("Fleet", _fleet(spec)),
+        **_folded("Method", _method(spec)),
+        **_folded("Campaign and other fields", _campaign(spec)),
     }
+    return {name: param for name, param in fields.items() if param is not None}
+
+
+def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
+    """The plan of a filled-in form: the report type's or a published one, with what was changed.
+
+    Raises:
+        SpecError: a bad value, or one that does not go with the others.
+    """
+    plan = report_type
+    name = params.get("published") or OWN_PLAN
+    if name != OWN_PLAN:
+        plan = report_types.load(report_types.find_report(home.find(), name))
+    return overrides_module.override(plan, overrides(report_type, params))
+
+
+def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What a filled-in form changes: fields left at the report type's value change nothing.
+
+    A field that the form does not have, as the REST API may send it, is one of the report type's.
+    Other fields are typed one a line, as after `--set`, or sent as an object.
+
+    Raises:
+        SpecError: another field is given twice, or its value is not YAML.
+    """
+    fields = form(spec)
+    found = {key: value for key, value in params.items() if key not in fields}
+    for key, param in fields.items():
+        value = params.get(key, param.value)
+        if key == "threads":  # typed, with empty lines, or sent as numbers
+            value = [int(line) for line in value if str(line).strip()]
+        if key in _NO_OVERRIDE or value == param.value:
+            continue
+        if key in SIDES:
+            if value and value.strip():
+                found[key] = value.strip()
+        elif key == "aa":
+            found["sides"] = "same" if value else "different"
+        elif key == "client":
+            found[_NESTED[key]] = None if value == ANY_CLIENT else value
+        else:
+            found[_NESTED.get(key, key)] = value
+    others = params.get("overrides") or {}
+    if isinstance(others, list):
+        others = overrides_module.parse_assignments([line for line in others if line.strip()])
+    return found | others
+
+
+def _folded(section: str, fields: Mapping[str, Param | None]) -> dict[str, Param | None]:
+    """Fields of a section that is folded until it is opened; fields without one are in sight."""
+    for param in fields.values():
+        if param is not None:
+            param.schema["section"] = section
+    return dict(fields)
+
+
+def _own(
+    model: BaseModel, name: str, title: str, description: str | None = None, **schema: Any
+) -> Param:
+    """A field of the report type, with its limits there."""
+    known = _properties(type(model))[name]
+    limits = {key: known[key] for key in _LIMITS if key in known}
+    return Param(getattr(model, name), title=title, description=description, **limits, **schema)
+
+
+@cache
+def _properties(model: type[BaseModel]) -> dict[str, Any]:
+    properties: dict[str, Any] = model.model_json_schema()["properties"]
+    return properties
+
+
+def _several(
+    value: Sequence[str], known: Sequence[str], title: str, description: str, **schema: Any
+) -> Param:
+    """Some of the names there are."""
+    return Param(
+        list(value),
+        title=title,
+        description=description,
+        items={"type": "string", "enum": list(known)},
+        examples=list(known),
+        **_LIST,
+        **schema,
+    )
 
 
 def _workloads(spec: ReportSpec) -> list[str]:
@@ -155,146 +177,74 @@ def _workloads(spec: ReportSpec) -> list[str]:
     return [name for name, client in known.items() if client is known[spec.workloads[0]]]
 
 
-def _engine(spec: ReportSpec) -> dict[str, Param]:
-    """Which engine, where there is a choice."""
-    if spec.engine != "auto" and list(spec.engines) == [spec.engine]:
-        return {}
-    return {
-        "engine": Param(
-            spec.engine,
-            type="string",
-            enum=["auto", *spec.engines],
-            values_display={
-                "auto": f"auto: the first of {', '.join(spec.engines)} that can be had here"
-            },
-            title="Engine",
-            description="What is deployed. With auto, a version above says which engine is meant.",
-        )
-    }
+def _version(spec: ReportSpec, side: Side) -> Param:
+    sides = {name: getattr(entry, side) for name, entry in spec.engines.items()}
+    own = ", ".join(f"{found.version} ({name})" for name, found in sides.items() if found)
+    return Param(
+        None,
+        title=f"{side.capitalize()} version",
+        description=f"Empty: as in the report type, {own}. A version rule, such as newest 8.5, "
+        "names the one of the run's day.",
+        type=["null", "string"],
+    )
 
 
-def _client(spec: ReportSpec) -> dict[str, Param]:
-    """Which program runs the workloads, where there is a choice."""
-    programs = [program.name for program in workloads.workload_of(spec).PROGRAMS]
-    if len(programs) == 1:
-        return {}
-    return {
-        "client": Param(
-            spec.client.program or ANY_CLIENT,
-            type="string",
-            enum=[ANY_CLIENT, *programs],
-            values_display={
-                ANY_CLIENT: f"auto: the first of {', '.join(programs)} on the client's host"
-            },
-            title="Client",
-            description="The program that makes the load. Figures of different clients are never "
-            "compared.",
-            section=_METHOD,
-        )
-    }
-
-
-def _sides(spec: ReportSpec) -> dict[str, Param]:
-    """Whether both are the same, where there are two."""
-    if spec.sides == "single":
-        return {}
-    return {
-        "aa": Param(
-            spec.sides == "same",
-            type="boolean",
-            title="A/A campaign",
-            description="The baseline against itself: shows how large the noise is. The "
-            "candidate's version is not used.",
-            section=_METHOD,
-        )
-    }
-
-
-def _slowdown(spec: ReportSpec) -> dict[str, Param]:
-    """Where the target can slow a side down."""
-    if not targets.by_name()[spec.target].slows_down:
-        return {}
-    return {
-        "slowdown_pct": Param(
-            spec.slowdown_pct,
-            type="number",
-            minimum=0,
-            maximum=90,
-            title="Slow the candidate down (%)",
-            description="On purpose, to see whether Benchlab finds it; best in an A/A campaign. "
-            "The server is stopped for this share of the time.",
-            section=_METHOD,
-        )
-    }
-
-
-def _measure_again(spec: ReportSpec) -> dict[str, Param]:
-    """Where there are runs by the calendar, which skip what has been measured."""
-    if spec.schedule is None:
-        return {}
-    return {
-        MEASURE_AGAIN: Param(
-            spec.schedule.measure_again,
-            type="boolean",
-            title="Measure again",
-            description="Of a backfill: also a pair that has been measured with this plan. A run "
-            "that somebody starts by hand always measures.",
-            section=_METHOD,
-        )
-    }
-
-
-def _published(spec: ReportSpec) -> dict[str, Param]:
-    """The published plans of this report type; none where it has none."""
+def _published(spec: ReportSpec) -> Param | None:
+    """The published plans of this report type, where it has any."""
     titles = {
         path.stem: plan.published.document
         for path, plan in report_types.published_plans(home.find(), spec.report).items()
         if plan.published is not None
     }
     if not titles:
-        return {}
-    return {
-        "published": Param(
-            OWN_PLAN,
-            type="string",
-            enum=[OWN_PLAN, *titles],
-            values_display={OWN_PLAN: "none: the report type's own plan", **titles},
-            title="Published plan",
-            description="Take a published document's plan as it was; fields that you change below "
-            "are changed in it, those you leave keep the document's value.",
-        )
-    }
+        return None
+    return Param(
+        OWN_PLAN,
+        title="Published plan",
+        description="Take a published document's plan as it was; fields that you change below "
+        "are changed in it, those you leave keep the document's value.",
+        type="string",
+        enum=[OWN_PLAN, *titles],
+        values_display={OWN_PLAN: "none: the report type's own plan", **titles},
+    )
 
 
-def _dataset(dataset: AnyDataset) -> dict[str, Param]:
-    if isinstance(dataset, Warehouses):
-        return {
-            "warehouses": Param(
-                dataset.warehouses,
-                type="integer",
-                minimum=1,
-                maximum=100_000,
-                title="Warehouses",
-                section=_DATASET,
-            )
-        }
+def _engine(spec: ReportSpec) -> Param | None:
+    if spec.engine != "auto" and list(spec.engines) == [spec.engine]:
+        return None
+    names = ", ".join(spec.engines)
+    return Param(
+        spec.engine,
+        title="Engine",
+        description="What is deployed. With auto, a version above says which engine is meant.",
+        type="string",
+        enum=["auto", *spec.engines],
+        values_display={"auto": f"auto: the first of {names} that can be had here"},
+    )
+
+
+def _client(spec: ReportSpec) -> Param | None:
+    programs = [program.name for program in workloads.workload_of(spec).PROGRAMS]
+    if len(programs) == 1:
+        return None
+    names = ", ".join(programs)
+    return Param(
+        spec.client.program or ANY_CLIENT,
+        title="Client",
+        description="The program that makes the load. Figures of different clients are never "
+        "compared.",
+        type="string",
+        enum=[ANY_CLIENT, *programs],
+        values_display={ANY_CLIENT: f"auto: the first of {names} on the client's host"},
+    )
+
+
+def _dataset(spec: ReportSpec) -> dict[str, Param]:
+    titles = {"tables": "Tables", "table_size": "Rows a table", "warehouses": "Warehouses"}
     return {
-        "tables": Param(
-            dataset.tables,
-            type="integer",
-            minimum=1,
-            maximum=1024,
-            title="Tables",
-            section=_DATASET,
-        ),
-        "table_size": Param(
-            dataset.table_size,
-            type="integer",
-            minimum=1,
-            maximum=1_000_000_000,
-            title="Rows a table",
-            section=_DATASET,
-        ),
+        name: _own(spec.dataset, name, title)
+        for name, title in titles.items()
+        if hasattr(spec.dataset, name)
     }
 
 
@@ -306,41 +256,102 @@ def _fleet(spec: ReportSpec) -> dict[str, Param]:
     return {
         "topology": Param(
             spec.topology,
-            type="string",
-            enum=report_types.topology_names(home.find(), kind),
             title="Topology",
             description="The hosts: a file in configs/topologies.",
-            section=_FLEET,
-        ),
-        "placement": Param(
-            spec.placement,
             type="string",
-            enum=["interleaved", "sequential"],
+            enum=report_types.topology_names(home.find(), kind),
+        ),
+        "placement": _own(
+            spec,
+            "placement",
+            "Placement",
             values_display={
                 "interleaved": "interleaved: the sides in turn, on the same hosts",
                 "sequential": "sequential: all of the baseline, then all of the candidate",
             },
-            title="Placement",
-            section=_FLEET,
         ),
         "snapshots": Param(
             spec.snapshots,
-            type=["null", "string"],
             title="Dataset snapshots",
             description="s3://bucket/prefix. A dataset that is kept there is restored instead of "
             "loaded. Empty: always loaded.",
-            section=_FLEET,
+            type=["null", "string"],
         ),
     }
 
 
-def _version(spec: ReportSpec, side: Side) -> Param:
-    sides = {name: getattr(entry, side) for name, entry in spec.engines.items()}
-    own = ", ".join(f"{found.version} ({name})" for name, found in sides.items() if found)
-    return Param(
-        None,
-        type=["null", "string"],
-        title=f"{side.capitalize()} version",
-        description=f"Empty: as in the report type, {own}. A version rule, such as newest 8.5, "
-        "names the one of the run's day.",
-    )
+def _method(spec: ReportSpec) -> dict[str, Param | None]:
+    """How it is measured, as far as this report type has a choice of it."""
+    fields: dict[str, Param | None] = {
+        "warmup_seconds": _own(
+            spec, "warmup_seconds", "Warm-up seconds", "Before each trial, not measured."
+        ),
+        "client": _client(spec),
+        "restore": _own(
+            spec,
+            "restore",
+            "Restore",
+            "When the freshly loaded data is restored.",
+            values_display={
+                "every_trial": "every_trial: before each trial",
+                "after_writes": "after_writes: before a trial, if one before it wrote",
+                "per_workload": "per_workload: before each workload's thread counts, once",
+            },
+        ),
+        "threshold_pct": _own(
+            spec,
+            "threshold_pct",
+            "Threshold (%)",
+            "The smallest change that is called a regression or an improvement.",
+        ),
+    }
+    if spec.sides != "single":
+        fields["aa"] = Param(
+            spec.sides == "same",
+            title="A/A campaign",
+            description="The baseline against itself: shows how large the noise is. The "
+            "candidate's version is not used.",
+            type="boolean",
+        )
+    if targets.by_name()[spec.target].slows_down:
+        fields["slowdown_pct"] = _own(
+            spec,
+            "slowdown_pct",
+            "Slow the candidate down (%)",
+            "On purpose, to see whether Benchlab finds it; best in an A/A campaign. The server is "
+            "stopped for this share of the time.",
+        )
+    if spec.schedule is not None:  # runs by the calendar skip what has been measured
+        fields["measure_again"] = _own(
+            spec.schedule,
+            "measure_again",
+            "Measure again",
+            "Of a backfill: also a pair that has been measured with this plan. A run that somebody "
+            "starts by hand always measures.",
+        )
+    return fields
+
+
+def _campaign(spec: ReportSpec) -> dict[str, Param]:
+    return {
+        "languages": _several(
+            spec.languages,
+            language.codes(),
+            "Languages",
+            "Of the report; its main page is in the first.",
+        ),
+        "campaign": Param(
+            None,
+            title="Campaign id",
+            description="Empty: made from the run's id. A campaign of this id that was not "
+            "finished is resumed.",
+            type=["null", "string"],
+            pattern=f"^{ID}$",
+        ),
+        "overrides": Param(
+            [],
+            title="Other fields",
+            description="Any other field of the report type, one a line: ports.entry=23390",
+            anyOf=_ASSIGNMENTS,
+        ),
+    }
