@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from benchlab import engines
-from benchlab.engines.tidb import Cluster, ClusterInstance, Ports
+from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
+from benchlab.engines.tidb.topology import Ports
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost, Role, on_all
 from benchlab.hosts.ssh.executor import SSHExecutor
@@ -70,6 +71,7 @@ class Bench:
             subdirectory=PurePosixPath("bench") / "baseline",
             ports=Ports.for_side("baseline"),
             host=self.fleet.with_role("tidb")[0].address,
+            port=Ports.for_side("baseline").tidb,
             max_connections=100,
             database="sbtest",
             password="not-a-secret",

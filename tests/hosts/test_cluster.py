@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchlab.engines.tidb import Cluster, ClusterInstance, Ports
+from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
+from benchlab.engines.tidb.topology import Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
@@ -58,6 +59,7 @@ class TestFleet:
             "subdirectory": PurePosixPath("c1") / side,
             "ports": Ports.for_side(side),
             "host": self.fleet.with_role("tidb")[0].address,
+            "port": Ports.for_side(side).tidb,
             "max_connections": 100,
             "database": "sbtest",
             "password": "hunter2",

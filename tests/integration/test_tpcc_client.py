@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from benchlab.engines.database import USER
 from benchlab.engines.mariadb import Engine
-from benchlab.engines.server import USER
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc

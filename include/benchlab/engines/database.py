@@ -8,8 +8,9 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
@@ -37,32 +38,28 @@ class BackgroundJobs(NamedTuple):
     ended: int
 
 
-class Deployed(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Deployed:
     """What a database knows of the side it is.
 
     Attributes:
+        parameters: configuration items and global variables, as the report type has them.
         directory: of this side on the host of the executor: configuration, logs.
         host, port: one server that answers SQL.
+        max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
     """
 
-    @property
-    def side(self) -> Side: ...
-    @property
-    def version(self) -> str: ...
-    @property
-    def parameters(self) -> Parameters: ...
-    @property
-    def directory(self) -> Path: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def port(self) -> int: ...
-    @property
-    def database(self) -> str: ...
-    @property
-    def password(self) -> str: ...
+    side: Side
+    version: str
+    parameters: Parameters
+    directory: Path
+    host: str
+    port: int
+    max_connections: int
+    database: str
+    password: str = field(repr=False)  # an instance may be logged
 
 
 class Database(ABC):

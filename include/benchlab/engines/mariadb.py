@@ -11,7 +11,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab.engines.server import USER, Availability, BackgroundJobs, BaseEngine, written
+from benchlab.engines.database import USER, BackgroundJobs, written
+from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.hosts.executor import Executor
 

@@ -16,53 +16,27 @@ from typing import ClassVar
 
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import BaseCluster
-from benchlab.engines.database import USER, BackgroundJobs, Database, written
+from benchlab.engines.database import Database, Deployed
 from benchlab.errors import EngineError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
-from benchlab.plan.report_type import Parameters, Side
-
-__all__ = [
-    "USER",
-    "Availability",
-    "BackgroundJobs",
-    "BaseEngine",
-    "Database",
-    "Instance",
-    "written",
-]
+from benchlab.plan.report_type import Parameters
 
 STOP_LIMIT_S = 120.0
 SLOWDOWN_LIMIT_S = 10.0
 
 
-@dataclass(frozen=True)
-class Instance:
-    """One side's server on one host.
+@dataclass(frozen=True, kw_only=True)
+class Instance(Deployed):
+    """One side's server on one host; ``directory`` has its ``data`` and ``snapshot`` too.
 
     Attributes:
-        directory: everything of this side: ``data``, ``snapshot``, configuration, logs.
-        database: the schema that holds the dataset.
-        password: of the account that the client uses; made for this campaign.
         slowdown_pct: the share of the time for which the server is stopped on purpose while it is
             measured; 0: it is not slowed down.
     """
 
-    side: Side
-    version: str
-    parameters: Parameters
-    directory: Path
-    host: str
-    port: int
     status_port: int
-    max_connections: int
-    database: str
-    password: str
     slowdown_pct: float = 0.0
-
-    def __repr__(self) -> str:
-        """Without the password: an instance may be logged."""
-        return f"Instance({self.side}, {self.version}, {self.host}:{self.port})"
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from benchlab.engines.tidb import Cluster, ClusterInstance, Engine, Ports
+from benchlab.engines.tidb import Engine
+from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.status import WRITE_OUT
+from benchlab.engines.tidb.topology import Ports
 from benchlab.errors import CommandError, EngineError, SpecError, TargetError, UnavailableError
 from benchlab.hosts.executor import Completed
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
@@ -120,6 +122,7 @@ def cluster(
         "subdirectory": PurePosixPath("c1/baseline"),
         "ports": Ports(),
         "host": "10.0.0.1",
+        "port": 4000,
         "max_connections": 100,
         "database": "sbtest",
         "password": PASSWORD,

@@ -118,14 +118,6 @@ def test_pds_unhealthy_members_are_named() -> None:
     assert status.read_unhealthy(answer) == ["pd-2"]
 
 
-def test_members_are_read() -> None:
-    """Old versions do not tell what they are."""
-    (member,) = status.read_members(
-        {"members": [{"name": "pd-1", "client_urls": ["http://10.0.0.1:2379"]}]}
-    )
-    assert member == status.Member("pd-1", ("http://10.0.0.1:2379",), None, None)
-
-
 def test_a_configuration_has_dotted_names() -> None:
     """As parameters are written, with the values as text."""
     flat = status.flatten(
@@ -146,7 +138,7 @@ REFUSED = "curl: (7) Failed to connect to 10.0.0.2 port 1"
 def test_one_command_asks_many_servers() -> None:
     """An answer, a route that a version does not have, and no answer are told apart."""
     curl = Curl(7, PRINTED, REFUSED)
-    answers = status.Http(curl).ask(URLS)
+    answers = status.ask(curl, URLS)
     assert answers.must(URLS[0]) == {"version": "a"}
     assert answers.get(URLS[1]) is None
     with pytest.raises(EngineError, match=r"10\.0\.0\.1:10080/nothing: there is no such route"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.engines.tidb.tiup import TiUP, read_display, read_list, said
+from benchlab.engines.tidb.tiup import TiUP, read_list, said
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
 from benchlab.hosts.executor import Completed
 from tests.builders import fakes
@@ -72,22 +72,12 @@ def test_no_configuration_check_is_skipped() -> None:
     assert "--ignore-config-check" not in host.commands[0]
 
 
-def test_a_real_display_is_read() -> None:
-    """Where every server lies and how it stands, as TiUP 1.16 prints it."""
-    servers = read_display((GOLDEN / "display.json").read_text())
-    assert sorted({one.component for one in servers}) == ["pd", "tidb", "tikv"]
-    (pd,) = [one for one in servers if one.component == "pd"]
-    assert (pd.id, pd.status) == ("127.0.0.1:2479", "Down")
-    assert pd.data_dir == "/data/benchlab/c1/candidate/data/pd-2479"
-    assert len(servers) == 7
-
-
 def test_a_real_list_is_read() -> None:
     """Also with TiUP's remarks around the document."""
     text = (GOLDEN / "list.json").read_text()
-    assert read_list(text)["c1-candidate"].version == "v5.2.0"
-    assert read_list(f"WARNING: both mirrors have been set.\n{text}")["c1-candidate"]
-    assert read_list('{"clusters":[]}\n') == {}
+    assert "c1-candidate" in read_list(text)
+    assert read_list(f"WARNING: both mirrors have been set.\n{text}") == read_list(text)
+    assert read_list('{"clusters":[]}\n') == []
 
 
 def test_what_is_no_list_is_an_error() -> None:

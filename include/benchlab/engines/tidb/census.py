@@ -9,9 +9,10 @@ from typing import Any
 
 from benchlab.engines.tidb import status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
-from benchlab.engines.tidb.status import Answers, Http, Server, Store
+from benchlab.engines.tidb.status import Answers, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
 from benchlab.errors import EngineError
+from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost
 
 UP_LIMIT_S = 300.0
@@ -33,10 +34,11 @@ class Census:
     """The servers of one side.
 
     Args:
+        executor: the host from which they are asked.
         places: where the side lies on a host.
     """
 
-    http: Http
+    executor: Executor
     fleet: Fleet
     ports: Ports
     places: Callable[[FleetHost], Places]
@@ -50,13 +52,15 @@ class Census:
     def silent(self) -> list[str]:
         """The servers that do not answer: ``tikv on kv-1``."""
         routes = {self._up_route(*server): server for server in self.servers()}
-        return self._silent_among(routes, self.http.ask([*routes]))
+        return self._silent_among(routes, status.ask(self.executor, [*routes]))
 
     def not_up(self) -> list[str]:
         """The servers that do not answer, and the stores that PD does not call Up."""
         routes = {self._up_route(*server): server for server in self.servers()}
         about = {path: self._pd_urls(path) for path in ("/stores", "/health")}
-        answers = self.http.ask([*dict.fromkeys([*routes, *about["/stores"], *about["/health"]])])
+        answers = status.ask(
+            self.executor, [*dict.fromkeys([*routes, *about["/stores"], *about["/health"]])]
+        )
         if silent := self._silent_among(routes, answers):
             return silent
         try:
@@ -104,11 +108,11 @@ class Census:
             EngineError: PD does not answer.
         """
         urls = self._pd_urls("/stores")
-        return status.read_stores(self._first(urls, self.http.ask(urls)))
+        return status.read_stores(self._first(urls, status.ask(self.executor, urls)))
 
     def tidb(self, address: str) -> Server:
         """One TiDB server."""
-        return self._tidb(address, self.http.ask(self._tidb_urls(address)))
+        return self._tidb(address, status.ask(self.executor, self._tidb_urls(address)))
 
     def instances(self) -> tuple[InstanceFacts, ...]:
         """What every server is.
@@ -123,7 +127,7 @@ class Census:
                 urls += self._tidb_urls(host.address)
             if component == "pd":
                 urls.append(self._status_url(host))
-        answers = self.http.ask(urls)
+        answers = status.ask(self.executor, urls)
         known = status.read_stores(self._first(self._pd_urls("/stores"), answers))
         stores = {store.address: store for store in known}
         return tuple(

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Self
 
 from benchlab.engines import quantities
-from benchlab.engines.cluster import Act, BaseCluster
-from benchlab.engines.database import USER, BackgroundJobs
-from benchlab.engines.tidb import accounts, jobs, rules, status, topology
+from benchlab.engines.cluster import Act, BaseCluster, Executors
+from benchlab.engines.database import USER, Deployed
+from benchlab.engines.tidb import rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
-from benchlab.engines.tidb.instance import ClusterInstance
+from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.tiup import TiUP
 from benchlab.errors import (
     BenchlabError,
@@ -30,13 +31,31 @@ from benchlab.errors import (
     TargetError,
     UnavailableError,
 )
-from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import Parameters, Side, SideSpec
 from benchlab.results import records
 
 
-class Cluster(BaseCluster):
+@dataclass(frozen=True, kw_only=True)
+class ClusterInstance(Deployed):
+    """One side's cluster as a campaign wants it; ``host`` is the first TiDB server's address.
+
+    Attributes:
+        components: configuration items of ``pd``, ``tikv`` and ``tidb``.
+        cluster_name: under which TiUP knows it.
+        subdirectory: of every host's data directory; everything of the side is in it.
+        tiup_key: path of the private key on the client host, by which TiUP logs in as ``user``.
+    """
+
+    components: dict[str, Parameters]
+    cluster_name: str
+    subdirectory: PurePosixPath
+    ports: topology.Ports
+    tiup_key: Path
+    user: str
+
+
+class Cluster(TiDB, BaseCluster):
     """One side's cluster.
 
     Args:
@@ -44,28 +63,20 @@ class Cluster(BaseCluster):
         executors: gives the executor of a host; asked from several threads at once.
     """
 
-    name = "tidb"
-    title = "TiDB"
-    caveat = None
-    # MySQL's own and TiDB's: write conflicts, schema changes and failed commits.
-    retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
-
-    def __init__(
-        self, fleet: Fleet, executors: Callable[[FleetHost], Executor], instance: ClusterInstance
-    ) -> None:
-        self.executor: Executor = executors(fleet.client)
+    def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
+        self.executor = executors(fleet.client)
         self.instance: ClusterInstance = instance
         self.fleet, self._executors = fleet, executors
         self._configs = topology.configuration(instance.parameters, instance.components)
         self._tiup = TiUP(self.executor, instance.user, instance.tiup_key)
         self._hosts = SideOnHosts(fleet, executors, instance.subdirectory, instance.ports)
-        self._census = Census(status.Http(self.executor), fleet, instance.ports, self._hosts.places)
+        self._census = Census(self.executor, fleet, instance.ports, self._hosts.places)
 
     @classmethod
     def on_fleet(
         cls,
         fleet: Fleet,
-        executors: Callable[[FleetHost], Executor],
+        executors: Executors,
         *,
         side: Side,
         of: SideSpec,
@@ -75,12 +86,7 @@ class Cluster(BaseCluster):
         database: str,
         password: str,
     ) -> Self:
-        """A side of a campaign.
-
-        Args:
-            directory: the campaign's on the client host; holds ``tiup_key``, with which TiUP logs
-                in to all hosts.
-        """
+        """See :class:`BaseCluster`; ``tiup_key``, by which TiUP logs in, is in the directory."""
         return cls(
             fleet,
             executors,
@@ -94,6 +100,7 @@ class Cluster(BaseCluster):
                 subdirectory=PurePosixPath("benchlab") / campaign / side,
                 ports=topology.Ports.for_side(side),
                 host=fleet.with_role("tidb")[0].address,
+                port=topology.Ports.for_side(side).tidb,
                 max_connections=max_connections,
                 database=database,
                 password=password,
@@ -104,18 +111,9 @@ class Cluster(BaseCluster):
 
     @classmethod
     def remove(
-        cls,
-        fleet: Fleet,
-        executors: Callable[[FleetHost], Executor],
-        campaign: str,
-        side: Side,
-        directory: Path,
+        cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
     ) -> None:
-        """Remove what a campaign deployed of a side, without knowing what that was; repeatable.
-
-        Raises:
-            TargetError: names the hosts that could not be cleaned.
-        """
+        """See :class:`BaseCluster`."""
         cls.on_fleet(
             fleet,
             executors,
@@ -130,12 +128,12 @@ class Cluster(BaseCluster):
 
     @classmethod
     def not_deployable(cls, version: str) -> str | None:
-        """Why a version cannot be deployed, as a sentence; None where it can."""
+        """See :class:`BaseCluster`."""
         return rules.not_deployable(version)
 
     @classmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
-        """Why a version's dataset can neither be saved nor restored; None where it can."""
+        """See :class:`BaseCluster`."""
         return rules.no_br(version)
 
     # Deployed, started, stopped
@@ -152,7 +150,7 @@ class Cluster(BaseCluster):
         self.destroy()
         self._install()
         self._launch()
-        self._secure()
+        self.secure()
         self.wait_until_ready()
 
     def start(self) -> None:
@@ -258,7 +256,7 @@ class Cluster(BaseCluster):
             case "deploy":
                 self._install()
                 self._tiup.start(name)
-                self._make_accounts()
+                self.make_accounts()
             case "backup":
                 self._tiup.stop(name)
                 self._hosts.back_up("<backup>")
@@ -362,10 +360,6 @@ class Cluster(BaseCluster):
         columns["leader_imbalance"] = status.leader_imbalance(self._census.stores())
         return columns
 
-    def background_jobs(self) -> BackgroundJobs | None:
-        """See :func:`benchlab.engines.tidb.jobs.counted`."""
-        return jobs.counted(self.sql, self.instance.version)
-
     def log_tail(self) -> str:
         """See :class:`Database`."""
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
@@ -436,15 +430,6 @@ class Cluster(BaseCluster):
         done = self.executor.run(["cat", str(self._started)], check=False)
         noted: dict[str, str | None] = json.loads(done.stdout or "{}")
         return noted
-
-    def _secure(self) -> None:
-        """One account for the client, a password for root, then the requested variables."""
-        self.wait_until_ready(user="root")
-        self._make_accounts()
-
-    def _make_accounts(self) -> None:
-        statements = accounts.first_statements(self.instance.parameters, self.instance.password)
-        self.sql(statements, user="root")
 
     def _clean_up(self) -> str:
         """Remove everything by path; returns what could not be, as lines, or nothing."""

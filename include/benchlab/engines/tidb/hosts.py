@@ -135,15 +135,6 @@ class SideOnHosts:
 
         return any(on_all(self.all, work).values())
 
-    def leftovers(self) -> list[str]:
-        """Names of the hosts on which something of this side is."""
-
-        def work(host: FleetHost) -> bool:
-            root = str(self.places(host).root)
-            return self.executors(host).run(["test", "-e", root], check=False).exit_code == 0
-
-        return [name for name, there in on_all(self.all, work).items() if there]
-
     def clean(self, public_key: str) -> dict[str, str]:
         """Remove processes, units, files and TiUP's login of this side from every host.
 

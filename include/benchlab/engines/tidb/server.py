@@ -15,10 +15,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchlab.engines.server import Availability, BackgroundJobs, BaseEngine
-from benchlab.engines.tidb import jobs, rules
-from benchlab.engines.tidb.accounts import first_statements
+from benchlab.engines.server import Availability, BaseEngine
+from benchlab.engines.tidb import rules
 from benchlab.engines.tidb.cluster import Cluster
+from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, UnavailableError
 from benchlab.hosts.executor import Executor
@@ -30,11 +30,9 @@ DOWNLOAD_LIMIT_S = 1800.0
 TEMP_DIR_SINCE = (6, 3, 0)
 
 
-class Engine(BaseEngine):
+class Engine(TiDB, BaseEngine):
     """A TiDB server with embedded storage."""
 
-    name = Cluster.name
-    title = Cluster.title
     cluster = Cluster
     has_status_port = True
     reserved = frozenset(
@@ -50,7 +48,6 @@ class Engine(BaseEngine):
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
         "compare the SQL layers of the two versions, not TiKV."
     )
-    retryable_errors = Cluster.retryable_errors
 
     @classmethod
     def parameter_faults(
@@ -130,12 +127,6 @@ class Engine(BaseEngine):
         # v6.1 crashes without it when it was built with a recent Go.
         return command, {"GODEBUG": "tracefpunwindoff=1"}
 
-    def secure(self) -> None:
-        """One account for the client, a password for root, then the requested variables."""
-        self.wait_until_ready(user="root")
-        statements = first_statements(self.instance.parameters, self.instance.password)
-        self.sql(statements, user="root")
-
     def git_hash(self) -> str | None:
         """From ``tidb_version()``."""
         text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
@@ -146,10 +137,6 @@ class Engine(BaseEngine):
         """Global variables, and this server's configuration items under their dotted names."""
         items = self.sql("SHOW CONFIG WHERE type = 'tidb'")
         return super().variables() | {row[2]: row[3] for row in items if len(row) >= 4}
-
-    def background_jobs(self) -> BackgroundJobs | None:
-        """See :func:`benchlab.engines.tidb.jobs.counted`."""
-        return jobs.counted(self.sql, self.instance.version)
 
     @property
     def _config(self) -> Path:

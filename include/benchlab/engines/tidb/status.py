@@ -1,7 +1,7 @@
 """What a cluster's servers say of themselves over HTTP, asked with ``curl`` on the client host.
 
 Routes: TiDB's status port ``/status``, ``/info`` and ``/config``; PD's API ``/pd/api/v1/stores``,
-``/health``, ``/members``, ``/config``, ``/schedulers``; TiKV's status port ``/config``. Sizes and
+``/health``, ``/status``, ``/config``; TiKV's status port ``/config``. Sizes and
 durations are text in them (``1GiB``, ``10s``). What a version does not tell is None.
 """
 
@@ -56,41 +56,6 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Member:
-    """A member of PD; the leader answers for all of them."""
-
-    name: str
-    urls: tuple[str, ...]
-    version: str | None
-    git_hash: str | None
-
-
-class Http:
-    """Asks over HTTP from one host."""
-
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
-
-    def ask(self, urls: Sequence[str]) -> Answers:
-        """Ask several servers with one command.
-
-        Raises:
-            EngineError: an answer is no JSON, or ``curl`` itself cannot be run.
-        """
-        command = ["curl", "--silent", "--show-error", "--noproxy", "*", "--write-out", WRITE_OUT]
-        limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(ASK_LIMIT_S)]
-        try:
-            done = self._executor.run(
-                [*command, *limits, *urls],
-                timeout_s=ASK_LIMIT_S * len(urls) + 20,
-                check=False,
-            )
-        except CommandError as error:
-            raise EngineError(f"the servers cannot be asked over HTTP: {error}") from error
-        return read_answers(urls, done.stdout, done.stderr)
-
-
-@dataclass(frozen=True)
 class Answers:
     """What servers answered, by URL.
 
@@ -124,6 +89,22 @@ class Answers:
         if answer is None:
             raise EngineError(f"{url}: there is no such route")
         return answer
+
+
+def ask(executor: Executor, urls: Sequence[str]) -> Answers:
+    """Ask several servers over HTTP with one command on one host.
+
+    Raises:
+        EngineError: an answer is no JSON, or ``curl`` itself cannot be run.
+    """
+    command = ["curl", "--silent", "--show-error", "--noproxy", "*", "--write-out", WRITE_OUT]
+    limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(ASK_LIMIT_S)]
+    timeout_s = ASK_LIMIT_S * len(urls) + 20
+    try:
+        done = executor.run([*command, *limits, *urls], timeout_s=timeout_s, check=False)
+    except CommandError as error:
+        raise EngineError(f"the servers cannot be asked over HTTP: {error}") from error
+    return read_answers(urls, done.stdout, done.stderr)
 
 
 def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
@@ -202,19 +183,6 @@ def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
             )
         )
     return tuple(sorted(stores, key=lambda store: store.address))
-
-
-def read_members(answer: Mapping[str, Any]) -> tuple[Member, ...]:
-    """PD's ``/members``: ``{"members":[{"name":"pd-1","client_urls":["http://..."],...}]}``."""
-    return tuple(
-        Member(
-            entry["name"],
-            tuple(entry["client_urls"]),
-            entry.get("binary_version"),
-            entry.get("git_hash"),
-        )
-        for entry in answer["members"]
-    )
 
 
 def read_unhealthy(answer: Sequence[Mapping[str, Any]]) -> list[str]:

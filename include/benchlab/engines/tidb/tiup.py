@@ -16,10 +16,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
 from benchlab.hosts.executor import Completed, Executor
@@ -55,36 +53,6 @@ HINTS = {
         "a host cannot be logged in to from the client host: see which above"
     ),
 }
-
-
-@dataclass(frozen=True)
-class Known:
-    """One cluster that TiUP knows of.
-
-    Attributes:
-        path: its directory in TiUP's state.
-    """
-
-    name: str
-    version: str
-    path: str
-
-
-@dataclass(frozen=True)
-class Displayed:
-    """One server as ``tiup cluster display`` shows it.
-
-    Attributes:
-        id: ``10.0.0.1:4000``.
-        status: ``Up``, ``Down``, ``Up|L``, ``inactive``, ...
-    """
-
-    id: str
-    component: str
-    host: str
-    status: str
-    data_dir: str
-    deploy_dir: str
 
 
 class TiUP:
@@ -146,15 +114,10 @@ class TiUP:
         """
         self._cluster(["destroy", name])
 
-    def clusters(self) -> dict[str, Known]:
-        """The clusters that TiUP knows of, by name."""
+    def clusters(self) -> list[str]:
+        """The names of the clusters that TiUP knows of."""
         done = self._cluster(["list", "--format", "json"], timeout_s=QUERY_LIMIT_S)
         return read_list(done.stdout)
-
-    def display(self, name: str) -> tuple[Displayed, ...]:
-        """A cluster's servers and how they stand."""
-        done = self._cluster(["display", name, "--format", "json"], timeout_s=QUERY_LIMIT_S)
-        return read_display(done.stdout)
 
     def state(self, name: str) -> str:
         """The directory in which TiUP keeps what it knows of a cluster, also of half of one."""
@@ -221,30 +184,18 @@ def br_arguments(
     return [f"br:{version}", action, "db", *options]
 
 
-def read_list(text: str) -> dict[str, Known]:
-    """What ``tiup cluster list --format json`` prints: ``{"clusters": [{"name": ...}]}``."""
-    return {
-        entry["name"]: Known(entry["name"], entry["version"], entry["path"])
-        for entry in _json(text)["clusters"]
-    }
+def read_list(text: str) -> list[str]:
+    """Names in ``tiup cluster list --format json``: ``{"clusters": [{"name": "c1", ...}]}``.
 
-
-def read_display(text: str) -> tuple[Displayed, ...]:
-    """What ``tiup cluster display --format json`` prints.
-
-    ``{"cluster_meta": {...}, "instances": [{"id": "10.0.0.1:4000", "role": "tidb", ...}]}``
+    The document may have TiUP's own remarks before and after it.
     """
-    return tuple(
-        Displayed(
-            id=entry["id"],
-            component=entry["role"],
-            host=entry["host"],
-            status=entry["status"],
-            data_dir=entry["data_dir"],
-            deploy_dir=entry["deploy_dir"],
-        )
-        for entry in _json(text).get("instances", ())
-    )
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text, text.find("{"))
+    except ValueError as error:
+        raise CommandError(
+            "the client host", "tiup cluster --format json", 0, text, "this is no JSON"
+        ) from error
+    return [entry["name"] for entry in document["clusters"]]
 
 
 def said(output: str) -> str:
@@ -252,15 +203,3 @@ def said(output: str) -> str:
     lines = [line for line in output.splitlines() if line.strip()]
     begin = next((n for n, line in enumerate(lines) if line.startswith("Error:")), None)
     return "\n".join(lines if begin is None else lines[begin:])
-
-
-def _json(text: str) -> Any:
-    """The document in an output that may have TiUP's own remarks before and after it."""
-    begin = text.find("{")
-    try:
-        document, _ = json.JSONDecoder().raw_decode(text, begin)
-    except ValueError as error:
-        raise CommandError(
-            "the client host", "tiup cluster --format json", 0, text, "this is no JSON"
-        ) from error
-    return document

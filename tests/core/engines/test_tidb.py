@@ -1,0 +1,71 @@
+"""What a TiDB does in the background: DDL and ANALYZE jobs, those at work told from the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.engines.database import BackgroundJobs
+from benchlab.engines.server import Instance
+from benchlab.engines.tidb import Engine
+from tests.builders import fakes
+
+
+class Asked(Engine):
+    """A server that answers with what is found, and how many are at work."""
+
+    answers: tuple[tuple[str, str], ...] = ()
+    statements: tuple[str, ...] = ()
+
+    def sql(self, statement: str, **options: Any) -> list[list[str]]:
+        """See :class:`benchlab.engines.database.Database`."""
+        self.statements += (statement,)
+        return [list(answer) for answer in self.answers]
+
+
+def asked(version: str, *answers: tuple[str, str]) -> Asked:
+    """A server of this version."""
+    instance = Instance(
+        side="baseline",
+        version=version,
+        parameters={},
+        directory=Path("/campaign/baseline"),
+        host="127.0.0.1",
+        port=4000,
+        status_port=10080,
+        max_connections=10,
+        database="sbtest",
+        password="",
+    )
+    made = Asked(fakes.FakeExecutor(), instance, Path("/servers"))
+    made.answers = answers
+    return made
+
+
+@pytest.mark.parametrize(
+    ("ddl", "analyze", "found"),
+    [
+        (("40", "0"), ("16", "0"), BackgroundJobs(56, 56)),
+        (("40", "1"), ("16", "2"), BackgroundJobs(56, 53)),
+        (("0", "0"), ("0", "0"), BackgroundJobs(0, 0)),
+    ],
+)
+def test_ddl_and_analyze_jobs_are_counted_together(
+    ddl: tuple[str, str], analyze: tuple[str, str], found: BackgroundJobs
+) -> None:
+    """In one question; those at work have begun and not ended."""
+    server = asked("v6.5.0", ddl, analyze)
+    assert server.background_jobs() == found
+    (statement,) = server.statements
+    assert "information_schema.ddl_jobs" in statement
+    assert "mysql.analyze_jobs" in statement
+
+
+@pytest.mark.parametrize("version", ["v5.2.0", "v6.0.0", "v2.1.0-rc.2"])
+def test_an_older_version_is_not_asked(version: str) -> None:
+    """Its servers remember some of their own ANALYZE jobs, and cannot say that there was none."""
+    server = asked(version)
+    assert server.background_jobs() is None
+    assert server.statements == ()
