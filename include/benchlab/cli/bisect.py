@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from datetime import date
 from typing import Annotated, get_args
 
 import typer
@@ -18,8 +19,8 @@ from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
 from benchlab.studies.bisection import text as bisect_view
-from benchlab.studies.bisection.outcome import Named
-from benchlab.studies.bisection.run import ORIGIN, BisectionRun, Question, Wanted
+from benchlab.studies.bisection.run import ORIGIN, BisectionRun
+from benchlab.studies.bisection.search import Named
 
 app = typer.Typer()
 
@@ -75,16 +76,18 @@ def bisect(
     spec = _report_type(home, report, overrides)
     if series and kinds is not None:
         raise SpecError("--series and --kinds: each says which releases count; give one of them")
-    question = Question(good, bad, workload, FINAL if kinds is None else _kinds(kinds), series)
+    counted = FINAL if kinds is None else _kinds(kinds)
 
-    def campaign(wanted: Wanted) -> str:
-        name = wanted.interrupted or new_id(f"{spec.report}-bisect")
-        done, _ = drive(home, store, wanted.spec, name, ORIGIN, wanted.day)
+    def campaign(pair: ReportSpec, interrupted: str | None, on: date | None) -> str:
+        name = interrupted or new_id(f"{spec.report}-bisect")
+        done, _ = drive(home, store, pair, name, ORIGIN, on)
         done.verdict()
         return done.campaign.id
 
     with open_store(home) as store:
-        bisection = BisectionRun(home, store, spec, question)
+        bisection = BisectionRun.open(
+            home, store, spec, good, bad, workload, counted, first_of_series=series
+        )
         found = bisection.look()
         if not plan:
             say = functools.partial(print, file=sys.stderr)

@@ -154,7 +154,7 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
     """
     if not _once(spec):
         return None
-    campaign = measured.find(store, spec, engine, on=measured.hardware(home, spec))
+    campaign = measured.find(home, store, spec, engine)
     return campaign.id if campaign else None
 
 

@@ -17,8 +17,8 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 from benchlab.studies.bisection import search as bisection
 from benchlab.studies.bisection import text as bisect_view
-from benchlab.studies.bisection.outcome import Named, Next, Undecided
-from benchlab.studies.bisection.run import ORIGIN, BisectionRun, Question, Wanted
+from benchlab.studies.bisection.run import ORIGIN, BisectionRun
+from benchlab.studies.bisection.search import Named, Next, Undecided
 from tests.builders import campaigns
 from tests.builders.installation import Here
 
@@ -59,10 +59,10 @@ class Measured:
         self.pairs: list[tuple[str, str]] = []
         self.days: list[date | None] = []
 
-    def __call__(self, wanted: Wanted) -> str:
+    def __call__(self, spec: ReportSpec, interrupted: str | None, on: date | None) -> str:
         name = f"b{len(self.pairs)}"
-        self.pairs.append(self.add(wanted.spec, name))
-        self.days.append(wanted.day)
+        self.pairs.append(self.add(spec, name))
+        self.days.append(on)
         return name
 
     def add(
@@ -97,7 +97,7 @@ def pair(spec: ReportSpec, baseline: str, candidate: str, **fields: Any) -> Repo
 def run_of(here: Here, store: Store, spec: ReportSpec, **question: Any) -> BisectionRun:
     """A bisection from the first release to the last."""
     asked = {"good": OLD, "bad": NEW, "workload": WORKLOAD, **question}
-    return BisectionRun(here.home, store, spec, Question(**asked))
+    return BisectionRun.open(here.home, store, spec, **asked)
 
 
 def test_from_an_empty_store_two_campaigns_name_the_release(
@@ -242,8 +242,8 @@ def test_what_became_dearer_has_to_be_approved_again(
     spec = report_types.load(report_types.find_report(there.home, "sysbench_ec2"))
     prices = there.home.configs / "prices.csv"
 
-    def campaign(wanted: Wanted) -> str:
-        done = measured(wanted)
+    def campaign(*wanted: Any) -> str:
+        done = measured(*wanted)
         rows = [line.split(",") for line in prices.read_text().splitlines()]
         dearer = [[*row[:3], str(float(row[3]) * 1.2), *row[4:]] for row in rows[1:]]
         prices.write_text("\n".join(map(",".join, [rows[0], *dearer])))
@@ -335,7 +335,7 @@ def test_a_release_that_cannot_be_had_is_left_out_of_the_middle(
     assert measured.pairs == [(OLD, MIDDLE)]
 
 
-def test_an_interrupted_campaign_is_gone_on_with(
+def test_an_interrupted_campaign_is_resumed(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
     """One of the same pair and plan that has not measured everything; no other."""
@@ -344,8 +344,8 @@ def test_an_interrupted_campaign_is_gone_on_with(
     measured.add(pair(spec, OLD, NEW, **alone), "half", "running")
     asked: list[str | None] = []
 
-    def campaign(wanted: Wanted) -> str:
-        asked.append(wanted.interrupted)
+    def campaign(_: ReportSpec, interrupted: str | None, on: date | None) -> str:
+        asked.append(interrupted)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -358,8 +358,8 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
 ) -> None:
     """It is not asked for for ever."""
 
-    def fail(wanted: Wanted) -> str:
-        measured.add(wanted.spec, "half", "running")
+    def fail(pair: ReportSpec, *_: object) -> str:
+        measured.add(pair, "half", "running")
         return "half"
 
     with pytest.raises(NotMeasuredError, match=f"half: not complete, so that {NEW} against {OLD}"):

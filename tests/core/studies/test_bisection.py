@@ -16,15 +16,15 @@ from benchlab.analysis.verdict.paired import Estimate, Variance, percent
 from benchlab.errors import SpecError
 from benchlab.plan.versions import Release, ReleaseKind, parse
 from benchlab.studies.bisection import release_way
-from benchlab.studies.bisection.outcome import (
+from benchlab.studies.bisection.release_changes import PairComparison
+from benchlab.studies.bisection.search import (
     BisectionOutcome,
     Named,
     Next,
     NothingToBisect,
     Undecided,
+    search,
 )
-from benchlab.studies.bisection.release_changes import PairComparison
-from benchlab.studies.bisection.search import search
 
 THRESHOLD_PCT = 2.0
 ERROR = 0.004

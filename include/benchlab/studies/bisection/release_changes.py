@@ -1,8 +1,9 @@
 """What changed between releases, by campaigns that compare them in pairs.
 
-An estimate is the logarithm of a ratio, so that those of pairs that meet add up: the change from A
-to C is that from A to B and that from B to C. Campaigns are independent, so variances add, with
-degrees of freedom after Satterthwaite (1946), as in :mod:`benchlab.analysis.verdict.paired`.
+An estimate is the logarithm of a ratio, so estimates of pairs that meet add up: the change from A
+to C is the change from A to B plus the change from B to C. Campaigns are independent, so variances
+add, with degrees of freedom after Satterthwaite (1946), as in
+:mod:`benchlab.analysis.verdict.paired`.
 """
 
 from __future__ import annotations
@@ -53,17 +54,17 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """What changed between two releases: a sum of comparisons, each with a factor.
+    """What changed between two releases: a sum of comparisons that have an estimate.
 
-    Kept as a sum, so that a comparison that is in two changes is not taken for two.
+    Attributes:
+        terms: the comparisons with their factors: one that is in two changes must not count as two.
+
+    Example:
+        ``(MeasuredStep({b_against_a: 1}) + MeasuredStep({c_against_b: 1})).pct`` is the change
+        from A to C in percent.
     """
 
     terms: Mapping[PairComparison, int]
-
-    @classmethod
-    def from_comparison(cls, comparison: PairComparison) -> MeasuredStep:
-        """That of one comparison, which has an estimate."""
-        return cls({comparison: 1})
 
     def __add__(self, other: MeasuredStep) -> MeasuredStep:
         terms = Counter(self.terms)
@@ -79,11 +80,12 @@ class MeasuredStep:
     @functools.cached_property
     def estimate(self) -> Estimate:
         """As a logarithm."""
-        parts = [(each.estimate, f) for each, f in self.terms.items() if each.estimate]
-        variance = Variance(0.0, math.inf)
-        for part, factor in parts:
-            variance += Variance(factor**2 * part.variance.value, part.variance.df)
-        return Estimate(sum(factor * part.mean for part, factor in parts), variance)
+        mean, variance = 0.0, Variance(0.0, math.inf)
+        for comparison, factor in self.terms.items():
+            if found := comparison.estimate:
+                mean += factor * found.mean
+                variance += Variance(factor**2 * found.variance.value, found.variance.df)
+        return Estimate(mean, variance)
 
     @property
     def pct(self) -> float:
@@ -98,8 +100,8 @@ class MeasuredStep:
 
     @property
     def campaigns(self) -> tuple[str, ...]:
-        """Those it is from."""
-        return tuple(each.campaign for each in self.terms)
+        """The campaigns that measured it."""
+        return tuple(comparison.campaign for comparison in self.terms)
 
     @property
     def direction(self) -> int:
@@ -120,25 +122,23 @@ class Network:
     """
 
     def __init__(self, known: Iterable[PairComparison]) -> None:
-        self.comparisons = {(each.baseline, each.candidate): each for each in known}
+        self.comparisons = {(pair.baseline, pair.candidate): pair for pair in known}
         self._steps: dict[str, dict[str, MeasuredStep]] = {}
-        for each in self.comparisons.values():
-            if each.estimate is not None and each.verdict != "unstable":
-                change = MeasuredStep.from_comparison(each)
-                self._steps.setdefault(each.baseline, {})[each.candidate] = change
-                self._steps.setdefault(each.candidate, {})[each.baseline] = -change
-        self._from: dict[str, Mapping[str, MeasuredStep]] = {}
+        for (baseline, candidate), pair in self.comparisons.items():
+            if pair.estimate is not None and pair.verdict != "unstable":
+                change = MeasuredStep({pair: 1})
+                self._steps.setdefault(baseline, {})[candidate] = change
+                self._steps.setdefault(candidate, {})[baseline] = -change
+        self.changes_from = functools.cache(self._changes_from)
 
-    def changes_from(self, start: str) -> Mapping[str, MeasuredStep]:
+    def _changes_from(self, start: str) -> Mapping[str, MeasuredStep]:
         """The change to each release that comparisons lead to, by way of the fewest of them."""
-        if start not in self._from:
-            found = {start: MeasuredStep({})}
-            waiting = deque([start])
-            while waiting:
-                here = waiting.popleft()
-                for there, step in self._steps.get(here, {}).items():
-                    if there not in found:
-                        found[there] = found[here] + step
-                        waiting.append(there)
-            self._from[start] = found
-        return self._from[start]
+        found = {start: MeasuredStep({})}
+        waiting = deque([start])
+        while waiting:
+            here = waiting.popleft()
+            for there, step in self._steps.get(here, {}).items():
+                if there not in found:
+                    found[there] = found[here] + step
+                    waiting.append(there)
+        return found

@@ -10,7 +10,7 @@ from datetime import date
 from benchlab.errors import SpecError
 from benchlab.plan.versions import FINAL, Release, ReleaseKind, Version
 
-# Releases that are named where one that was asked for is not in the calendar.
+# How many releases are suggested for one that is not in the calendar.
 _NEAREST = 4
 
 
@@ -19,10 +19,10 @@ class Way:
     """Releases in order.
 
     Attributes:
-        releases: their versions; the first and the last are those that were asked for.
+        releases: their versions; the first and the last were asked for.
         left_out: why releases whose version lies between are not on the way.
-        not_in_calendar: which of the first and the last the calendar does not have, each with the
-            nearest releases of its series that it has; with none where it does not know the series.
+        not_in_calendar: which of the first and the last the calendar lacks, with the nearest
+            releases of its series; empty where the calendar does not know the series.
     """
 
     releases: tuple[str, ...]
@@ -38,11 +38,11 @@ def between(
     *,
     first_of_series: bool = False,
 ) -> Way:
-    """The way from one version to another, whether the calendar has these two or not.
+    """The way from one version to another, which need not be in the calendar themselves.
 
-    Code goes from one series into the next where that begins. A patch that came out after the next
-    series had begun is on a branch of its own, though its version lies between: what it brought, as
-    a fix taken back from a later series, need not have come into the next release with it.
+    Code goes from one series into the next when that begins. A patch that came out after the next
+    series had begun is on a branch of its own, though its version lies between: what it brought,
+    such as a fix backported from a later series, need not be in the next release.
 
     Args:
         releases: of one engine.
@@ -51,42 +51,45 @@ def between(
 
     Raises:
         SpecError: the first version is not the older one.
+
+    Example:
+        ``between(releases, parse("v6.1.0"), parse("v6.3.0")).releases`` is
+        ``("v6.1.0", "v6.2.0", "v6.3.0")``.
     """
     if _place(first) >= _place(last):
         raise SpecError(
             f"{first.text} is not before {last.text}: give the good release first, then the bad "
             "one; the way from one to the other is that of their versions"
         )
-    inside = sorted(
-        (each for each in releases if _place(first) < _place(each.version) < _place(last)),
-        key=lambda each: _place(each.version),
-    )
-    wanted = _begins(releases) if first_of_series else [e for e in releases if e.kind in kinds]
-    inside = [each for each in inside if each in wanted]
+    in_order = sorted(releases, key=lambda release: _place(release.version))
+    wanted: Collection[Release] = [release for release in in_order if release.kind in kinds]
+    if first_of_series:
+        final = [release for release in in_order if release.kind in FINAL]
+        wanted = {release.version.series: release for release in reversed(final)}.values()
+    inside = [
+        release
+        for release in in_order
+        if release in wanted and _place(first) < _place(release.version) < _place(last)
+    ]
     left_out = _on_a_branch(releases, inside, last)
+    versions = [release.version.text for release in inside]
+    known = {release.version.text for release in releases}
     return Way(
-        (
-            first.text,
-            *(each.version.text for each in inside if each.version.text not in left_out),
-            last.text,
-        ),
+        (first.text, *(version for version in versions if version not in left_out), last.text),
         left_out,
-        _not_in_calendar(releases, (first, last)),
+        {end.text: _nearest(in_order, end) for end in (first, last) if end.text not in known},
     )
 
 
-def _not_in_calendar(
-    releases: Sequence[Release], ends: Iterable[Version]
-) -> dict[str, tuple[str, ...]]:
-    known = {each.version.text for each in releases}
-    return {end.text: _nearest(releases, end) for end in ends if end.text not in known}
-
-
-def _nearest(releases: Iterable[Release], version: Version) -> tuple[str, ...]:
+def _nearest(in_order: Iterable[Release], version: Version) -> tuple[str, ...]:
     """Up to four final releases of its series, in order: those with the nearest numbers."""
-    series = [r.version for r in releases if r.version.series == version.series and r.kind in FINAL]
-    series.sort(key=lambda each: abs(each.numbers[2] - version.numbers[2]))
-    return tuple(each.text for each in sorted(series[:_NEAREST], key=_place))
+    series = [
+        release.version
+        for release in in_order
+        if release.version.series == version.series and release.kind in FINAL
+    ]
+    nearest = sorted(series, key=lambda known: abs(known.numbers[2] - version.numbers[2]))
+    return tuple(known.text for known in series if known in nearest[:_NEAREST])
 
 
 def _on_a_branch(
@@ -94,12 +97,12 @@ def _on_a_branch(
 ) -> dict[str, str]:
     """The patches that came out after the next series up to the last one's had begun, and why."""
     began: dict[tuple[int, int], date] = {}
-    for each in releases:
-        series = each.version.series
-        if each.kind in FINAL and series <= last.series:
-            began[series] = min(each.day, began.get(series, each.day))
+    for release in releases:
+        series = release.version.series
+        if release.kind in FINAL and series <= last.series:
+            began[series] = min(release.day, began.get(series, release.day))
     left_out = {}
-    for patch in (each for each in inside if each.kind == "patch"):
+    for patch in (release for release in inside if release.kind == "patch"):
         later = min((series for series in began if series > patch.version.series), default=None)
         if later and patch.day > began[later]:
             left_out[patch.version.text] = (
@@ -107,13 +110,6 @@ def _on_a_branch(
                 f"({began[later]})"
             )
     return left_out
-
-
-def _begins(releases: Iterable[Release]) -> Collection[Release]:
-    """The first final release of each series."""
-    final = [each for each in releases if each.kind in FINAL]
-    newest_first = sorted(final, key=lambda each: _place(each.version), reverse=True)
-    return {each.version.series: each for each in newest_first}.values()
 
 
 def _place(

@@ -1,12 +1,12 @@
 """A bisection at work: what the store knows already, and the campaigns that are still needed.
 
-State is in the store only. Started again, a bisection finds there what it has measured, and carries
-the campaign on in which it was interrupted.
+State is in the store only. A bisection that is started again finds there what it has measured, and
+resumes the campaign in which it was interrupted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -16,51 +16,28 @@ from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.plan import versions
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.versions import FINAL, ReleaseKind
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies import measured as measured_module
-from benchlab.studies.bisection import known_pairs, release_way, search
-from benchlab.studies.bisection.outcome import BisectionOutcome, Next
+from benchlab.studies.bisection import release_way, search
 from benchlab.studies.bisection.release_changes import PairComparison
 from benchlab.studies.bisection.release_way import Way
+from benchlab.studies.bisection.search import BisectionOutcome, Next
+from benchlab.studies.comparisons import Comparisons
 
 ORIGIN = "benchlab bisect"
 # Less is a difference of rounding, not of prices.
 _CENT = 0.01
 
+RunCampaign = Callable[[ReportSpec, str | None, date | None], str]
+"""Runs a campaign of a report type; gives its id.
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked.
-
-    Attributes:
-        good, bad: versions; the change of the second against the first is what is looked for.
-        kinds: of the releases in between.
-        first_of_series: of each series only its first release, of whatever kind.
-    """
-
-    good: str
-    bad: str
-    workload: str
-    kinds: Collection[ReleaseKind] = FINAL
-    first_of_series: bool = False
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A campaign that is to be run.
-
-    Attributes:
-        interrupted: the id of one of the same plan to go on with; None: a new one.
-        day: of the candidate's release, where the campaign stands in the long view; None where
-            the calendar does not know it.
-    """
-
-    spec: ReportSpec
-    interrupted: str | None
-    day: date | None
+Its other arguments are the id of an interrupted campaign of the same plan to resume, if there is
+one, and the day of the candidate's release, where the campaign stands in the long view, if the
+calendar knows it.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,19 +45,18 @@ class Bisection:
     """How far a bisection has come.
 
     Attributes:
+        spec: the report type of the workload alone.
         undeployable: why releases of the way can be in no campaign.
         comparisons: those that are known, by the place of their releases on the way.
         measured: the campaigns of them that were run by this command.
         reached: the outcome, or the comparison that is needed next.
-        plan: of one of its campaigns; None where none is needed any more.
+        plan: of one of its campaigns; None if none is needed any more.
     """
 
-    report: str
-    engine: str
+    spec: ReportSpec
     workload: str
-    threshold_pct: float
     way: Way
-    undeployable: dict[str, str]
+    undeployable: Mapping[str, str]
     comparisons: tuple[PairComparison, ...]
     measured: tuple[str, ...]
     reached: Next | BisectionOutcome
@@ -93,7 +69,7 @@ class Bisection:
 
     @property
     def dollars(self) -> float | None:
-        """The same; None also where nothing is rented."""
+        """The same; None also if nothing is rented."""
         return self._times(self.plan.dollars if self.plan else None)
 
     def _times(self, of_one: float | None) -> float | None:
@@ -104,79 +80,101 @@ class Bisection:
 
 @dataclass
 class BisectionRun:
-    """One bisection.
+    """One bisection, as :meth:`open` makes it.
 
-    Args:
-        spec: the report type; which versions it compares does not matter.
-
-    Raises:
-        SpecError: the versions, the workload or the report type cannot be bisected.
+    Attributes:
+        spec: the report type of the workload alone; which versions it compares does not matter.
+        days: of the engine's releases, by version.
+        undeployable: why releases of the way can be in no campaign.
+        measured: the campaigns that it has run.
+        left: campaigns of those that were announced at the beginning; None before the first.
+        dollars: what the campaigns that it has run may have cost.
     """
 
     home: Home
     store: Store
     spec: ReportSpec
-    question: Question
-    _undeployable: dict[str, str] = field(default_factory=dict, init=False)
-    _measured: list[str] = field(default_factory=list, init=False)
-    # Campaigns of those that were announced at the beginning; None before the first.
-    _left: int | None = field(default=None, init=False)
-    _dollars: float = field(default=0.0, init=False)
+    workload: str
+    way: Way
+    days: Mapping[str, date]
+    undeployable: dict[str, str]
+    measured: list[str] = field(default_factory=list)
+    left: int | None = None
+    dollars: float = 0.0
 
-    def __post_init__(self) -> None:
-        good, bad = versions.parse(self.question.good), versions.parse(self.question.bad)
-        ends = self._pinned(good.text, bad.text)
-        self._engine = ends.engine
-        self._refuse_what_hides_the_release()
-        releases = report_types.calendar(self.home).owned(engines.by_name()[self._engine].owns)
-        self._days = {each.version.text: each.day for each in releases}
-        self._way = release_way.between(
-            releases, good, bad, self.question.kinds, first_of_series=self.question.first_of_series
-        )
-        self._rents = targets.by_name()[self.spec.target].rents
-        self._refuse_what_may_not_exist()
-        for version in self._way.releases:
-            try:
-                planning.choose_engine(self._pinned(version, version, sides="same"), self.home)
-            except (SpecError, UnavailableError) as error:
-                self._undeployable[version] = str(error)
+    @classmethod
+    def open(
+        cls,
+        home: Home,
+        store: Store,
+        spec: ReportSpec,
+        good: str,
+        bad: str,
+        workload: str,
+        kinds: Collection[ReleaseKind] = FINAL,
+        *,
+        first_of_series: bool = False,
+    ) -> BisectionRun:
+        """Begin a bisection; measures nothing yet.
 
-    def look(self) -> Bisection:
-        """What is known, and what that tells; starts nothing.
+        Args:
+            spec: the report type; which versions it compares does not matter.
+            good, bad: versions; what is looked for changed from the first to the second.
+            kinds: of the releases in between.
+            first_of_series: of each series only its first release, of whatever kind.
 
         Raises:
-            UnavailableError: a comparison is needed of which a release cannot be deployed.
+            SpecError: the versions, the workload or the report type cannot be bisected.
+
+        Example:
+            ``BisectionRun.open(home, store, spec, "v6.1.0", "v6.5.0", "oltp_insert").look()``
         """
-        name, way = self.question.workload, self._way.releases
-        known = known_pairs.find(self.home, self.store, way, self._pinned, self._engine, name)
-        threshold = self.spec.threshold_pct
-        reached = search.search(way, known, threshold, self._undeployable, self._left)
-        plan = None
+        first, last = versions.parse(good), versions.parse(bad)
+        ends = {"baseline": first.text, "candidate": last.text}
+        alone = overrides.override(spec, {"workloads": [workload], **ends})
+        _refuse_what_hides_the_release(spec, alone.engine)
+        releases = report_types.calendar(home).owned(engines.by_name()[alone.engine].owns)
+        way = release_way.between(releases, first, last, kinds, first_of_series=first_of_series)
+        _refuse_what_may_not_exist(home, alone, way)
+        days = {release.version.text: release.day for release in releases}
+        undeployable = {}
+        for version in way.releases:
+            both = {"sides": "same", "baseline": version, "candidate": version}
+            try:
+                planning.choose_engine(overrides.override(alone, both), home)
+            except (SpecError, UnavailableError) as error:
+                undeployable[version] = str(error)
+        return cls(home, store, alone, workload, way, days, undeployable)
+
+    def look(self) -> Bisection:
+        """What is known, and what follows from it; starts nothing.
+
+        Raises:
+            UnavailableError: a comparison is needed, and one of its releases cannot be deployed.
+        """
+        known, plan = self._known(), None
+        reached = search.search(
+            self.way.releases, known, self.spec.threshold_pct, self.undeployable, self.left
+        )
         if isinstance(reached, Next):
             for version in (reached.baseline, reached.candidate):
-                if version in self._undeployable:
-                    raise UnavailableError(f"{version}: {self._undeployable[version]}")
+                if version in self.undeployable:
+                    raise UnavailableError(f"{version}: {self.undeployable[version]}")
             pair = self._pinned(reached.baseline, reached.candidate)
-            plan = planning.plan(self.home, pair, self._engine, pair.report)
+            plan = planning.plan(self.home, pair, pair.engine, pair.report)
         return Bisection(
-            report=self.spec.report,
-            engine=self._engine,
-            workload=name,
-            threshold_pct=threshold,
-            way=self._way,
-            undeployable=dict(self._undeployable),
+            spec=self.spec,
+            workload=self.workload,
+            way=self.way,
+            undeployable=dict(self.undeployable),
             comparisons=tuple(known),
-            measured=tuple(self._measured),
+            measured=tuple(self.measured),
             reached=reached,
             plan=plan,
         )
 
     def run(
-        self,
-        campaign: Callable[[Wanted], str],
-        say: Callable[[str], None],
-        *,
-        approved: bool = False,
+        self, campaign: RunCampaign, say: Callable[[str], None], *, approved: bool = False
     ) -> Bisection:
         """Measure until there is an outcome, with no more campaigns than are announced at first.
 
@@ -194,8 +192,8 @@ class BisectionRun:
         limit = self.spec.budget.approve_above if self.spec.budget else 0.0
         while isinstance((seen := self.look()).reached, Next):
             wanted = seen.reached
-            if self._left is None:
-                self._left = wanted.at_most
+            if self.left is None:
+                self.left = wanted.at_most
                 limit = max(limit, seen.dollars or 0.0) if approved else limit
                 self._refuse_unknown(approved)
             self._refuse_unapproved(seen, limit)
@@ -203,71 +201,78 @@ class BisectionRun:
                 continue
             say(f"{wanted.candidate} against {wanted.baseline}: {wanted.why}")
             spec = self._pinned(wanted.baseline, wanted.candidate)
-            day = self._days.get(wanted.candidate)
-            done = campaign(Wanted(spec, self._interrupted(spec), day))
-            self._measured.append(done)
-            self._left -= 1
-            self._dollars += (seen.plan.dollars if seen.plan else None) or 0.0
-            here = measured_module.hardware(self.home, spec)
-            name = self.question.workload
-            if measured_module.find(self.store, spec, self._engine, name, on=here) is None:
+            done = campaign(spec, self._interrupted(spec), self.days.get(wanted.candidate))
+            self.measured.append(done)
+            self.left -= 1
+            self.dollars += (seen.plan.dollars if seen.plan else None) or 0.0
+            if self._find(spec) is None:
                 raise NotMeasuredError(
                     f"{done}: not complete, so that {wanted.candidate} against {wanted.baseline} "
                     "is not known; see its report, then start the bisection again"
                 )
         return seen
 
-    def _pinned(self, baseline: str, candidate: str, **fields: object) -> ReportSpec:
-        """The report type of the workload alone, with these versions."""
-        pair = {"baseline": baseline, "candidate": candidate}
-        return overrides.override(
-            self.spec, {"workloads": [self.question.workload], **fields, **pair}
+    def _pinned(self, baseline: str, candidate: str) -> ReportSpec:
+        return overrides.override(self.spec, {"baseline": baseline, "candidate": candidate})
+
+    def _find(self, spec: ReportSpec) -> Campaign | None:
+        return measured_module.find(self.home, self.store, spec, spec.engine, self.workload)
+
+    def _known(self) -> list[PairComparison]:
+        """The stored comparisons of two releases of the way, each pair once, in their order.
+
+        A campaign whose baseline is the later release is turned.
+        """
+        compared = Comparisons(self.home, self.store)
+        place = {version: at for at, version in enumerate(self.way.releases)}
+        known: dict[tuple[int, int], PairComparison] = {}
+        pairs = (
+            tuple(campaign.plan.sides[side].version for side in SIDES)
+            for campaign in compared.campaigns(self.spec.report)
+            if set(SIDES) <= campaign.plan.sides.keys()
+        )
+        for baseline, candidate in dict.fromkeys(pairs):
+            if baseline == candidate or not {baseline, candidate} <= place.keys():
+                continue
+            try:
+                spec = self._pinned(baseline, candidate)
+            except SpecError:
+                continue  # what is refused today has not been measured with today's plan
+            if (found := self._find(spec)) is not None:
+                pair = self._comparison(compared, found, baseline, candidate)
+                pair = pair.turned() if place[baseline] > place[candidate] else pair
+                known.setdefault((place[pair.baseline], place[pair.candidate]), pair)
+        return [known[places] for places in sorted(known)]
+
+    def _comparison(
+        self, compared: Comparisons, campaign: Campaign, baseline: str, candidate: str
+    ) -> PairComparison:
+        found = compared.compared(campaign)
+        workload = found.workload(self.workload)
+        return PairComparison(
+            baseline,
+            candidate,
+            workload.verdict,
+            found.estimates.get(self.workload),
+            campaign.id,
+            tuple(map(str, workload.reasons)),
+            workload.scope,
         )
 
-    def _refuse_what_hides_the_release(self) -> None:
-        if self.spec.sides != "different":
-            raise SpecError(f"sides: {self.spec.sides}: a bisection compares two releases")
-        if self.spec.slowdown_pct:
-            raise SpecError(
-                f"slowdown_pct: {self.spec.slowdown_pct:g}: a bisection looks for what a release "
-                "brought, not for what is done on purpose; leave it out"
-            )
-        entry = self.spec.engines[self._engine]
-        own = [
-            (each.parameters, each.components) for each in (entry.baseline, entry.candidate) if each
-        ]
-        if own[0] != own[-1]:
-            raise SpecError(
-                f"engines.{self._engine}: baseline and candidate have parameters of their own, "
-                "which would be compared with the releases; write them under `parameters` or "
-                "`by_version` of the engine"
-            )
-
-    def _refuse_what_may_not_exist(self) -> None:
-        """Before hosts are rented for it; on this machine it cannot be fetched, which says so."""
-        for version, near in self._way.not_in_calendar.items():
-            # A build with a suffix is in no calendar, nor is a series that is newer than it.
-            if self._rents and near and not versions.parse(version).is_prerelease:
-                argument = "GOOD" if version == self._way.releases[0] else "BAD"
-                raise SpecError(
-                    f"{argument}: {version} is not in {self.home.configs / 'releases.csv'}, which "
-                    f"has {', '.join(near)} of its series; correct it, or add the release with "
-                    "`benchlab releases update`"
-                )
-
     def _refuse_unknown(self, approved: bool) -> None:
-        if self._rents and self._way.not_in_calendar and not approved:
+        rents = targets.by_name()[self.spec.target].rents
+        if rents and self.way.not_in_calendar and not approved:
             raise SpecError(
-                f"{self.spec.report}: {', '.join(self._way.not_in_calendar)}: not in the calendar, "
+                f"{self.spec.report}: {', '.join(self.way.not_in_calendar)}: not in the calendar, "
                 "so that it may not exist; give --approve to rent hosts for it all the same"
             )
 
     def _refuse_unapproved(self, seen: Bisection, limit: float) -> None:
         """All campaigns together count: nobody is there to be asked before each of them."""
-        most = self._dollars + (seen.dollars or 0.0)
+        most = self.dollars + (seen.dollars or 0.0)
         if seen.dollars is None or most < limit + _CENT:
             return
-        done = f" (with {', '.join(self._measured)}, which are kept)" if self._measured else ""
+        done = f" (with {', '.join(self.measured)}, which are kept)" if self.measured else ""
         raise SpecError(
             f"{self.spec.report}: all campaigns together{done} may cost {most:,.2f} dollars, more "
             f"than may be rented without approval ({limit:g}); see `benchlab bisect --plan`, then "
@@ -280,28 +285,60 @@ class BisectionRun:
             return True  # a fleet gets them from elsewhere
         for version in (wanted.baseline, wanted.candidate):
             try:
-                engines.install(self._engine, version, self.home)
+                engines.install(self.spec.engine, version, self.home)
             except UnavailableError as error:
-                if version in (self._way.releases[0], self._way.releases[-1]):
+                if version in (self.way.releases[0], self.way.releases[-1]):
                     raise
-                self._undeployable[version] = str(error)
+                self.undeployable[version] = str(error)
                 say(f"{version} is left out: {error}")
                 return False
         return True
 
     def _interrupted(self, spec: ReportSpec) -> str | None:
         """A campaign of a bisection that was interrupted in the middle of the same plan."""
+        # One that is still at work is refused by the lock; a rented fleet has none.
+        rents = targets.by_name()[spec.target].rents
+        states = ("failed",) if rents else ("failed", "running")
         for found in reversed(self.store.campaigns(spec.report)):
-            if found.origin == ORIGIN and self._is_half(found, spec):
-                return found.id
+            if (
+                found.origin == ORIGIN
+                and found.state in states
+                and found.report_type == spec
+                and found.plan == planning.plan(self.home, spec, spec.engine, found.id)
+            ):
+                tried = {result.trial.id for result in self.store.trials(found.id)}
+                if any(trial.id not in tried for trial in found.plan.trials):
+                    return found.id
         return None
 
-    def _is_half(self, found: Campaign, spec: ReportSpec) -> bool:
-        # One that is still at work is refused by the lock; a rented fleet has none.
-        states = ("failed",) if self._rents else ("failed", "running")
-        if found.state not in states or found.report_type != spec:
-            return False
-        if found.plan != planning.plan(self.home, spec, self._engine, found.id):
-            return False
-        tried = {result.trial.id for result in self.store.trials(found.id)}
-        return any(trial.id not in tried for trial in found.plan.trials)
+
+def _refuse_what_hides_the_release(spec: ReportSpec, engine: str) -> None:
+    if spec.sides != "different":
+        raise SpecError(f"sides: {spec.sides}: a bisection compares two releases")
+    if spec.slowdown_pct:
+        raise SpecError(
+            f"slowdown_pct: {spec.slowdown_pct:g}: a bisection looks for what a release "
+            "brought, not for what is done on purpose; leave it out"
+        )
+    entry = spec.engines[engine]
+    own = [(side.parameters, side.components) for side in (entry.baseline, entry.candidate) if side]
+    if own[0] != own[-1]:
+        raise SpecError(
+            f"engines.{engine}: baseline and candidate have parameters of their own, "
+            "which would be compared with the releases; write them under `parameters` or "
+            "`by_version` of the engine"
+        )
+
+
+def _refuse_what_may_not_exist(home: Home, spec: ReportSpec, way: Way) -> None:
+    """Before hosts are rented for it; on this machine it cannot be fetched, which says so."""
+    for version, near in way.not_in_calendar.items():
+        # A build with a suffix is in no calendar, nor is a series that is newer than it.
+        is_build = versions.parse(version).is_prerelease
+        if targets.by_name()[spec.target].rents and near and not is_build:
+            argument = "GOOD" if version == way.releases[0] else "BAD"
+            raise SpecError(
+                f"{argument}: {version} is not in {home.configs / 'releases.csv'}, which "
+                f"has {', '.join(near)} of its series; correct it, or add the release with "
+                "`benchlab releases update`"
+            )

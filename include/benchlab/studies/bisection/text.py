@@ -13,9 +13,9 @@ from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import duration
-from benchlab.studies.bisection.outcome import Brought, Named, Next, NothingToBisect, Undecided
 from benchlab.studies.bisection.release_changes import MeasuredStep
 from benchlab.studies.bisection.run import Bisection
+from benchlab.studies.bisection.search import Brought, Named, Next, NothingToBisect, Undecided
 
 MORE_ROUNDS = (
     "More rounds may tell: start it again with --set rounds=N, which measures every pair anew; "
@@ -37,65 +37,64 @@ _OUTCOME = {
 
 def to_json(found: Bisection) -> dict[str, Any]:
     """All of it; changes in percent with the campaigns that they are from."""
-    reached = found.reached
+    comparisons = [
+        {
+            "baseline": pair.baseline,
+            "candidate": pair.candidate,
+            "verdict": pair.verdict,
+            **_change_json(MeasuredStep({pair: 1}) if pair.estimate else None),
+            "campaign": pair.campaign,
+            "reasons": list(pair.reasons),
+            "scope": pair.scope,
+            "new": pair.campaign in found.measured,
+        }
+        for pair in found.comparisons
+    ]
+    near = {version: list(known) for version, known in found.way.not_in_calendar.items()}
     return {
-        "outcome": _OUTCOME[type(reached)],
+        "outcome": _OUTCOME[type(found.reached)],
         "sentence": sentence(found),
         "said": list(_said(found)),
-        "report": found.report,
-        "engine": found.engine,
+        "report": found.spec.report,
+        "engine": found.spec.engine,
         "workload": found.workload,
         "way": list(found.way.releases),
         "left_out": dict(found.way.left_out),
-        "not_in_calendar": {
-            version: list(near) for version, near in found.way.not_in_calendar.items()
-        },
+        "not_in_calendar": near,
         "undeployable": found.undeployable,
-        **_reached_json(reached),
-        "comparisons": [
-            {
-                "baseline": each.baseline,
-                "candidate": each.candidate,
-                "verdict": each.verdict,
-                **_change_json(MeasuredStep.from_comparison(each) if each.estimate else None),
-                "campaign": each.campaign,
-                "reasons": list(each.reasons),
-                "scope": each.scope,
-                "new": each.campaign in found.measured,
-            }
-            for each in found.comparisons
-        ],
+        **_reached_json(found.reached),
+        "comparisons": comparisons,
         "most_minutes": found.minutes,
         "most_dollars": found.dollars,
     }
 
 
 def _reached_json(reached: Named | NothingToBisect | Undecided | Next) -> dict[str, Any]:
-    if isinstance(reached, Next):
-        return {
-            "next": _pair_json(reached),
-            "suspects": reached.suspects,
-            "campaigns_if_clear": reached.if_clear,
-            "campaigns_at_most": reached.at_most,
-        }
-    others = {"others": [_brought_json(each) for each in reached.others]}
-    if isinstance(reached, Named):
-        return {
-            **_brought_json(reached.brought),
-            "whole": _change_json(reached.whole),
-            "rest": _change_json(reached.rest) if reached.rest else None,
-            **others,
-        }
-    if isinstance(reached, Undecided):
-        suspects = {"after": reached.after, "suspects": list(reached.suspects)}
-        return {
-            **suspects,
-            "why": reached.why,
-            "whole": _change_json(reached.whole),
-            "next": _pair_json(reached.next) if reached.next else None,
-            **others,
-        }
-    return others
+    match reached:
+        case Next():
+            return {
+                "next": _pair_json(reached),
+                "suspects": reached.suspects,
+                "campaigns_if_clear": reached.if_clear,
+                "campaigns_at_most": reached.at_most,
+            }
+        case Named():
+            document = {
+                **_brought_json(reached.brought),
+                "whole": _change_json(reached.whole),
+                "rest": _change_json(reached.rest) if reached.rest else None,
+            }
+        case Undecided():
+            document = {
+                "after": reached.after,
+                "suspects": list(reached.suspects),
+                "why": reached.why,
+                "whole": _change_json(reached.whole),
+                "next": _pair_json(reached.next) if reached.next else None,
+            }
+        case NothingToBisect():
+            document = {}
+    return {**document, "others": [_brought_json(other) for other in reached.others]}
 
 
 def _pair_json(pair: Next) -> dict[str, str]:
@@ -112,12 +111,10 @@ def _brought_json(found: Brought) -> dict[str, Any]:
 
 
 def _change_json(change: MeasuredStep | None) -> dict[str, Any]:
-    if change is None:
-        return {"estimate_pct": None, "ci95_pct": None, "campaigns": []}
     return {
-        "estimate_pct": change.pct,
-        "ci95_pct": list(change.ci95_pct),
-        "campaigns": list(change.campaigns),
+        "estimate_pct": change.pct if change else None,
+        "ci95_pct": list(change.ci95_pct) if change else None,
+        "campaigns": list(change.campaigns) if change else [],
     }
 
 
@@ -139,7 +136,7 @@ def render(found: Bisection, width: int, colour: bool) -> str:
         print_table(console, _table(found))
     else:
         console.print(Text("no comparison is stored"))
-    if any(each.scope == "this deployment" for each in found.comparisons):
+    if any(pair.scope == "this deployment" for pair in found.comparisons):
         console.print()
         console.print(Text(DEPLOYMENTS, style="dim"))
     return text_of(console)
@@ -159,11 +156,7 @@ def sentence(found: Bisection) -> str:
             text += f" against {brought.predecessor}, its predecessor on the way"
             text += f"; {_campaigns(brought.change)}"
         case NothingToBisect(comparison=pair):
-            change = (
-                _change(found, MeasuredStep.from_comparison(pair))
-                if pair.estimate
-                else "no estimate"
-            )
+            change = _change(found, MeasuredStep({pair: 1})) if pair.estimate else "no estimate"
             why = "nothing to bisect" if pair.verdict == "equivalent" else _UNTOLD
             text = f"{why}: {ends} is {pair.verdict}, {change}; campaign {pair.campaign}"
         case Undecided():
@@ -219,23 +212,25 @@ def _next(pair: Next) -> str:
 def _table(found: Bisection) -> Table:
     numbers = Numbers(english())
     table = table_of("versions", "change", "95% interval", "verdict", "campaign", "")
-    for each in found.comparisons:
-        change = MeasuredStep.from_comparison(each) if each.estimate else None
+    for pair in found.comparisons:
+        change = MeasuredStep({pair: 1}) if pair.estimate else None
         table.add_row(
-            f"{each.candidate} vs. {each.baseline}",
-            numbers.estimate(change.pct if change else None, found.threshold_pct),
-            numbers.interval(change.ci95_pct if change else None, found.threshold_pct),
-            Text(each.verdict, style=_COLOUR.get(each.verdict, "")),
-            each.campaign,
-            "measured now" if each.campaign in found.measured else "stored",
+            f"{pair.candidate} vs. {pair.baseline}",
+            numbers.estimate(change.pct if change else None, found.spec.threshold_pct),
+            numbers.interval(change.ci95_pct if change else None, found.spec.threshold_pct),
+            Text(pair.verdict, style=_COLOUR.get(pair.verdict, "")),
+            pair.campaign,
+            "measured now" if pair.campaign in found.measured else "stored",
         )
     return table
 
 
 def _change(found: Bisection, change: MeasuredStep) -> str:
     numbers = Numbers(english())
-    estimate = numbers.estimate(change.pct, found.threshold_pct)
-    return f"{estimate} (95% interval {numbers.interval(change.ci95_pct, found.threshold_pct)})"
+    estimate = numbers.estimate(change.pct, found.spec.threshold_pct)
+    return (
+        f"{estimate} (95% interval {numbers.interval(change.ci95_pct, found.spec.threshold_pct)})"
+    )
 
 
 def _campaigns(change: MeasuredStep) -> str:
