@@ -228,7 +228,7 @@ def test_a_campaign_in_one_process_ends_with_its_report_nevertheless(
             return [Path("report.md")]
 
     assert stages.run(Work()) == [Path("report.md")]  # type: ignore[arg-type]
-    assert done[-4:] == ["check_after_trials", "validate", "publish", "give back"]
+    assert done[-4:] == ["check_after_trials", "validate", "publish", "give_back"]
 
 
 def test_what_is_stored_of_an_old_campaign_can_be_judged() -> None:

@@ -5,6 +5,10 @@ A trial's validity is decided while it is measured, by the pure predicates of
 which run once over all trials and cells of a campaign. Where the two disagree, the pages say so.
 ``planned_once`` needs all trials at once and is evaluated here only.
 
+Great Expectations' own pages fetch style, scripts and logo from elsewhere, and without these the
+list of results stays empty. So only the results are rendered by it; the page around them has its
+style within, no script, and names every row that failed.
+
 Importing Great Expectations takes about ten seconds, so it is imported where it is used. Nothing
 is written or fetched; the pages are returned as bytes and need no other file.
 """
@@ -14,12 +18,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from benchlab.analysis.gates.data_docs import site, suites, tables
-from benchlab.analysis.gates.data_docs.suites import GateOutcome
+from benchlab.analysis.gates.data_docs import tables
+from benchlab.analysis.gates.data_docs.expectations import Evaluated, GateOutcome, Judged, evaluate
 from benchlab.analysis.gates.data_docs.tables import CellRow
 from benchlab.errors import BenchlabError
+from benchlab.language import templates
 from benchlab.results.records import TrialResult
 
 if TYPE_CHECKING:
@@ -49,7 +54,7 @@ class Validation:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Whatever fails within is a :class:`DataDocsError`, which a campaign survives."""
+    """Turns any failure within into a :class:`DataDocsError`, which a campaign survives."""
     try:
         yield
     except DataDocsError:
@@ -57,8 +62,8 @@ def guarded() -> Iterator[None]:
     except Exception as error:
         raise DataDocsError(
             f"validate: no data docs: {type(error).__name__}: {error}\n"
-            "What was measured and the verdicts do not depend on them. Where a gate is named, see "
-            "to its definition."
+            "Measurements and verdicts do not depend on them. If a gate is named, check its "
+            "definition."
         ) from error
 
 
@@ -73,9 +78,12 @@ def build(
 ) -> Validation:
     """Evaluate all gates over all trials and cells, and make the pages.
 
+    Example:
+        ``build(gates, trials, {("t1", 1)}, ["t1"], [], "c1").files["index.html"]``
+
     Args:
         gates: those for the campaign's metric, so that an id is there once in a table.
-        trials: all of them with every attempt, the invalid ones too.
+        trials: all of them with every attempt, including invalid ones.
         used: id and attempt of the trials whose figures are used.
         planned: the ids of the planned trials.
         cells: the gates' results of each cell and side.
@@ -85,25 +93,69 @@ def build(
         DataDocsError: a definition does not fit the data, or Great Expectations failed; says at
             which gate, where that is known.
     """
-    made = [
-        *tables.suites_of_trials(gates, trials, used, planned),
-        *tables.suites_of_cells(gates, cells),
-    ]
-    evaluated = suites.evaluate(made)
+    pages = evaluate(
+        [
+            *tables.suites_of_trials(gates, trials, used, planned),
+            *tables.suites_of_cells(gates, cells),
+        ]
+    )
     disagreements = (
         *tables.undefined(gates, trials, cells),
-        *(sentence for each in evaluated for sentence in each.disagreements()),
+        *(sentence for page in pages for sentence in page.disagreements()),
     )
-    files = site.pages(title, evaluated, disagreements)
-    outcomes = tuple(outcome for each in evaluated for outcome in each.outcomes)
-    return Validation(files, outcomes, disagreements)
+    outcomes = tuple(judged.outcome for page in pages for judged in page.gates)
+    return Validation(_files(title, pages, disagreements), outcomes, disagreements)
 
 
 def summary(outcomes: Sequence[GateOutcome]) -> str:
     """How many gates failed, passed and were not evaluated, in a line."""
-    failed = sum(each.failed > 0 for each in outcomes)
-    idle = sum(each.passed + each.failed == 0 for each in outcomes)
+    failed = sum(gate.failed > 0 for gate in outcomes)
+    idle = sum(gate.passed + gate.failed == 0 for gate in outcomes)
     return (
         f"{len(outcomes)} gates: {failed} failed at least once, {idle} could not be evaluated, "
         f"{len(outcomes) - failed - idle} passed"
     )
+
+
+def _files(
+    title: str, pages: Sequence[Evaluated], disagreements: Sequence[str]
+) -> dict[str, bytes]:
+    """The pages by relative path: the index, and one for each suite."""
+    import great_expectations as gx
+
+    environment = templates.environment(__name__)
+    environment.globals.update(
+        title=title, version=gx.__version__, disagreements=disagreements, failed_rows=_failed_rows
+    )
+    index, suite = map(environment.get_template, ("index.html.j2", "suite.html.j2"))
+    texts = {"index.html": index.render(pages=pages)}
+    for page in pages:
+        texts[f"{page.suite.table}-{page.suite.kind}.html"] = suite.render(page=page)
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _failed_rows(page: Evaluated, judged: Judged) -> list[dict[str, str]]:
+    """The rows in which a gate failed, by column, as they are shown."""
+    return [
+        {
+            name: _text(name, value)
+            for name, value in {
+                **page.suite.rows[number],
+                "found": judged.check.values[number],
+            }.items()
+            if name != "planned"
+        }
+        for number in judged.failed
+    ]
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "–"
+    if name == "attempt" and value == tables.NO_ATTEMPT:
+        return "never tried"
+    if isinstance(value, float):
+        return f"{value:.6g}" if abs(value) != float("inf") else "no finite number"
+    return str(value)

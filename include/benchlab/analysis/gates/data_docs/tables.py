@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchlab.analysis.gates.gates import PLANNED_ONCE, Gate, planned_once
+from benchlab.analysis.gates.gates import PLANNED_ONCE, Gate, Table, of_table, planned_once
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import Side
 from benchlab.results.records import GateKind, GateResult, GateStatus, TrialResult
@@ -17,15 +17,14 @@ CellRow = tuple[str, int, Side, tuple[GateResult, ...]]
 
 Row = Mapping[str, Any]
 
-KINDS: tuple[GateKind, ...] = ("validity", "symptom")
 # The columns that name a row, in the order in which they are shown.
-KEYS = {
+KEYS: Mapping[Table, tuple[str, ...]] = {
     "trials": ("trial", "attempt", "workload", "threads", "side", "round", "used", "planned"),
     "cells": ("workload", "threads", "side"),
 }
 # Columns beside these and the gates': the row's number; what lost its value.
 ROW, WITHOUT_VALUE = "row", "gates_without_value"
-# Of a planned trial that was never tried.
+# The attempt of a planned trial that was never tried.
 NO_ATTEMPT = 0
 
 
@@ -47,20 +46,19 @@ class Check:
         """In one row at least."""
         return any(status != "not evaluated" for status in self.stored)
 
+    def has_lost_value(self, row: int) -> bool:
+        """Whether it was evaluated in this row, but its value is not stored."""
+        return self.stored[row] != "not evaluated" and self.values[row] is None
+
 
 @dataclass(frozen=True)
 class Suite:
     """The gates of one kind over the rows of one table."""
 
-    table: str
+    table: Table
     kind: GateKind
     rows: tuple[Row, ...]
     checks: tuple[Check, ...]
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The columns that name a row."""
-        return KEYS[self.table]
 
     def name_of(self, number: int) -> str:
         """A row in a sentence."""
@@ -82,33 +80,29 @@ def suites_of_trials(
         {
             "trial": result.trial.id,
             "attempt": result.attempt,
-            "workload": result.trial.workload,
-            "threads": result.trial.threads,
-            "side": result.trial.side,
-            "round": result.trial.round,
+            **{name: getattr(result.trial, name) for name in KEYS["trials"][2:6]},
             "used": (result.trial.id, result.attempt) in used,
             "planned": result.trial.id in planned,
         }
         for result in in_order
     ]
     tried = {result.trial.id for result in trials}
-    nothing = dict.fromkeys(KEYS["trials"])
-    rows += [
-        {**nothing, "trial": trial, "attempt": NO_ATTEMPT, "used": False, "planned": True}
-        for trial in planned
-        if trial not in tried
-    ]
+    unmeasured = dict.fromkeys(KEYS["trials"]) | {"attempt": NO_ATTEMPT, "used": False}
+    rows += [{**unmeasured, "trial": id_, "planned": True} for id_ in planned if id_ not in tried]
     results = [result.gates for result in in_order]
     results += [()] * (len(rows) - len(results))
-    return _suites("trials", [*_checks("trials", gates, results), _planned_once(rows)], rows)
+    answers = planned_once(rows)
+    once = Check(
+        PLANNED_ONCE,
+        tuple(map(float, answers)),
+        tuple("pass" if answer else "fail" for answer in answers),
+    )
+    return _suites("trials", [*_checks("trials", gates, results), once], rows)
 
 
 def suites_of_cells(gates: Sequence[Gate], cells: Sequence[CellRow]) -> list[Suite]:
     """A row for each cell and side; no suite without one."""
-    rows: list[Row] = [
-        {"workload": workload, "threads": threads, "side": side}
-        for workload, threads, side, _ in cells
-    ]
+    rows = [dict(zip(KEYS["cells"], cell[:3], strict=True)) for cell in cells]
     checks = _checks("cells", gates, [found for *_, found in cells])
     return _suites("cells", checks, rows) if rows else []
 
@@ -116,8 +110,8 @@ def suites_of_cells(gates: Sequence[Gate], cells: Sequence[CellRow]) -> list[Sui
 def undefined(
     gates: Sequence[Gate], trials: Iterable[TrialResult], cells: Iterable[CellRow]
 ) -> tuple[str, ...]:
-    """A sentence for each gate that has results, but no definition any more."""
-    tables = {
+    """A sentence for each gate that has results, but is no longer defined."""
+    tables: dict[Table, set[str]] = {
         "trials": {found.gate for result in trials for found in result.gates},
         "cells": {found.gate for *_, results in cells for found in results},
     }
@@ -125,12 +119,12 @@ def undefined(
         f"gate {name}: the {table} have results of it, but configs/quality does not define it: "
         "it cannot be evaluated once more"
         for table, names in tables.items()
-        for name in sorted(names - {gate.id for gate in gates if gate.table == table})
+        for name in sorted(names - {gate.id for gate in of_table(gates, table)})
     )
 
 
 def _checks(
-    table: str, gates: Sequence[Gate], results: Sequence[Sequence[GateResult]]
+    table: Table, gates: Sequence[Gate], results: Sequence[Sequence[GateResult]]
 ) -> list[Check]:
     found = [{result.gate: result for result in row} for row in results]
     return [
@@ -139,35 +133,15 @@ def _checks(
             tuple(_value(gate, row.get(gate.id)) for row in found),
             tuple(row[gate.id].status if gate.id in row else "not evaluated" for row in found),
         )
-        for gate in gates
-        if gate.table == table
-    ]
-
-
-def _planned_once(rows: Sequence[Row]) -> Check:
-    """The one gate that needs all trials at once, and so was not evaluated before."""
-    answers = planned_once(rows)
-    return Check(
-        PLANNED_ONCE,
-        tuple(map(float, answers)),
-        tuple("pass" if answer else "fail" for answer in answers),
-    )
-
-
-def _suites(table: str, checks: Sequence[Check], rows: Sequence[Row]) -> list[Suite]:
-    _refuse_ambiguous(table, checks)
-    return [
-        Suite(table, kind, tuple(rows), members)
-        for kind in KINDS
-        if (members := tuple(check for check in checks if check.gate.kind == kind))
+        for gate in of_table(gates, table)
     ]
 
 
 def _value(gate: Gate, result: GateResult | None) -> float | None:
     """What stands in the gate's column.
 
-    What is no finite number is not stored. Where it failed, it becomes an infinity beyond a bound:
-    Great Expectations lets a null pass. Where it passed, it was one that no bound holds.
+    Only finite numbers are stored. Any other becomes an infinity: where it failed, one beyond a
+    bound, because Great Expectations lets a null pass; where it passed, one that no bound holds.
     """
     if result is None or result.status == "not evaluated":
         return None
@@ -180,10 +154,16 @@ def _value(gate: Gate, result: GateResult | None) -> float | None:
     return -math.inf if gate.min is None else None
 
 
-def _refuse_ambiguous(table: str, checks: Sequence[Check]) -> None:
+def _suites(table: Table, checks: Sequence[Check], rows: Sequence[Row]) -> list[Suite]:
     names = [*KEYS[table], ROW, WITHOUT_VALUE, *(check.gate.id for check in checks)]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SpecError(
             f"gate {', '.join(sorted(twice))}: the id is there twice among the {table}: as another "
             "gate, or as a column that names a row"
         )
+    kinds: tuple[GateKind, ...] = ("validity", "symptom")
+    return [
+        Suite(table, kind, tuple(rows), members)
+        for kind in kinds
+        if (members := tuple(check for check in checks if check.gate.kind == kind))
+    ]
