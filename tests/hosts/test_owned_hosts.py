@@ -231,9 +231,11 @@ def test_a_campaign_that_waits_changes_no_host(owned: Owned) -> None:
             second.acquire("test")
         assert {name: host.run(look).stdout for name, host in owned.hosts.items()} == before
     assert not (owned.machine.here.campaign("second") / "ssh_key").exists()
-    first.give_back()
+    first.close()
+    owned.end("first")
     second.acquire("test")
-    second.give_back()
+    second.close()
+    owned.end("second")
     assert owned.left() == {}
 
 
@@ -280,6 +282,7 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     holder = lock_of(next_one.executor, next_one.fleet).holder()
     assert isinstance(holder, Holder)
     assert holder.campaign == "next"
-    next_one.give_back()
+    next_one.close()
+    owned.end("next")
     owned.end("expired")  # its keys are its own
     assert owned.left() == {}

@@ -31,7 +31,16 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     executor = LocalExecutor(directory, "test-store-mysql")
     port = free_ports()["baseline"]
     instance = Instance(
-        "baseline", "10.11.5", {}, directory / "server", "127.0.0.1", port, 0, 50, "store", PASSWORD
+        side="baseline",
+        version="10.11.5",
+        parameters={},
+        directory=directory / "server",
+        host="127.0.0.1",
+        port=port,
+        status_port=0,
+        max_connections=50,
+        database="store",
+        password=PASSWORD,
     )
     engine = Engine(executor, instance, servers)
     try:

@@ -2,38 +2,33 @@
 balancer and the client on the client's host.
 
 Nothing of a fleet is remembered in a process: what leads to its hosts lies in the campaign's
-directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any task can go on.
+directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any task can resume.
 """
 
 from __future__ import annotations
 
-import os
 import shlex
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
 
 from benchlab import engines, targets, workloads
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
-from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
-from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
+from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.report_type import Side
 from benchlab.plan.topology import Topology
 from benchlab.targets import dataset_snapshots, fleet_files
 from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source
 from benchlab.targets.haproxy import HAProxy
+from benchlab.targets.target import BaseTarget, Say
 
 # Program -> the Debian package that has it.
 CLIENT_TOOLS = {
@@ -49,60 +44,13 @@ STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
 
-Say = Callable[[str], None]
 
+class FleetTarget(BaseTarget):
+    """A fleet, for one campaign."""
 
-class FleetTarget(ABC):
-    """A fleet, for one campaign.
-
-    Args:
-        home: where state is kept on this machine.
-        campaign: its id.
-        plan: what it will do.
-        spec: its report type.
-        access: AWS clients and SSH keys.
-
-    Attributes:
-        sides: those that are deployed.
-        client_program: what runs the workloads; None until it has been chosen.
-    """
-
-    name: ClassVar[str]
-    #: Which kind of topology it needs.
-    topology: ClassVar[str | None]
-    #: Whether it costs money.
-    rents: ClassVar[bool] = False
-    #: Whether a trial's task can be set aside while the client runs.
-    deferrable: ClassVar[bool] = True
-    #: Whether it can slow the candidate down on purpose.
-    slows_down: ClassVar[bool] = False
-    #: Whether its hosts do nothing else.
-    dedicated: ClassVar[bool] = True
-
-    def __init__(
-        self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
-    ) -> None:
-        self.home, self.campaign, self.plan, self.spec = home, campaign, plan, spec
-        self.access = access
-        self.sides = spec.measured_sides
-        self.client_program: str | None = None
-        self.state = home.campaign(campaign)
-        self._driver_lock = MachineLock(self.state / fleet_files.DRIVER_LOCK)
-
-    @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
-        """What the topology leaves open and a campaign needs, as sentences."""
-        return []
+    dedicated = True
 
     # What each kind does in its own way
-
-    @abstractmethod
-    def preflight(self) -> None:
-        """Refuse before anything starts.
-
-        Raises:
-            UnavailableError, TargetError, SpecError: names all that is missing, and what to do.
-        """
 
     @abstractmethod
     def hosts(self, say: Say) -> Fleet:
@@ -113,49 +61,16 @@ class FleetTarget(ABC):
     def region(self) -> str | None:
         """The AWS region of its dataset snapshots; None where it can have none."""
 
-    @classmethod
-    @abstractmethod
-    def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
-    ) -> str:
-        """Give everything back that a campaign has; repeatable, needs neither store nor plan.
-
-        Args:
-            ask_driver: end the process of `benchlab run` that drives it, first.
-
-        Returns:
-            What was given back, for people.
-
-        Raises:
-            TargetError: names what could not be given back.
-        """
-
     # What all share
 
     def acquire(self, origin: str) -> Holder | None:
-        """Keep a second process from driving this very campaign; its fleet is its own.
-
-        Raises:
-            LockHeldError: one does.
-        """
-        driver = os.environ.get("BENCHLAB_DRIVER")
+        """Keep a second process from driving this very campaign; its fleet is its own."""
         self.state.mkdir(parents=True, exist_ok=True)
-        self._driver_lock.acquire(
-            self.campaign,
-            origin,
-            self.home.root,
-            int(driver) if driver else None,
-            LEASE_S + 2 * 60 * self.plan.minutes,
-        )
+        self.hold(MachineLock(self.state / fleet_files.DRIVER_LOCK), origin)
         return None
 
     def provision(self, say: Say) -> None:
-        """Get the hosts, and make them ready to be deployed on.
-
-        Raises:
-            TargetError: a host cannot be had or reached.
-            UnavailableError: a host lacks a program; names the package.
-        """
+        """See :class:`BaseTarget`."""
         self.keep(self.hosts(say))
         say(f"{len(self.fleet.hosts)} hosts: directories and programs")
         on_all(self.fleet.hosts, self._make_ready)
@@ -220,7 +135,7 @@ class FleetTarget(ABC):
             side=side,
             of=self.plan.sides[side],
             campaign=self.campaign,
-            max_connections=self._most_threads() + 50,
+            max_connections=self.most_threads + 50,
             database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
             directory=self.directory,
@@ -229,33 +144,19 @@ class FleetTarget(ABC):
     def balancer(self, side: Side) -> HAProxy:
         """The load balancer in front of one side, on the client's host."""
         port = self._cluster(side).instance.port
-        return HAProxy(
-            executor=self.executor,
-            directory=self.directory / side,
-            host="127.0.0.1",
-            entry_port=self.spec.ports.entry,
-            stats_port=self.spec.ports.stats,
-            backends={host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")},
-            maxconn=self._most_threads() + 100,
-            threads=self._client_cores,
-        )
+        backends = {host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")}
+        return self.haproxy(side, backends, self._client_cores)
 
     # The dataset, from or to a snapshot on S3
 
     def dataset_source(self) -> Source:
-        """Whether the datasets are restored or loaded: decided once, for all sides alike.
+        """See :class:`BaseTarget`.
 
         Not before the client is known, which may be another than the snapshots are from.
-
-        Raises:
-            TargetError: S3 does not answer, or refuses.
         """
         decided = self.state / "dataset_source"
         if not decided.exists():
-            known = self.datasets_are_kept()
-            part = decided.with_suffix(".part")
-            part.write_text("snapshot" if known else "load", encoding="utf-8")
-            part.replace(decided)
+            fleet_files.write(decided, "snapshot" if self.datasets_are_kept() else "load")
         return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
 
     def datasets_are_kept(self) -> bool:
@@ -269,12 +170,7 @@ class FleetTarget(ABC):
         )
 
     def load_dataset(self, side: Side) -> None:
-        """Fill a side's empty database from its dataset snapshot.
-
-        Raises:
-            EngineError: it cannot be restored.
-            TargetError: the snapshot is gone, or S3 does not answer.
-        """
+        """See :class:`BaseTarget`."""
         dataset = self._dataset(side)
         if (note := dataset.read_note()) is None:
             raise TargetError(
@@ -284,15 +180,7 @@ class FleetTarget(ABC):
         self._cluster(side).load_dataset(note["url"], dataset.region)
 
     def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        """Keep a dataset that was loaded, for later campaigns; check one that was restored.
-
-        Returns:
-            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
-            where it was, or nothing was to be kept.
-
-        Raises:
-            TargetError: a restored dataset is not what was kept.
-        """
+        """See :class:`BaseTarget`."""
         if not self._keeps_dataset(side):
             return None
         dataset = self._dataset(side)
@@ -315,16 +203,9 @@ class FleetTarget(ABC):
         """Facts of the fleet, for the report."""
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
-        facts = {
-            "engine_title": engine.title,
-            "ignored_errors": ",".join(map(str, engine.retryable_errors)),
-            **({"engine_caveat": cluster.caveat} if cluster.caveat else {}),
-            "benchlab": metadata.version("benchlab"),
-            "dataset": (
-                "restored from a dataset snapshot"
-                if self.dataset_source() == "snapshot"
-                else "loaded by the client"
-            ),
+        restored = self.dataset_source() == "snapshot"
+        facts = self.engine_facts(engine, cluster.caveat) | {
+            "dataset": "restored from a dataset snapshot" if restored else "loaded by the client"
         }
         told = on_all(self.fleet.hosts, self._tell)
         for role in ROLES:
@@ -400,9 +281,6 @@ class FleetTarget(ABC):
                 "client_program": self.client_program,
             }
         )
-
-    def _most_threads(self) -> int:
-        return max(trial.threads for trial in self.plan.trials)
 
     def keep(self, fleet: Fleet) -> None:
         """Note the hosts, for every process of the campaign."""

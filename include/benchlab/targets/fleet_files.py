@@ -29,6 +29,13 @@ OPENED_FILE = "opened"
 DISPLACED_FILE = "displaced"
 
 
+def write(path: Path, text: str) -> None:
+    """Write a file as a whole: a reader meanwhile finds the old text or the new one."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
 def directory_on(host: FleetHost, campaign: str) -> Path:
     """The campaign's directory on one host."""
     return Path(PurePosixPath(host.data) / "benchlab" / campaign)
@@ -36,7 +43,7 @@ def directory_on(host: FleetHost, campaign: str) -> Path:
 
 def keep_fleet(state: Path, fleet: Fleet) -> None:
     """Note the hosts."""
-    _write(state / FLEET_FILE, json.dumps(fleet.to_json(), indent=1))
+    write(state / FLEET_FILE, json.dumps(fleet.to_json(), indent=1))
 
 
 def read_fleet(state: Path) -> Fleet:
@@ -60,7 +67,7 @@ def read_key(state: Path) -> str:
 
 def keep_owner(state: Path, name: str) -> None:
     """Note by which name :class:`benchlab.hosts.access.Access` has the key of the hosts' owner."""
-    _write(state / OWNER_FILE, name)
+    write(state / OWNER_FILE, name)
 
 
 def read_owner(state: Path) -> str:
@@ -83,7 +90,7 @@ def is_opened(state: Path) -> bool:
 
 def keep_displaced(state: Path, campaigns: list[str]) -> None:
     """Note of which campaigns something may still run on the hosts; replaces the last note."""
-    _write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
+    write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
 
 
 def read_displaced(state: Path) -> list[str]:
@@ -131,9 +138,3 @@ def forget(state: Path) -> None:
         (state / name).unlink(missing_ok=True)
     if state.is_dir():
         MachineLock(state / DRIVER_LOCK).release(state.name)
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

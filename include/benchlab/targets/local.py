@@ -7,10 +7,8 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Callable
-from importlib import metadata
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
 
 from benchlab import engines, workloads
 from benchlab.engines.server import BaseEngine, Instance
@@ -19,13 +17,12 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
-from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
-from benchlab.plan.plan import GIB, Plan
-from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.plan.topology import Topology
+from benchlab.hosts.lock import Holder, MachineLock
+from benchlab.plan.plan import GIB
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.target import BaseTarget, Say
 
 HOST = "127.0.0.1"
 
@@ -41,45 +38,30 @@ TOOLS = {
 }
 
 
-class Target:
-    """This machine, for one campaign.
+class Target(BaseTarget):
+    """This machine, for one campaign; AWS and SSH keys are not needed."""
 
-    Args:
-        home: where state is kept.
-        campaign: its id; the tag of every process.
-        plan: what it will do.
-        spec: its report type.
-        access: not needed here.
-    """
+    name = "local"
+    topology = None
+    deferrable = False
+    slows_down = True
+    # The servers share this machine with the client, and whatever else runs on it.
+    client_alone = dedicated = False
 
-    name: ClassVar[str] = "local"
-    #: Which kind of topology it needs.
-    topology: ClassVar[str | None] = None
-    #: Whether it costs money.
-    rents: ClassVar[bool] = False
-    #: Whether a trial's task can be set aside while the client runs.
-    deferrable: ClassVar[bool] = False
-    #: Whether it can slow the candidate down on purpose.
-    slows_down: ClassVar[bool] = True
+    @cached_property
+    def directory(self) -> Path:
+        """The campaign's, with the data of both sides."""
+        return self.state
 
-    def __init__(
-        self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
-    ) -> None:
-        self.home, self.campaign, self.plan, self.ports = home, campaign, plan, spec.ports
-        self.sides = spec.measured_sides
-        self._database: str = workloads.workload_of(spec).DATABASE
-        self.directory = home.campaign(campaign)
-        self.executor: Executor = LocalExecutor(self.directory, campaign)
-        self.lock = MachineLock()
-        # The servers share this machine with the client, and whatever else runs on it.
-        self.client_host = self.executor.host
-        self.client_alone = self.dedicated = False
-        self.client_program: str | None = None
+    @cached_property
+    def executor(self) -> Executor:
+        """This machine."""
+        return LocalExecutor(self.directory, self.campaign)
 
-    @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
-        """Nothing: this machine is as it is."""
-        return []
+    @property
+    def client_host(self) -> str:
+        """This machine's name."""
+        return self.executor.host
 
     def preflight(self) -> None:
         """Refuse before anything starts: missing tools, busy ports, too little disk.
@@ -92,33 +74,14 @@ class Target:
         self._check_disk()
 
     def acquire(self, origin: str) -> Holder | None:
-        """Take the machine's lock and end what a dead campaign left running on it.
-
-        Called again by every stage and trial, it renews the lease.
-
-        Returns:
-            The dead campaign's entry, if there was one.
-
-        Raises:
-            LockHeldError: another campaign is at work.
-        """
-        # The process that drives the campaign to its end, where there is one: when it is gone,
-        # the machine is free. Under a scheduler there is none, and the lease decides.
-        driver = os.environ.get("BENCHLAB_DRIVER")
-        displaced = self.lock.acquire(
-            self.campaign,
-            origin,
-            self.home.root,
-            int(driver) if driver else None,
-            # No stage or trial is longer than twice the whole plan.
-            LEASE_S + 2 * 60 * self.plan.minutes,
-        )
+        """See :class:`BaseTarget`; what a dead campaign left running here is ended."""
+        displaced = self.hold(MachineLock(), origin)
         if displaced is not None:
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
 
-    def provision(self, say: Callable[[str], None]) -> None:
+    def provision(self, say: Say) -> None:
         """Fetch the servers."""
         for side in self.sides:
             version = self.plan.sides[side].version
@@ -152,15 +115,7 @@ class Target:
     def give_back(
         cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
     ) -> str:
-        """End a campaign of this machine, at work or left behind; repeatable, needs no store.
-
-        Args:
-            ask_driver: end the process that drives it first, so that it does not start anew what
-                is ended here. Not from inside that process.
-
-        Returns:
-            What was given back, for people.
-        """
+        """End a campaign of this machine, at work or left behind; see :class:`BaseTarget`."""
         lock = MachineLock()
         holder = lock.holder()
         ended = 0
@@ -181,10 +136,10 @@ class Target:
             parameters=self.plan.sides[side].parameters,
             directory=self.directory / side,
             host=HOST,
-            port=getattr(self.ports, side),
-            status_port=self.ports.status,
-            max_connections=self._most_threads() + 50,
-            database=self._database,
+            port=getattr(self.spec.ports, side),
+            status_port=self.spec.ports.status,
+            max_connections=self.most_threads + 50,
+            database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
             slowdown_pct=self.plan.slowdown_pct if side == "candidate" else 0.0,
         )
@@ -192,40 +147,25 @@ class Target:
 
     def balancer(self, side: Side) -> HAProxy:
         """The load balancer in front of one side."""
-        return HAProxy(
-            executor=self.executor,
-            directory=self.directory / side,
-            host=HOST,
-            entry_port=self.ports.entry,
-            stats_port=self.ports.stats,
-            backends={f"{side}1": f"{HOST}:{getattr(self.ports, side)}"},
-            maxconn=self._most_threads() + 100,
-            threads=os.cpu_count() or 1,
-        )
+        backends = {f"{side}1": f"{HOST}:{getattr(self.spec.ports, side)}"}
+        return self.haproxy(side, backends, os.cpu_count() or 1)
 
     def environment(self) -> dict[str, str]:
         """Facts of the machine, for the report."""
         engine = engines.by_name()[self.plan.engine]
-        facts = {
-            "engine_title": engine.title,
-            "ignored_errors": ",".join(map(str, engine.retryable_errors)),
-            **({"engine_caveat": engine.caveat} if engine.caveat else {}),
+        facts = self.engine_facts(engine, engine.caveat) | {
             **machine(),
             "kernel": platform.release(),
             "os": _os_name(),
             "filesystem": _file_system(self.executor, self.home.root),
-            "benchlab": metadata.version("benchlab"),
         }
         for tool in ("sysbench", "haproxy"):
             flag = "-v" if tool == "haproxy" else "--version"
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
 
-    def _most_threads(self) -> int:
-        return max(trial.threads for trial in self.plan.trials)
-
     def _check_ports(self) -> None:
-        ports = self.ports.model_dump()
+        ports = self.spec.ports.model_dump()
         if not engines.by_name()[self.plan.engine].has_status_port:
             del ports["status"]
         for field, port in ports.items():
@@ -303,6 +243,3 @@ def _os_name() -> str:
 def _file_system(executor: Executor, directory: Path) -> str:
     directory.mkdir(parents=True, exist_ok=True)
     return executor.run(["stat", "-f", "-c", "%T", str(directory)]).stdout.strip()
-
-
-_checked: type[BaseTarget] = Target

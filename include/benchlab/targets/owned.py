@@ -8,28 +8,28 @@ host says which.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import cast
 
 from benchlab.errors import BenchlabError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts import logins
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
-from benchlab.hosts.lock import LEASE_S, Holder
+from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.plan import GIB
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
 from benchlab.targets.ec2 import keys
-from benchlab.targets.fleet import FleetTarget, Say
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.target import Say
 
 
 class Target(FleetTarget):
     """Owned hosts, for one campaign."""
 
-    name: ClassVar[str] = "hosts"
-    topology: ClassVar[str | None] = "hosts"
+    name = "hosts"
+    topology = "hosts"
 
     def preflight(self) -> None:
         """Refuse before anything is deployed: a host without sudo, or with too little disk.
@@ -132,8 +132,7 @@ class Target(FleetTarget):
         """Take the lock; whose place is taken is noted first, for it has to be cleaned up after."""
         lock = owned_hosts.lock_of(self.executor, self.fleet)
         self._note_displaced(lock.check(self.campaign))
-        lease_s = LEASE_S + 2 * 60 * self.plan.minutes
-        displaced = lock.acquire(self.campaign, origin, lease_s)
+        displaced = lock.acquire(self.campaign, origin, self.lease_s)
         self._note_displaced(displaced)  # in between it may have become another one
         return displaced
 
@@ -179,6 +178,3 @@ class Target(FleetTarget):
                 f"{executor.host}: data and snapshots of both sides need about "
                 f"{self.plan.disk_gib:.0f} GiB in {host.data}, {free_gib:.0f} GiB are free"
             )
-
-
-_checked: type[BaseTarget] = Target

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from benchlab.errors import UnreachableError
 from benchlab.home import Home
@@ -27,8 +27,8 @@ from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
 from benchlab.targets.ec2.tags import Rental
-from benchlab.targets.fleet import CLIENT_TOOLS, STORAGE_TOOLS, FleetTarget, Say
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.fleet import CLIENT_TOOLS, STORAGE_TOOLS, FleetTarget
+from benchlab.targets.target import Say
 
 # A campaign may take twice as long as was planned, and this much longer.
 SPARE = timedelta(hours=2)
@@ -45,9 +45,9 @@ INSTALL_TIUP = (
 class Target(FleetTarget):
     """A rented fleet, for one campaign."""
 
-    name: ClassVar[str] = "ec2"
-    topology: ClassVar[str | None] = "ec2"
-    rents: ClassVar[bool] = True
+    name = "ec2"
+    topology = "ec2"
+    rents = True
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
@@ -118,7 +118,7 @@ class Target(FleetTarget):
             for region in _regions(home, state)
         ]
         fleet_files.forget(state)
-        # A campaign that is gone on with rents anew, for a time of its own.
+        # A campaign that is resumed rents anew, for a time of its own.
         (state / RENTAL_FILE).unlink(missing_ok=True)
         return "; ".join(given_back)
 
@@ -139,9 +139,7 @@ class Target(FleetTarget):
                 "lifetime_minutes": round(lifetime.total_seconds() / 60),
             }
             file.parent.mkdir(parents=True, exist_ok=True)
-            part = file.with_suffix(".part")
-            part.write_text(json.dumps(kept), encoding="utf-8")
-            part.replace(file)
+            fleet_files.write(file, json.dumps(kept))
         kept = json.loads(file.read_text(encoding="utf-8"))
         return Rental(
             campaign=self.campaign,
@@ -175,6 +173,3 @@ def _regions(home: Home, state: Path) -> list[str]:
         return [json.loads((state / RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
     except FileNotFoundError:
         return topology_module.regions(home.configs / "topologies")
-
-
-_checked: type[BaseTarget] = Target

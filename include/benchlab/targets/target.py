@@ -1,16 +1,20 @@
-"""What a campaign needs of the place where it runs; each target module has a class like this."""
+"""The target port: where a campaign runs. Each module in ``targets/`` with ``Target`` is one."""
 
 from __future__ import annotations
 
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from benchlab.engines.database import Database
+from benchlab.engines.server import BaseEngine
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.lock import Holder
+from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import Topology
@@ -46,23 +50,34 @@ class Deployment(Protocol):
     @property
     def dedicated(self) -> bool: ...
 
+    @abstractmethod
     def executors(self) -> Mapping[str, Executor]:
         """Every host by its name."""
 
+    @abstractmethod
     def engine(self, side: Side) -> Database:
         """The database of one side."""
 
+    @abstractmethod
     def balancer(self, side: Side) -> HAProxy:
         """The load balancer in front of one side."""
 
+    @abstractmethod
     def interrupt(self) -> None:
         """End every process that an interrupted try of the campaign left, on every host."""
 
 
-class BaseTarget(Deployment, Protocol):
+class BaseTarget(Deployment, ABC):
     """One campaign's hosts, from renting or locking them to giving them back.
 
     Nothing may be remembered in the process: each stage of a campaign may run in another one.
+
+    Args:
+        home: where state is kept on this machine.
+        campaign: its id; the tag of every process.
+        plan: what it will do.
+        spec: its report type.
+        access: AWS clients and SSH keys.
 
     Attributes:
         name: as report types name it.
@@ -71,23 +86,45 @@ class BaseTarget(Deployment, Protocol):
         deferrable: whether a trial's task can be set aside while the client runs.
         slows_down: whether it can slow the candidate down on purpose.
         client_program: what runs the workloads; None until it has been chosen.
+
+    Example:
+        ``benchlab run`` does this, with the stages of the campaign in the middle::
+
+            target = targets.by_name()["local"](home, "c1", plan, spec, Access())
+            target.preflight()
+            target.acquire("command line")
+            target.provision(print)
+            target.engine("baseline").deploy()
+            target.give_back(home, "c1", Access())
     """
 
     name: ClassVar[str]
     topology: ClassVar[str | None]
-    rents: ClassVar[bool]
-    deferrable: ClassVar[bool]
-    slows_down: ClassVar[bool]
-    client_program: str | None
+    rents: ClassVar[bool] = False
+    deferrable: ClassVar[bool] = True
+    slows_down: ClassVar[bool] = False
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
-    ) -> None: ...
+    ) -> None:
+        self.home, self.campaign, self.plan, self.spec = home, campaign, plan, spec
+        self.access = access
+        self.state = home.campaign(campaign)
+        self.client_program: str | None = None
+
+    @property
+    def sides(self) -> Sequence[Side]:
+        """Those that are deployed."""
+        return self.spec.measured_sides
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
         """What the topology leaves open and a campaign needs, as sentences."""
+        return []
 
+    # What each does in its own way
+
+    @abstractmethod
     def preflight(self) -> None:
         """Refuse before anything starts.
 
@@ -95,8 +132,9 @@ class BaseTarget(Deployment, Protocol):
             UnavailableError, TargetError, SpecError: names all that is missing, and what to do.
         """
 
+    @abstractmethod
     def acquire(self, origin: str) -> Holder | None:
-        """Take the lock, or renew its lease.
+        """Take the lock; called again, as every stage and trial does, renew its lease.
 
         Returns:
             The entry of a dead campaign whose place was taken.
@@ -105,6 +143,7 @@ class BaseTarget(Deployment, Protocol):
             LockHeldError: another campaign, or another process of this one, is at work.
         """
 
+    @abstractmethod
     def provision(self, say: Say) -> None:
         """Get the hosts, and make them ready to be deployed on.
 
@@ -113,26 +152,45 @@ class BaseTarget(Deployment, Protocol):
             UnavailableError: a host lacks a program; names the package.
         """
 
+    @abstractmethod
     def dataset_source(self) -> Source:
-        """Whether the datasets are restored or loaded: decided once, for all sides alike."""
+        """Whether the datasets are restored or loaded: decided once, for all sides alike.
 
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+
+    @abstractmethod
     def load_dataset(self, side: Side) -> None:
-        """Fill a side's empty database from its dataset snapshot."""
+        """Fill a side's empty database from its dataset snapshot.
 
+        Raises:
+            EngineError: it cannot be restored.
+            TargetError: the snapshot is gone, or S3 does not answer.
+        """
+
+    @abstractmethod
     def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
         """Keep a dataset that was loaded, for later campaigns; check one that was restored.
 
         Returns:
-            Why a loaded dataset could not be kept; None where it was, or nothing was to be kept.
+            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
+            where it was, or nothing was to be kept.
+
+        Raises:
+            TargetError: a restored dataset is not what was kept.
         """
 
+    @abstractmethod
     def environment(self) -> dict[str, str]:
         """Facts of the hosts, for the report."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close the connections to the hosts; they are opened again when they are needed."""
 
     @classmethod
+    @abstractmethod
     def give_back(
         cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
     ) -> str:
@@ -148,3 +206,44 @@ class BaseTarget(Deployment, Protocol):
         Raises:
             TargetError: names what could not be given back.
         """
+
+    # What all share
+
+    @property
+    def most_threads(self) -> int:
+        """The largest thread count of the plan."""
+        return max(trial.threads for trial in self.plan.trials)
+
+    @property
+    def lease_s(self) -> float:
+        """No stage or trial is longer than twice the whole plan."""
+        return LEASE_S + 2 * 60 * self.plan.minutes
+
+    def hold(self, lock: MachineLock, origin: str) -> Holder | None:
+        """Take or renew a lock of this machine; see :meth:`acquire`."""
+        # The process that drives the campaign to its end, where there is one: when it is gone,
+        # the lock is free. Under a scheduler there is none, and the lease decides.
+        driver = int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
+        return lock.acquire(self.campaign, origin, self.home.root, driver, self.lease_s)
+
+    def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> HAProxy:
+        """The load balancer of one side on the client's host."""
+        return HAProxy(
+            executor=self.executor,
+            directory=self.directory / side,
+            host="127.0.0.1",
+            entry_port=self.spec.ports.entry,
+            stats_port=self.spec.ports.stats,
+            backends=backends,
+            maxconn=self.most_threads + 100,
+            threads=threads,
+        )
+
+    def engine_facts(self, engine: type[BaseEngine], caveat: str | None) -> dict[str, str]:
+        """What every environment says of the engine and of Benchlab."""
+        return {
+            "engine_title": engine.title,
+            "ignored_errors": ",".join(map(str, engine.retryable_errors)),
+            **({"engine_caveat": caveat} if caveat else {}),
+            "benchlab": metadata.version("benchlab"),
+        }

@@ -23,7 +23,8 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
-from benchlab.targets.fleet import FleetTarget, Say
+from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.target import Say
 from tests.builders import campaigns, plans
 
 REGION = "eu-west-1"
