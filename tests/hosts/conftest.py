@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.hosts.ssh.link import Limits
+from tests.hosts.cloud import Cloud
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
 
 # What a host is made of: namespaces, an overlay over the root, a link to another namespace.
@@ -83,3 +88,52 @@ def fleet_host() -> Callable[..., FleetHost]:
         )
 
     return described
+
+
+NUMBERS = itertools.count(100)
+
+
+@pytest.fixture
+def host(namespaces: Namespaces, ssh_key: tuple[str, str]) -> Iterator[NamespaceHost]:
+    """A host of the test's own."""
+    made = namespaces.add(f"{namespaces.gateway[:-1]}{next(NUMBERS)}", ssh_key[1])
+    yield made
+    if made.address in namespaces.addresses:
+        namespaces.remove(made.address)
+
+
+@pytest.fixture
+def make(
+    host: NamespaceHost, ssh_key: tuple[str, str], fleet_host: Callable[..., FleetHost]
+) -> Iterator[Callable[..., SSHExecutor]]:
+    """Makes executors of the host."""
+    made: list[SSHExecutor] = []
+
+    def make(campaign: str = "c1", limits: Limits | None = None, **changed: object) -> SSHExecutor:
+        to = replace(fleet_host(host), **changed)  # type: ignore[arg-type]
+        made.append(SSHExecutor(to, ssh_key[0], campaign, Path("/home/admin/x"), limits=limits))
+        return made[-1]
+
+    yield make
+    for executor in made:
+        executor.close()
+
+
+@pytest.fixture
+def executor(make: Callable[..., SSHExecutor]) -> SSHExecutor:
+    """An executor of the host."""
+    return make()
+
+
+@pytest.fixture(scope="module")
+def cloud_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """One process for all tests of this file."""
+    with Cloud(tmp_path_factory.mktemp("cloud")) as made:
+        yield made
+
+
+@pytest.fixture
+def cloud(cloud_process: Cloud) -> Cloud:
+    """AWS with nothing in it."""
+    cloud_process.reset()
+    return cloud_process

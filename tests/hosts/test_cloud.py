@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,20 +22,6 @@ from tests.hosts.cloud import NOTHING, REGION, Cloud
 
 SOON = Limits(ready_s=60, gone_s=60, poll_s=0.02)
 WHO = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
-
-
-@pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    """One process for all tests of this file."""
-    with Cloud(tmp_path_factory.mktemp("cloud")) as made:
-        yield made
-
-
-@pytest.fixture
-def cloud(process: Cloud) -> Cloud:
-    """AWS with nothing in it."""
-    process.reset()
-    return process
 
 
 def run(cloud: Cloud, **fields: Any) -> str:
