@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import APPROVAL_DAYS
-from benchlab.report.formats.console import console_for, text_of
+from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import ESTIMATES, duration
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan
 
@@ -37,21 +37,7 @@ def to_json(plan: BackfillPlan) -> dict[str, Any]:
         "approvals": len(plan.asked),
         "undecided": list(plan.undecided),
         "notes": list(_notes(plan)),
-        "moments": [
-            {
-                "at": each.at.isoformat(),
-                "aa": each.aa,
-                "engine": each.engine,
-                "versions": dict(each.versions),
-                "minutes": each.minutes,
-                "dollars": each.dollars,
-                "vcpus": each.vcpus,
-                "approval": each.approval,
-                "no_campaign": each.no_campaign,
-                "refused": each.refused,
-            }
-            for each in plan.moments
-        ],
+        "moments": [{**asdict(moment), "at": moment.at.isoformat()} for moment in plan.moments],
         "command": command(plan) if plan.campaigns else None,
         "commands": list(commands(plan)) if plan.campaigns else [],
     }
@@ -69,7 +55,7 @@ def render(plan: BackfillPlan, width: int, colour: bool) -> str:
     for note in _notes(plan):
         console.print(Text(f"note: {plain(note)}"))
     console.print()
-    console.print(_table(plan))
+    print_table(console, _table(plan))
     if len(plan.campaigns) < len(plan.moments):
         console.print()
         console.print(Text("\n".join(_without(plan))))
@@ -148,21 +134,22 @@ def _limit(plan: BackfillPlan) -> str:
 
 
 def _table(plan: BackfillPlan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("day" if plan.by_release else "moment (UTC)", "versions", "campaign"):
-        table.add_column(heading)
     rented = plan.dollars is not None
-    for heading in ("time", "dollars")[: 1 + rented]:
-        table.add_column(heading, justify="right")
-    for each in plan.moments:
-        figures = [
-            MISSING if each.minutes is None else duration(each.minutes),
-            MISSING if each.dollars is None else f"{each.dollars:,.2f}",
-        ]
+    table = table_of(
+        "day" if plan.by_release else "moment (UTC)",
+        *("versions", "campaign", "time", "dollars")[: 3 + rented],
+    )
+    for column in table.columns[3:]:
+        column.justify = "right"
+    for moment in plan.moments:
+        figures = (
+            MISSING if moment.minutes is None else duration(moment.minutes),
+            MISSING if moment.dollars is None else f"{moment.dollars:,.2f}",
+        )
         table.add_row(
-            f"{each.at:%Y-%m-%d}" if plan.by_release else f"{each.at:%Y-%m-%d %H:%M}",
-            " vs. ".join([*each.versions.values()][::-1]) or MISSING,
-            _kind(each),
+            f"{moment.at:%Y-%m-%d}" if plan.by_release else f"{moment.at:%Y-%m-%d %H:%M}",
+            " vs. ".join(reversed(list(moment.versions.values()))) or MISSING,
+            _kind(moment),
             *figures[: 1 + rented],
         )
     return table
@@ -177,12 +164,12 @@ def _kind(moment: BackfillMoment) -> Text:
 
 
 def _without(plan: BackfillPlan) -> Iterator[str]:
-    """Each reason once, with its days: weeks often share one."""
+    """Each reason once, with its days, which often share one."""
     days: dict[tuple[str, str], list[str]] = {}
-    for each in plan.moments:
-        if each.no_campaign is not None:
-            why = (str(_kind(each)), each.no_campaign)
-            days.setdefault(why, []).append(f"{each.at:%Y-%m-%d}")
+    for moment in plan.moments:
+        if moment.no_campaign is not None:
+            why = (str(_kind(moment)), moment.no_campaign)
+            days.setdefault(why, []).append(f"{moment.at:%Y-%m-%d}")
     for (kind, reason), on in days.items():
         yield f"{kind} on {', '.join(on)}:"
         yield from (f"  {plain(line)}" for line in reason.splitlines())
