@@ -181,7 +181,7 @@ FORKING = """
 import json, os, sys, traceback
 import pandas, scipy.stats
 import airflow.providers.slack.notifications.slack_webhook, airflow.providers.smtp.hooks.smtp
-import benchlab.studies.long_view.events, benchlab.report.notifications.text
+import benchlab.studies.long_view.view, benchlab.report.notifications.text
 import benchlab.campaign.stored, tests.builders.campaigns
 import benchlab_airflow.connections, benchlab_airflow.messages.notify
 for line in sys.stdin:
@@ -406,13 +406,13 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
 
 AGAIN = """
 from benchlab.report.notifications import events
-from benchlab.studies.long_view import events as long_view_events
+from benchlab.studies.long_view import view
 from benchlab.analysis.trend.change_points import ChangePoint
 def find(report, campaign, views):
     place = ChangePoint(10, -0.05, (-0.06, -0.04), 0.001, "c8", "c7", "v7.1.0", "v6.5.0")
     change = events.WorkloadChange(place, addresses={"c7": ("https://bench/c7",)})
     return events.of_changes(report, campaign, {next(reversed(views)): [change]})
-long_view_events.find = find
+view.change_events = find
 
 for _ in range(3):
     call(notify.of_verdict(), "success", "verdict")

@@ -19,8 +19,7 @@ from benchlab.published.store import PublishedReports
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
-from benchlab.studies.long_view import view as long_view
-from benchlab.studies.long_view.view import LongView
+from benchlab.studies.long_view.view import LongView, long_view
 
 app = typer.Typer()
 
@@ -51,7 +50,7 @@ def show_history(
             raise SpecError(_no_workload(report, campaigns, [] if report else reports))
         compared = [(each, made.compared(each).comparison) for each in campaigns]
         found = history.history_of(workload, reports, compared)
-        views = _long_views(home, store, campaigns, found.workload, made)
+        views = _long_views(home, campaigns, found.workload, made)
     if picture is not None:
         history_chart.write(found, picture, views)
     if as_json:
@@ -79,9 +78,9 @@ def _no_workload(
 
 
 def _long_views(
-    home: Home, store: Store, campaigns: list[Campaign], workload: str, made: Comparisons
+    home: Home, campaigns: list[Campaign], workload: str, made: Comparisons
 ) -> list[LongView]:
     """Of each report type that has something to show, in the order of their names."""
     reports = sorted({each.plan.report for each in campaigns})
-    views = (long_view.long_view(home, store, report, workload, made) for report in reports)
+    views = (long_view(home, made, report, workload) for report in reports)
     return [view for view in views if view.chains or view.left_out]

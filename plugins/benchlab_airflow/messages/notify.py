@@ -221,7 +221,7 @@ def _judged(
     """The verdicts of a campaign; then the changes over campaigns, which take longer."""
     from benchlab.report.model import report as model
     from benchlab.report.notifications import events, text
-    from benchlab.studies.long_view import events as long_view_events
+    from benchlab.studies.comparisons import Comparisons
     from benchlab.studies.long_view import view
 
     record, outcome = work.campaign, work.compare()
@@ -233,8 +233,9 @@ def _judged(
     wanted = any({"change_point", "drift"} & set(each.events) for each in notifiers)
     if wanted and record.state == "complete" and not record.is_aa:
         _warn_of_overtime()
-        views = view.of_report(work.home, work.store, record.plan.report)
-        for event in long_view_events.find(record.plan.report, record.id, views):
+        made = Comparisons(work.home, work.store)
+        views = view.long_views(work.home, made, record.plan.report)
+        for event in view.change_events(record.plan.report, record.id, views):
             yield event, lambda told: text.of_changes(told, report, links)
 
 

@@ -223,15 +223,14 @@ def view_of(weeks: int, *changes: int, bridged: bool = False, why_not: str = "")
                 else None,
                 noise=NoiseOfCampaigns(
                     tuple(AaFigure("aa", plans.START + timedelta(weeks=week), 0.01)
-                          for week in range(0, weeks, 4)),
-                    0.01,
+                          for week in range(0, weeks, 4))
                 ),
                 differs={"topology": (why_not, "large")} if why_not else {},
                 threshold_pct=2.0,
                 metric="tps",
             ),
         ),
-        (),
+        {},
     )  # fmt: skip
 
 

@@ -9,9 +9,8 @@ import pytest
 
 from benchlab.analysis.trend.drift import Drift
 from benchlab.report.notifications.events import Event
-from benchlab.studies.long_view import events
-from benchlab.studies.long_view import view as long_view
-from benchlab.studies.long_view.view import ChainView, LongView
+from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.long_view.view import ChainView, LongView, change_events, long_view
 from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT
 
@@ -27,14 +26,14 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainView]:
         ):
             for _ in range(count):
                 weeks.add(candidate=candidate, change=change)
-        view = long_view.long_view(weeks.home, weeks.store, REPORT, POINT)
+        view = long_view(weeks.home, Comparisons(weeks.home, weeks.store), REPORT, POINT)
         (newest,) = view.chains
         yield newest
 
 
 def found(*chains: ChainView) -> tuple[Event, ...]:
     """What is told of a workload with these chains."""
-    return events.find(REPORT, "week-012", {POINT: LongView(REPORT, POINT, chains, ())})
+    return change_events(REPORT, "week-012", {POINT: LongView(REPORT, POINT, chains, {})})
 
 
 def told(*chains: ChainView) -> list[tuple[str, str | None]]:

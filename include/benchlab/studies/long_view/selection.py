@@ -1,19 +1,21 @@
-"""Which campaigns of a report type are chained, which tell the noise, and which do neither.
+"""Which campaigns of a report type are chained, which show the noise, and which do neither.
 
-Where the setting of a report type was changed (:mod:`benchlab.studies.long_view.setting`), a chain
-ends and
-another one begins: a change of the setting is no change of the version. Within a setting each line
-of versions (:mod:`benchlab.analysis.trend.lines`) has a chain of its own.
+The campaigns of one chain have one setting, so that only versions differ between them: what
+deployments have alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and what is measured on
+them. Parameters by version go with the versions, and are no difference. Where the setting was
+changed a chain ends and another one begins: a change of the setting is no change of the version.
+Within a setting each line of versions (:mod:`benchlab.analysis.trend.lines`) has a chain of its
+own.
 
-A campaign stands in its chain at the moment that it was planned for. One that was planned for none,
-because a person started it, stands at the day from which its versions could be measured: an older
-pair that is measured today is no news of today.
+A campaign stands in its chain at the moment that it was planned for. One that a person started was
+planned for none, and stands at the day from which its versions could be measured: an older pair
+that is measured today is no news of today.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,20 +25,17 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.language import english
 from benchlab.plan import schedule
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.plan.versions import order
 from benchlab.results.records import Campaign
 from benchlab.studies.bisection import run
 from benchlab.studies.comparisons import ComparedCampaign, ReleaseDays
-from benchlab.studies.long_view.setting import differences, one_sided_parameters
 
+# Beside thread counts and the parameters of both sides.
+_MEASURED = ("restore", "seconds", "warmup_seconds")
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A campaign that is in no chain and tells no noise, and why."""
-
-    campaign: str
-    why: str
+Differences = Mapping[str, tuple[Any, Any]]
+"""In what two settings differ, by name: of the one and of the other."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,7 @@ class Placed:
     @property
     def versions(self) -> tuple[str, str]:
         """Of the baseline and of the candidate."""
-        baseline, candidate = (self.compared.campaign.plan.sides[side].version for side in SIDES)
-        return baseline, candidate
+        return _versions(self.compared.campaign)
 
     @property
     def order(self) -> Order:
@@ -75,16 +73,20 @@ class AaFigure:
 
 @dataclass(frozen=True)
 class NoiseOfCampaigns:
-    """What the A/A campaigns of a setting tell of a workload.
-
-    Attributes:
-        figures: by time.
-        sd: how far campaigns scatter that compare a version with itself, as a standard deviation
-            of logarithms; None with fewer than five.
-    """
+    """What the A/A campaigns of a setting found in a workload, by time."""
 
     figures: tuple[AaFigure, ...]
-    sd: float | None
+
+    @property
+    def sd(self) -> float | None:
+        """How far they scatter, as a standard deviation of logarithms; None with fewer than five.
+
+        About zero, not about their mean: zero is what they should have found.
+        """
+        if len(self.figures) < MIN_CAMPAIGNS:
+            return None
+        squares = math.fsum(figure.log_ratio**2 for figure in self.figures)
+        return math.sqrt(squares / len(self.figures))
 
 
 @dataclass(frozen=True)
@@ -94,78 +96,72 @@ class Chained:
     Attributes:
         line: its name.
         members: the newest first; at least one.
-        differs: in what their setting is not the next newer one, as (here, there) by name; empty
-            of the newest.
+        differs: from the next newer setting, as (here, there); empty for the newest.
     """
 
     line: str
     members: tuple[Placed, ...]
     noise: NoiseOfCampaigns
-    differs: Mapping[str, tuple[Any, Any]]
+    differs: Differences
 
 
-@dataclass(frozen=True)
-class ChainSelection:
-    """The campaigns of one workload.
-
-    Attributes:
-        chains: the newest setting first; of one setting the line `newest` first.
-        left_out: by time.
-    """
-
-    chains: tuple[Chained, ...]
-    left_out: tuple[LeftOut, ...]
-
-
-def select_chain(
+def select_chains(
     workload: str,
     campaigns: Iterable[Campaign],
     compared: Mapping[str, ComparedCampaign],
     days: ReleaseDays,
-) -> ChainSelection:
+) -> tuple[list[Chained], dict[str, str]]:
     """Sort the campaigns of a report type that have a workload.
 
     Args:
         campaigns: of two sides.
         compared: by id, all of them that are complete.
         days: of the engine's releases.
+
+    Returns:
+        The chains, the newest setting first and in each the line `newest`; and by time, why other
+        campaigns are in none and show no noise.
     """
-    of_workload = [
-        each for each in campaigns if workload in {trial.workload for trial in each.plan.trials}
-    ]
+    of_workload = sorted(
+        (
+            campaign
+            for campaign in campaigns
+            if any(trial.workload == workload for trial in campaign.plan.trials)
+        ),
+        key=lambda campaign: (campaign.at, campaign.id),
+    )
     reasons: dict[str, str] = {}
-    chained = []
+    placed = []
     for campaign in of_workload:
         found = compared.get(campaign.id)
         if (why := _why_left_out(campaign, found, workload, days)) is not None:
             reasons[campaign.id] = why
         elif found is not None and not campaign.is_aa:
-            chained.append(Placed(found, _place(campaign, days)))
-    chained.sort(key=lambda each: each.order, reverse=True)
+            placed.append(Placed(found, _place(campaign, days)))
+    placed.sort(key=lambda member: member.order, reverse=True)
     chains: list[Chained] = []
     newer: ComparedCampaign | None = None
-    for group in _by_setting(chained, workload):
+    for group in _by_setting(placed, workload):
         newest = group[0].compared
-        differs = differences(newest, newer, workload) if newer else {}
+        differs = _differences(newest, newer, workload) if newer else {}
         noise = _noise(newest, compared.values(), workload)
         found_lines, why_not = lines(group)
         reasons.update(why_not)
-        chains += [Chained(each.name, each.members[::-1], noise, differs) for each in found_lines]
+        chains += [Chained(line.name, line.members[::-1], noise, differs) for line in found_lines]
         newer = newest
-    return ChainSelection(
-        tuple(chains),
-        tuple(
-            LeftOut(each.id, reasons[each.id])
-            for each in sorted(of_workload, key=lambda each: (each.at, each.id))
-            if each.id in reasons
-        ),
-    )
+    in_order = (campaign.id for campaign in of_workload)
+    return chains, {campaign: reasons[campaign] for campaign in in_order if campaign in reasons}
+
+
+def _versions(campaign: Campaign) -> tuple[str, str]:
+    baseline, candidate = (campaign.plan.sides[side].version for side in SIDES)
+    return baseline, candidate
 
 
 def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
     if campaign.planned_for is not None:
         return campaign.planned_for
-    baseline, candidate = (days.get(order(campaign.plan.sides[side].version)) for side in SIDES)
+    baseline, candidate = (days.get(order(version)) for version in _versions(campaign))
     if candidate is None:
         return campaign.started_at
     return min(schedule.midnight(max(candidate, baseline or candidate)), campaign.started_at)
@@ -174,34 +170,18 @@ def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
 def _why_left_out(
     campaign: Campaign, found: ComparedCampaign | None, workload: str, days: ReleaseDays
 ) -> str | None:
-    """Why a campaign neither is in a chain nor tells the noise; None: it does."""
-    plan = campaign.plan
+    """Why a campaign neither is in a chain nor shows the noise; None: it does."""
+    slowdown_pct = campaign.plan.slowdown_pct
     if found is None:
         return f"{campaign.state}, not complete"
-    if plan.slowdown_pct:
-        return f"its candidate was slowed down by {plan.slowdown_pct:g}% on purpose"
+    if slowdown_pct:
+        return f"its candidate was slowed down by {slowdown_pct:g}% on purpose"
     if campaign.is_aa:
         if not aa_campaigns.can_calibrate(campaign):
             return "an A/A campaign restored from a dataset snapshot: deployments do not differ"
         return None if workload in found.estimates else "an A/A campaign without two whole rounds"
-    return _why_no_versions(campaign, workload, days) or _why_no_ratio(found, workload)
-
-
-def _why_no_versions(campaign: Campaign, workload: str, days: ReleaseDays) -> str | None:
-    """Why it does not tell what a newer version has changed."""
-    baseline, candidate = (order(campaign.plan.sides[side].version) for side in SIDES)
-    if campaign.origin == run.ORIGIN and not (campaign.planned_for or candidate in days):
-        return "measured by a bisection, and the calendar has no day of its candidate"
-    if baseline == candidate:
-        return "compares a version with itself"
-    if candidate < baseline and not _came_later(candidate, baseline, days):
-        return "its candidate is older than its baseline"
-    if unlike := one_sided_parameters(campaign, workload):
-        return f"its sides differ in more than their versions: {', '.join(unlike)}"
-    return None
-
-
-def _why_no_ratio(found: ComparedCampaign, workload: str) -> str | None:
+    if why := _why_no_versions(campaign, workload, days):
+        return why
     figures = found.workload(workload)
     if figures.estimate_pct is None:
         return "no complete round"
@@ -210,22 +190,35 @@ def _why_no_ratio(found: ComparedCampaign, workload: str) -> str | None:
     return None
 
 
+def _why_no_versions(campaign: Campaign, workload: str, days: ReleaseDays) -> str | None:
+    """Why it does not show what a newer version has changed."""
+    baseline, candidate = map(order, _versions(campaign))
+    if campaign.origin == run.ORIGIN and not (campaign.planned_for or candidate in days):
+        return "measured by a bisection, and the calendar has no day of its candidate"
+    if baseline == candidate:
+        return "compares a version with itself"
+    if candidate < baseline and not _came_later(candidate, baseline, days):
+        return "its candidate is older than its baseline"
+    ours, theirs = (_parameters(campaign, side, workload) for side in SIDES)
+    if unlike := _unlike(ours, theirs):
+        return f"its sides differ in more than their versions: {', '.join(unlike)}"
+    return None
+
+
 def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
     """Whether it is known to, as the patch of an old series that came out after a new one."""
     return version in days and other in days and days[version] > days[other]
 
 
-def _by_setting(chained: Iterable[Placed], workload: str) -> list[list[Placed]]:
+def _by_setting(placed: Iterable[Placed], workload: str) -> list[list[Placed]]:
     groups: list[list[Placed]] = []
-    for each in chained:
-        same = (
-            group for group in groups if not differences(group[0].compared, each.compared, workload)
-        )
-        group = next(same, None)
-        if group is None:
-            groups.append([each])
+    for member in placed:
+        for group in groups:
+            if not _differences(group[0].compared, member.compared, workload):
+                group.append(member)
+                break
         else:
-            group.append(each)
+            groups.append([member])
     return groups
 
 
@@ -233,18 +226,45 @@ def _noise(
     newest: ComparedCampaign, compared: Iterable[ComparedCampaign], workload: str
 ) -> NoiseOfCampaigns:
     figures = [
-        AaFigure(each.campaign.id, each.campaign.at, each.estimates[workload].mean)
-        for each in compared
-        if aa_campaigns.can_calibrate(each.campaign)
-        and workload in each.estimates
-        and not differences(newest, each, workload)
+        AaFigure(other.campaign.id, other.campaign.at, other.estimates[workload].mean)
+        for other in compared
+        if aa_campaigns.can_calibrate(other.campaign)
+        and workload in other.estimates
+        and not _differences(newest, other, workload)
     ]
-    figures.sort(key=lambda each: (each.at, each.campaign))
-    return NoiseOfCampaigns(tuple(figures), _sd(figures))
+    return NoiseOfCampaigns(tuple(sorted(figures, key=lambda found: (found.at, found.campaign))))
 
 
-def _sd(figures: Sequence[AaFigure]) -> float | None:
-    """About zero, not about their mean: zero is what they should have found."""
-    if len(figures) < MIN_CAMPAIGNS:
-        return None
-    return math.sqrt(math.fsum(each.log_ratio**2 for each in figures) / len(figures))
+def _differences(one: ComparedCampaign, other: ComparedCampaign, workload: str) -> Differences:
+    return {
+        **aa_campaigns.differences(one.campaign, other.campaign),
+        **_unlike(_measured(one, workload), _measured(other, workload)),
+    }
+
+
+def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
+    campaign = found.campaign
+    return {
+        "threads": sorted(found.threads.get(workload, ())),
+        **{field: getattr(campaign.report_type, field) for field in _MEASURED},
+        "auto_inc": campaign.client.auto_inc,
+        **_parameters(campaign, "baseline", workload),
+    }
+
+
+def _parameters(campaign: Campaign, side: Side, workload: str) -> dict[str, Any]:
+    """Of one side, by name, without those by version."""
+    report_type, engine = campaign.report_type, campaign.plan.engine
+    effective = report_type.side(engine, side, by_version=False)
+    by_workload = report_type.engines[engine].by_workload.get(workload, {})
+    return effective.parameters | {
+        f"{component} {name}": value
+        for components in (effective.components, by_workload)
+        for component, items in components.items()
+        for name, value in items.items()
+    }
+
+
+def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> Differences:
+    found = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+    return {name: (ours, theirs) for name, (ours, theirs) in found.items() if ours != theirs}

@@ -19,15 +19,16 @@ from benchlab.language.names import first_of, plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
-from benchlab.studies.long_view.selection import LeftOut, NoiseOfCampaigns
+from benchlab.studies.long_view.selection import Differences, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, FoundChange, Link, LongView
 
 _ABOUT = (
     "change: of the campaign, candidate against baseline. level: these changes chained, against "
     "{first}, the first baseline."
 )
-# Of levels that were not wholly measured.
+# Marks of levels that were not wholly measured.
 _BRIDGED, _BEGINS = "*", "**"
+_COLOUR = {True: "green", False: "red"}
 
 
 def to_json(view: LongView) -> dict[str, Any]:
@@ -35,8 +36,8 @@ def to_json(view: LongView) -> dict[str, Any]:
     return {
         "report": view.report,
         "workload": view.workload,
-        "chains": [_chain_json(each) for each in view.chains],
-        "left_out": [vars(each) for each in view.left_out],
+        "chains": [_chain_json(chain) for chain in view.chains],
+        "left_out": [{"campaign": name, "why": why} for name, why in view.left_out.items()],
     }
 
 
@@ -51,14 +52,14 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         "noise": {
             "sd_pct": None if view.noise.sd is None else percent(view.noise.sd),
             "aa_campaigns": [
-                {"campaign": each.campaign, "at": each.at.isoformat(),
-                 "change_pct": percent(each.log_ratio)}
-                for each in view.noise.figures
+                {"campaign": found.campaign, "at": found.at.isoformat(),
+                 "change_pct": percent(found.log_ratio)}
+                for found in view.noise.figures
             ],
         },
         "points": [_link_json(link) for link in view.links],
         "points_needed": MIN_POINTS,
-        "change_points": [_change_json(each) for each in view.changes],
+        "change_points": [_change_json(found) for found in view.changes],
         "outliers": list(view.outliers),
         "drift": _drift_json(view.drift),
     }  # fmt: skip
@@ -83,14 +84,11 @@ def _link_json(link: Link) -> dict[str, Any]:
 def _change_json(found: FoundChange) -> dict[str, Any]:
     place = found.place
     return {
-        "before": place.before,
-        "campaign": place.campaign,
-        "previous": place.previous,
-        "candidate": place.candidate,
+        **{name: getattr(place, name) for name in ("before", "campaign", "previous", "candidate")},
         "change_pct": percent(place.change),
         "ci95_pct": percents(place.ci95),
         "p": place.p,
-        "reports": {campaign: list(told) for campaign, told in found.addresses.items()},
+        "reports": {campaign: list(places) for campaign, places in found.addresses.items()},
     }
 
 
@@ -125,8 +123,11 @@ def write(console: Console, view: LongView) -> None:
         for line in _below(chain):
             console.print(line)
         console.print()
-    for sentence in _left_out(view.left_out):
-        console.print(Text(sentence, style="dim"))
+    by_reason: dict[str, list[str]] = {}
+    for campaign, why in view.left_out.items():
+        by_reason.setdefault(why, []).append(campaign)
+    for why, campaigns in by_reason.items():
+        console.print(Text(f"Left out: {first_of(campaigns)}: {plain(why)}", style="dim"))
 
 
 def _line(view: ChainView) -> str:
@@ -136,8 +137,8 @@ def _line(view: ChainView) -> str:
     return f"Line {view.line}: candidates of this series that are out of line newest"
 
 
-def differences(found: Mapping[str, tuple[Any, Any]]) -> str:
-    """In what an older setting is not the next newer one: ``topology small, later large``."""
+def differences(found: Differences) -> str:
+    """How an older setting differs from the next newer one: ``topology small, later large``."""
     return "; ".join(
         f"{name} {_value(here)}, later {_value(newer)}" for name, (here, newer) in found.items()
     )
@@ -178,48 +179,49 @@ def _begins(view: ChainView, index: int) -> bool:
     return begins and not is_same(point.ratio.baseline, _first(view))
 
 
-def _notes(view: ChainView) -> Iterator[str]:
-    """What must be known of the levels that have a mark."""
-    bridges = {
-        f"{plain(link.point.ratio.baseline)} from {plain(link.point.bridged_from)}": None
-        for link in view.links
-        if link.point.bridged_from is not None
-    }
-    if bridges:
-        yield (
-            f"{_BRIDGED} The baseline had not been a candidate; its level is that of an older "
-            f"version, as if nothing had changed in between: {', '.join(bridges)}. How far that is "
-            "wrong is not known, so that levels with such a step have no interval."
-        )
-    if any(_begins(view, index) for index in range(len(view.links))):
-        yield f"{_BEGINS} Against its own baseline: nothing older had been measured."
-
-
 def _below(view: ChainView) -> Iterator[Text]:
-    for note in _notes(view):
-        yield Text(note, style="dim")
+    yield from _marks(view)
     yield Text(noise(view.noise))
     if view.lacks_points:
         count = len(view.links)
-        yield Text(
-            f"Change points need {MIN_POINTS} campaigns; there {'is' if count == 1 else 'are'} "
-            f"{count}."
-        )
+        there = f"there {'is' if count == 1 else 'are'} {count}"
+        yield Text(f"Change points need {MIN_POINTS} campaigns; {there}.")
     elif not view.changes:
         yield Text("No change point.")
     for found in view.changes:
         yield from _change(found, view.threshold_pct)
     if view.outliers:
         yield Text(f"Outliers, which did not count: {', '.join(view.outliers)}")
-    if view.drift is not None:
-        yield Text(_drift(view, view.drift), style=_COLOUR[view.drift.change > 0])
+    if drift := view.drift:
+        change = _sized(drift.change, "99%", drift.ci99, view.threshold_pct)
+        yield Text(
+            f"Slow drift: {change} over {drift.links} releases, {plain(drift.oldest)} -> "
+            f"{plain(drift.newest)}; no change point explains it.",
+            style=_COLOUR[drift.change > 0],
+        )
 
 
-_COLOUR = {True: "green", False: "red"}
+def _marks(view: ChainView) -> Iterator[Text]:
+    """What must be known of the levels that have a mark."""
+    bridges = dict.fromkeys(
+        f"{plain(link.point.ratio.baseline)} from {plain(link.point.bridged_from)}"
+        for link in view.links
+        if link.point.bridged_from is not None
+    )
+    if bridges:
+        yield Text(
+            f"{_BRIDGED} The baseline had not been a candidate; its level is that of an older "
+            f"version, as if nothing had changed in between: {', '.join(bridges)}. How far that is "
+            "wrong is not known, so that levels with such a step have no interval.",
+            style="dim",
+        )
+    if any(_begins(view, index) for index in range(len(view.links))):
+        text = f"{_BEGINS} Against its own baseline: nothing older had been measured."
+        yield Text(text, style="dim")
 
 
 def noise(found: NoiseOfCampaigns) -> str:
-    """What the A/A campaigns tell, as a sentence."""
+    """What the A/A campaigns show, as a sentence."""
     count = len(found.figures)
     if found.sd is None:
         return f"A/A campaigns: {count}; from {MIN_CAMPAIGNS} on they tell the noise."
@@ -228,12 +230,10 @@ def noise(found: NoiseOfCampaigns) -> str:
 
 
 def _change(found: FoundChange, threshold_pct: float) -> Iterator[Text]:
-    place, numbers = found.place, Numbers(english())
-    change = numbers.estimate(percent(place.change), threshold_pct)
-    interval = numbers.interval(percents(place.ci95), threshold_pct)
+    place = found.place
+    change = _sized(place.change, "95%", place.ci95, threshold_pct)
     yield Text(
-        f"Change point: {change} (95% interval {interval}), {plain(place.previous)} -> "
-        f"{plain(place.candidate)}",
+        f"Change point: {change}, {plain(place.previous)} -> {plain(place.candidate)}",
         style=_COLOUR[place.change > 0],
     )
     for when, campaign in (("last before", place.before), ("first after", place.campaign)):
@@ -241,19 +241,11 @@ def _change(found: FoundChange, threshold_pct: float) -> Iterator[Text]:
         yield Text("  ".join([f"  {when}", campaign, *map(plain, at)]))
 
 
-def _drift(view: ChainView, found: Drift) -> str:
+def _sized(
+    change: float, confidence: str, interval: tuple[float, float], threshold_pct: float
+) -> str:
+    """Logarithms in percent: ``-3.92% (99% interval -5.82% to -3.92%)``."""
     numbers = Numbers(english())
-    change = numbers.estimate(percent(found.change), view.threshold_pct)
-    interval = numbers.interval(percents(found.ci99), view.threshold_pct)
-    return (
-        f"Slow drift: {change} (99% interval {interval}) over {found.links} releases, "
-        f"{plain(found.oldest)} -> {plain(found.newest)}; no change point explains it."
-    )
-
-
-def _left_out(found: Sequence[LeftOut]) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for each in found:
-        by_reason.setdefault(each.why, []).append(each.campaign)
-    for why, campaigns in by_reason.items():
-        yield f"Left out: {first_of(campaigns)}: {plain(why)}"
+    within = numbers.interval(percents(interval), threshold_pct)
+    estimate = numbers.estimate(percent(change), threshold_pct)
+    return f"{estimate} ({confidence} interval {within})"

@@ -1,15 +1,14 @@
 """The long view: the campaigns of a report type chained, workload by workload.
 
-A/A campaigns are in no chain; they tell the noise. Which campaigns are chained says
+A/A campaigns are in no chain; they show the noise. Which campaigns are chained says
 :mod:`benchlab.studies.long_view.selection`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend import drift as drift_module
@@ -19,20 +18,23 @@ from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES
+from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.records import Campaign
-from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.selection import (
     Chained,
-    LeftOut,
+    Differences,
     NoiseOfCampaigns,
     Placed,
-    select_chain,
+    select_chains,
 )
 
 # Of a normal distribution: 95 % lie within so many standard errors.
 _WITHIN_95 = 1.959964
+# A change point is an event while it is among so many latest campaigns of its chain: a notifier
+# that is new does not begin with years of history.
+LATEST = 10
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,7 @@ class ChainView:
 
     Attributes:
         line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.lines`).
-        differs: in what its setting is not that of the next newer chain, as (here, there) by
-            name; empty in the newest setting.
+        differs: from the setting of the next newer chain, as (here, there); empty for the newest.
         threshold_pct: of its newest campaign.
         metric: of the throughput.
     """
@@ -83,14 +84,14 @@ class ChainView:
     changes: tuple[FoundChange, ...]
     drift: Drift | None
     noise: NoiseOfCampaigns
-    differs: Mapping[str, tuple[Any, Any]]
+    differs: Differences
     threshold_pct: float
     metric: str
 
     @property
     def outliers(self) -> tuple[str, ...]:
         """The campaigns that did not count when its change points were looked for."""
-        return tuple(dict.fromkeys(each for found in self.changes for each in found.place.outliers))
+        return tuple(dict.fromkeys(name for found in self.changes for name in found.place.outliers))
 
     @property
     def lacks_points(self) -> int:
@@ -103,80 +104,79 @@ class LongView:
     """One workload of a report type over the versions.
 
     Attributes:
-        chains: the newest setting first; of one setting one for each line of versions, `newest`
+        chains: the newest setting first; in each setting one for each line of versions, `newest`
             first.
-        left_out: campaigns that have the workload and are in no chain, by time.
+        left_out: why campaigns that have the workload are in no chain, by id and time.
     """
 
     report: str
     workload: str
     chains: tuple[ChainView, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: Mapping[str, str]
 
     @property
     def has_lines(self) -> bool:
         """Whether there is another line of versions than `newest`."""
-        return any(each.line != NEWEST for each in self.chains)
+        return any(view.line != NEWEST for view in self.chains)
 
 
-def long_view(
-    home: Home,
-    store: Store,
-    report: str,
-    workload: str,
-    comparisons: Comparisons | None = None,
-) -> LongView:
+def long_view(home: Home, comparisons: Comparisons, report: str, workload: str) -> LongView:
     """The long view of one workload; without chains where no campaign has it.
 
-    Args:
-        comparisons: of the same store, where the caller has made some already.
+    Example:
+        ``long_view(home, Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
     """
-    made = comparisons or Comparisons(home, store)
-    campaigns = _of_two_sides(made, report)
-    compared = {each.id: made.compared(each) for each in campaigns if each.state == "complete"}
-    selected = select_chain(workload, campaigns, compared, made.release_days(report))
-    chains = tuple(_chain_view(home, chained, workload) for chained in selected.chains)
-    return LongView(report, workload, chains, selected.left_out)
+    campaigns = _of_two_sides(comparisons, report)
+    compared = {
+        campaign.id: comparisons.compared(campaign)
+        for campaign in campaigns
+        if campaign.state == "complete"
+    }
+    days = comparisons.release_days(report)
+    chains, left_out = select_chains(workload, campaigns, compared, days)
+    views = tuple(_chain_view(home, chained, workload) for chained in chains)
+    return LongView(report, workload, views, left_out)
 
 
-def of_report(
-    home: Home, store: Store, report: str, comparisons: Comparisons | None = None
-) -> dict[str, LongView]:
-    """The long view of every workload of a report type; empty where there is no campaign.
+def long_views(home: Home, comparisons: Comparisons, report: str) -> dict[str, LongView]:
+    """The long view of every workload of a report type; empty where there is no campaign."""
+    campaigns = _of_two_sides(comparisons, report)
+    workloads = dict.fromkeys(trial.workload for one in campaigns for trial in one.plan.trials)
+    return {workload: long_view(home, comparisons, report, workload) for workload in workloads}
+
+
+def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Event, ...]:
+    """Events for recent change points and for slow drifts.
 
     Args:
-        comparisons: of the same store, where the caller has made some already.
+        campaign: after which the long views were made.
+        views: by workload; the chains of the newest setting count, one of each line.
     """
-    made = comparisons or Comparisons(home, store)
-    campaigns = _of_two_sides(made, report)
-    workloads = dict.fromkeys(t.workload for each in campaigns for t in each.plan.trials)
-    return {workload: long_view(home, store, report, workload, made) for workload in workloads}
+    found = {
+        workload: [change for chain in view.chains if not chain.differs for change in _told(chain)]
+        for workload, view in views.items()
+    }
+    return of_changes(report, campaign, found)
 
 
 def _of_two_sides(comparisons: Comparisons, report: str) -> list[Campaign]:
-    return [each for each in comparisons.campaigns(report) if set(each.plan.sides) == set(SIDES)]
+    campaigns = comparisons.campaigns(report)
+    return [campaign for campaign in campaigns if set(campaign.plan.sides) == set(SIDES)]
 
 
 def _chain_view(home: Home, chained: Chained, workload: str) -> ChainView:
     newest, noise = chained.members[0].compared, chained.noise
-    made = chain([_ratio(each, workload) for each in chained.members])
+    made = chain([_ratio(member, workload) for member in chained.members])
     threshold = newest.campaign.report_type.threshold_pct
     places = change_points.find(made, threshold, noise.sd)
-    by_id = {each.compared.campaign.id: each.compared for each in chained.members}
+    intervals = {
+        member.compared.campaign.id: member.compared.workload(workload).ci95_pct
+        for member in chained.members
+    }
     return ChainView(
         line=chained.line,
         chain=made,
-        links=tuple(
-            Link(
-                point,
-                by_id[point.ratio.campaign].workload(workload).ci95_pct,
-                None if bridged else interval,
-                bridged,
-            )
-            for point, interval, bridged in zip(
-                made.points, _level_intervals(made, noise.sd), _bridged(made), strict=True
-            )
-        ),
+        links=_links(made, intervals, noise.sd),
         changes=tuple(_found_change(home, place) for place in places),
         drift=drift_module.find(made, places, threshold, noise.sd),
         noise=noise,
@@ -210,26 +210,55 @@ def _ratio(placed: Placed, workload: str) -> Ratio:
     )
 
 
-def _bridged(made: Chain) -> list[bool]:
-    """Whether each level contains a step that was not measured."""
-    bridged: list[bool] = []
-    for point, before in zip(made.points, made.links, strict=True):
-        bridged.append(point.bridged_from is not None or any(bridged[index] for index in before))
-    return bridged
-
-
-def _level_intervals(made: Chain, noise_sd: float | None) -> list[tuple[float, float] | None]:
-    """Of every level, from the errors of all ratios that it is made of."""
+def _links(
+    made: Chain, intervals: Mapping[str, tuple[float, float] | None], noise_sd: float | None
+) -> tuple[Link, ...]:
+    """Every level with its interval, from the errors of all ratios that it is made of."""
     import numpy as np
 
     errors = [point.ratio.standard_error for point in made.points]
     known = [max(error or 0.0, noise_sd or 0.0) if error or noise_sd else None for error in errors]
-    # What is not known makes every level unknown that has it, as NaN.
+    # An unknown error makes every level unknown that contains it, as NaN.
     squares = np.array([math.nan if error is None else error**2 for error in known])
     weights = made.weights()
     variances = np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=1)
-    halves = (_WITHIN_95 * np.sqrt(variances)).tolist()
-    return [
-        None if math.isnan(half) else (point.level - half, point.level + half)
-        for point, half in zip(made.points, halves, strict=True)
+    links: list[Link] = []
+    for point, before, variance in zip(made.points, made.links, variances.tolist(), strict=True):
+        bridged = point.bridged_from is not None or any(links[index].bridged for index in before)
+        half = _WITHIN_95 * math.sqrt(variance)
+        interval = point.level - half, point.level + half
+        is_known = not (bridged or math.isnan(half))
+        campaign = point.ratio.campaign
+        links.append(Link(point, intervals[campaign], interval if is_known else None, bridged))
+    return tuple(links)
+
+
+def _told(view: ChainView) -> Iterator[WorkloadChange]:
+    """The changes of a chain that are events."""
+    places = [found.place for found in view.changes]
+    edges = [0, *(place.index for place in places), len(view.links)]
+    campaigns = [*(place.campaign for place in places[1:]), None]
+    for found, begin, end, until in zip(view.changes, edges, edges[2:], campaigns, strict=False):
+        if found.place.index >= len(view.links) - LATEST:
+            yield _change(view, found.place, (begin, end), until, found.addresses)
+    if view.drift is not None:
+        yield _change(view, view.drift, (view.drift.first, view.drift.last + 1), None, {})
+
+
+def _change(
+    view: ChainView,
+    found: ChangePoint | Drift,
+    span: tuple[int, int],
+    until: str | None,
+    addresses: Mapping[str, tuple[str, ...]],
+) -> WorkloadChange:
+    """With what has to be known of the points that its levels, or its slope, are made of."""
+    points = [link.point for link in view.links[slice(*span)]]
+    bridged = [
+        (point.ratio.baseline, point.bridged_from)
+        for point in points
+        if point.bridged_from is not None
     ]
+    here = {point.ratio.campaign for point in points}
+    outliers = tuple(campaign for campaign in view.outliers if campaign in here)
+    return WorkloadChange(found, until, tuple(dict.fromkeys(bridged)), outliers, addresses)
