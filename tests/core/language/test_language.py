@@ -272,10 +272,10 @@ def recorded(name: str) -> list[str]:
     """What a campaign's servers, hosts, trials and report type said, the longest first."""
     case: Case = CASES[name]
     report = model.build(*case())  # type: ignore[arg-type]
-    published = report.published
+    published = report.spec.published
     fleet = report.fleet.roles if report.fleet else ()
     found = [
-        *(report.engine_reason, report.spec_title, report.origin),
+        *(report.campaign.engine_reason, report.spec.title, report.campaign.origin),
         *((published.document, published.client, *published.differences) if published else ()),
         *(reason for each in report.quality.excluded for reason in each.reasons),
         *(reason for each in report.quality.repeats for reason in each.reasons),
@@ -430,4 +430,4 @@ def test_adding_a_language_is_one_file(name: str) -> None:
         assert set(english_in(page, name, words=1)) <= IDENTIFIERS | gates
     for section in model.build(*CASES[name]()).sections:  # type: ignore[operator]
         number = section.figures.cells[0].sides["baseline"].means[section.figures.metric]
-        assert f"|{number:,.0f}".replace(",", ".") in made["report.md"]
+        assert f"| {number:,.0f}".replace(",", ".") in made["report.md"]

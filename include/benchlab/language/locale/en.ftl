@@ -220,7 +220,6 @@ parameters-none = { $baseline } and { $candidate } are asked for no parameters: 
 parameters-same = { $baseline } and { $candidate } are asked for the same parameters.
 parameters-different = { $baseline } and { $candidate } are asked for different parameters, as listed.
 parameters-defaults = None: the defaults apply.
-parameters-both-defaults = Both sides: none, the defaults apply.
 value-cut = { $value }… ({ $length } characters)
 
 ## Where it was measured
@@ -392,11 +391,8 @@ column-service = Service type
 column-version = Software version
 column-hash = Git hash
 column-parameter = Parameter
-column-parameter-both = Parameter, both sides
 column-variable = Variable
 column-workload = Workload
-column-rounds-used = Rounds used
-column-of-rounds = of
 column-gate = Gate
 column-gate-holds = What holds when it passes
 column-passed = Passed
@@ -557,7 +553,6 @@ published-title-one = { $product ->
     [none] { $tool } Performance Test Report for { $candidate }
    *[other] { $product } { $tool } Performance Test Report for { $candidate }
 }
-published-overview = Test overview
 published-subject = { $product ->
     [none] { $tool } throughput of { $candidate } against { $baseline }.
    *[other] { $tool } throughput of { $product } { $candidate } against { $baseline }.
@@ -581,8 +576,6 @@ published-no-mean = { $workload }: no mean over all thread counts, for figures a
 
 ## Published pages: Environment
 
-published-environment = Test environment
-published-environment-ec2 = Test environment (AWS EC2)
 published-fact = { $name }: { $value }
 published-exact-versions = { $product ->
     [none] Version
@@ -591,20 +584,12 @@ published-exact-versions = { $product ->
 published-versus = { $candidate } vs. { $baseline }
 published-measured = Time
 published-place = Place
-published-hardware = Hardware configuration
-published-item = Item
-published-service = Service type
-published-software = Software version
-published-software-version = Software version
 published-component = Component
-published-git-hash = GitHash
-published-parameters = Parameter configuration
 published-block = Line { $line } of the source:
 published-no-parameters = The source lists none.
 
 ## Published pages: Test plan
 
-published-plan = Test plan
 published-dataset = Dataset: { $tables } tables with { $rows } rows each.
 published-warehouses = Dataset: { $warehouses } warehouses.
 published-analyze = Statistics of the tables are collected before the tests.
@@ -626,8 +611,6 @@ published-no-commands = There is no command that could be written from what the 
 
 ## Published pages: Results
 
-published-results = Test results
-published-performance = { $workload } performance
 published-threads = Threads
 published-version = Version
 published-latency = 95% latency (ms)
@@ -642,11 +625,9 @@ published-claim-only = The source states in line { $line } that the { $workload 
 
 ## Published pages: Provenance
 
-published-source = Provenance
 published-claims = Published claims
 published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
 published-line = Line
-published-workload = Workload
 published-versions = Versions named
 published-claimed = Claimed
 published-recomputed = Recomputed
@@ -688,5 +669,3 @@ published-unread-several = several columns of versions or of improvements
 ## Published pages: Charts
 
 published-chart-throughput = { $metric }, higher is better
-published-chart-latency = p95 latency (ms), lower is better
-published-chart-threads = client threads

@@ -180,7 +180,6 @@ parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，�
 parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
 parameters-different = 对 { $baseline } 和 { $candidate } 要求了不同的参数，如下所列。
 parameters-defaults = 无，使用默认值。
-parameters-both-defaults = 两方均未指定参数，使用默认值。
 value-cut = { $value }…（共 { $length } 个字符）
 
 ## 测试环境
@@ -347,11 +346,8 @@ column-service = 服务类型
 column-version = 软件版本
 column-hash = Git hash
 column-parameter = 参数
-column-parameter-both = 参数（两方相同）
 column-variable = 变量
 column-workload = 负载
-column-rounds-used = 采用的轮次数
-column-of-rounds = 计划的轮次数
 column-gate = 检查项
 column-gate-holds = 通过时成立的条件
 column-passed = 通过
@@ -573,7 +569,6 @@ published-title-one = { $product ->
     [none] { $tool } { $candidate } 性能测试报告
    *[other] { $product } { $tool } { $candidate } 性能测试报告
 }
-published-overview = 测试概况
 published-subject = { $product ->
     [none] { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
    *[other] { $product } { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
@@ -597,8 +592,6 @@ published-no-mean = { $workload }：线程数为 { $threads } 时缺少数据，
 
 ## 已发布报告：环境
 
-published-environment = 测试环境
-published-environment-ec2 = 测试环境 (AWS EC2)
 published-fact = { $name }：{ $value }
 published-exact-versions = { $product ->
     [none] 版本
@@ -607,20 +600,12 @@ published-exact-versions = { $product ->
 published-versus = { $candidate } 对比 { $baseline }
 published-measured = 时间
 published-place = 地点
-published-hardware = 硬件配置
-published-item = 项目
-published-service = 服务类型
-published-software = 软件版本
-published-software-version = 软件版本
 published-component = 组件
-published-git-hash = GitHash
-published-parameters = 参数配置
 published-block = 原页第 { $line } 行：
 published-no-parameters = 原页未列出参数。
 
 ## 已发布报告：测试方案
 
-published-plan = 测试方案
 published-dataset = 数据集：{ $tables } 张表，每张表有 { $rows } 行数据。
 published-warehouses = 数据集：{ $warehouses } 个 warehouse。
 published-analyze = 测试前收集表的统计信息。
@@ -642,8 +627,6 @@ published-no-commands = 原页的记录不足以写出命令。
 
 ## 已发布报告：结果
 
-published-results = 测试结果
-published-performance = { $workload } 性能
 published-threads = 线程数
 published-version = 版本
 published-latency = 95% 延迟 (ms)
@@ -658,11 +641,9 @@ published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $worklo
 
 ## 已发布报告：来源
 
-published-source = 来源
 published-claims = 原页的说法
 published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
 published-line = 行
-published-workload = 负载
 published-versions = 提到的版本
 published-claimed = 原页的说法
 published-recomputed = 重新计算
@@ -704,5 +685,3 @@ published-unread-several = 版本列或提升列多于一列
 ## 已发布报告：图
 
 published-chart-throughput = { $metric }（越高越好）
-published-chart-latency = p95 延迟 (ms)（越低越好）
-published-chart-threads = 并发线程数

@@ -75,13 +75,13 @@ def _panel(axes: Axes, workload: Workload, metric: Metric, language: Language) -
     axes.set_title(
         language.say("published-chart-throughput", metric=NAMES[metric])
         if metric in THROUGHPUTS
-        else language.say("published-chart-latency")
+        else language.say("chart-latency", latency=language.say("figures-p95"))
     )
     axes.set_xticks(places, [str(row.threads) for row in workload.rows])
     axes.set_xlim(-0.35, max(len(workload.rows), 1) - 0.65)
     axes.set_ylim(bottom=0)
     axes.grid(axis="x", visible=False)
-    axes.set_xlabel(language.say("published-chart-threads"))
+    axes.set_xlabel(language.say("chart-threads"))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 

@@ -31,7 +31,7 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
     """
     header = (
         language.say("published-line"),
-        language.say("published-workload"),
+        language.say("column-workload"),
         language.say("published-threads"),
         language.say("published-versions"),
         language.say("published-claimed"),

@@ -119,7 +119,7 @@ class Page:
         """The heading of the environment, which on the published pages names the cloud."""
         columns = {name for cells in self.report.setting.hardware.values() for name in cells}
         cloud = any("EC2" in name for name in columns)
-        return self.say("published-environment-ec2" if cloud else "published-environment")
+        return self.say("environment-ec2" if cloud else "environment")
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
@@ -152,7 +152,7 @@ class Page:
         """The software as recorded; None where the page has none."""
         rows = tuple(self.report.setting.software.items())
         return (
-            Table("", (self.say("published-service"), self.say("published-software-version")), rows)
+            Table("", (self.say("column-service"), self.say("column-version")), rows)
             if rows
             else None
         )
@@ -160,7 +160,7 @@ class Page:
     @property
     def hashes(self) -> tuple[Table, ...]:
         """What was deployed of each version, by Git hash."""
-        header = (self.say("published-component"), self.say("published-git-hash"))
+        header = (self.say("published-component"), self.say("column-hash"))
         found = self.report.setting.git_hashes
         return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
 
@@ -254,4 +254,4 @@ class Page:
     def _items(self, names: Iterable[str]) -> str:
         """What a first column has: services, as on most published pages, or anything."""
         other = _SERVICES.isdisjoint(names)
-        return self.say("published-item" if other else "published-service")
+        return self.say("column-item" if other else "column-service")

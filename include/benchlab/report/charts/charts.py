@@ -71,7 +71,7 @@ def _overview(report: Report) -> Figure:
     low, high = _limits(report)
     axes.set_xlim(low, high)
     axes.set_ylim(count - 0.4, -0.6)
-    axes.axvspan(-report.threshold_pct, report.threshold_pct, color=_BAND, zorder=0)
+    axes.axvspan(-report.spec.threshold_pct, report.spec.threshold_pct, color=_BAND, zorder=0)
     axes.axvline(0, color=MUTED, linewidth=1, zorder=1)
     for row, section in enumerate(report.sections):
         _forest_row(axes, report, section, row)
@@ -82,7 +82,7 @@ def _overview(report: Report) -> Figure:
     numbers, say = report.numbers, report.language.say
     axes.xaxis.set_major_formatter(lambda value, _: numbers.general_change(value))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
-    limit = numbers.limit(report.threshold_pct)
+    limit = numbers.limit(report.spec.threshold_pct)
     axes.set_xlabel(say("chart-change", limit=limit), color=MUTED)
     slower, faster = f"{say('chart-slower')}  ", f"  {say('chart-faster')}"
     for text, side in ((slower, "right"), (faster, "left")):
@@ -101,7 +101,7 @@ def _overview(report: Report) -> Figure:
 def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
     found = section.figures
     low, high = axes.get_xlim()
-    colour = _VERDICT_COLOUR.get(found.verdict, MUTED) if not report.aa else MUTED
+    colour = _VERDICT_COLOUR.get(found.verdict, MUTED) if not report.campaign.is_aa else MUTED
     if found.ci95_pct is not None:
         left, right = max(found.ci95_pct[0], low), min(found.ci95_pct[1], high)
         axes.plot([left, right], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt")
@@ -119,7 +119,7 @@ def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
 
 
 def _estimate(report: Report, section: Section) -> str:
-    found, numbers, limit = section.figures, report.numbers, report.threshold_pct
+    found, numbers, limit = section.figures, report.numbers, report.spec.threshold_pct
     estimate = numbers.estimate(found.estimate_pct, limit)
     if found.ci95_pct is not None:
         interval = numbers.interval(found.ci95_pct, limit)
@@ -134,8 +134,8 @@ def _limits(report: Report) -> tuple[float, float]:
     estimates = [f.estimate_pct for s in report.sections if (f := s.figures).estimate_pct]
     ends = [end for s in report.sections for end in s.figures.ci95_pct or ()]
     reach = _REACH * max((abs(value) for value in estimates), default=0.0)
-    reach = max(reach, 4 * report.threshold_pct)
-    edge = 1.5 * report.threshold_pct
+    reach = max(reach, 4 * report.spec.threshold_pct)
+    edge = 1.5 * report.spec.threshold_pct
     low = max(min([*ends, *estimates, -edge]), -reach)
     high = min(max([*ends, *estimates, edge]), reach)
     margin = 0.04 * (high - low)
@@ -232,7 +232,7 @@ def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
 def _versions(report: Report) -> str:
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     say, engine = report.language.say, report.engine_title
-    if report.aa:
+    if report.campaign.is_aa:
         return say("chart-title-aa", engine=engine, version=baseline.version)
     return say("chart-title", engine=engine, candidate=candidate.label, baseline=baseline.label)
 

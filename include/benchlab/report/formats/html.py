@@ -9,14 +9,10 @@ from functools import cache
 import jinja2
 from markupsafe import Markup, escape
 
-from benchlab.language import templates
-from benchlab.plan.report_type import SIDES
-from benchlab.report.charts import charts
 from benchlab.report.formats import markdown
 from benchlab.report.formats.pages import TOP, Page
-from benchlab.report.model import figures, hardware, hosts
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import method, setting, trust, wording
+from benchlab.report.sentences.wording import PLACE
 
 # A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
 _SIGNS = {
@@ -40,20 +36,7 @@ def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> s
     def chart(stem: str, description: str) -> Markup:
         return _inline(pictures[f"{stem}.svg"].decode(), description)
 
-    return _template().render(
-        report=report,
-        page=page,
-        language=report.language,
-        say=report.language.say,
-        numbers=report.numbers,
-        sides=[report.sides[side] for side in SIDES],
-        chart=chart,
-    )
-
-
-def _place(text: str, made: Markup) -> Markup:
-    """Put HTML where a sentence has a place for it."""
-    return Markup(escape(text).replace(wording.PLACE, made, 1))
+    return _template().render(markdown.values(report, page), chart=chart)
 
 
 def _inline(svg: str, description: str) -> Markup:
@@ -67,11 +50,7 @@ def _inline(svg: str, description: str) -> Markup:
 
 @cache
 def _template() -> jinja2.Template:
-    environment = templates.environment("benchlab.report.formats")
-    environment.filters.update(cut=markdown.cut, place=_place)
-    environment.globals.update(
-        wording=wording, trust=trust, method=method, figures=figures, hosts=hosts,
-        hardware=hardware, setting=setting, stem=charts.file_stem, signs=_SIGNS,
-        PLACE=wording.PLACE,
-    )  # fmt: skip
-    return environment.get_template("report.html.j2")
+    made = markdown.environment(autoescape=True)
+    made.filters["place"] = lambda text, html: Markup(escape(text).replace(PLACE, html, 1))
+    made.globals["signs"] = _SIGNS
+    return made.get_template("report.html.j2")

@@ -1,18 +1,24 @@
-"""The report as Markdown, in the layout of the published sysbench pages."""
+"""The report as Markdown, in the layout of the published sysbench pages; and its templates.
+
+text = render(build(campaign, comparison, results))
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from functools import cache
+from typing import Any
 
 import jinja2
 
-from benchlab.language import Language, templates
+from benchlab.language import REFERENCE, Language, templates
+from benchlab.language.names import items
+from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES
 from benchlab.report.charts import charts
 from benchlab.report.formats.pages import TOP, Page
-from benchlab.report.model import figures, hardware, hosts
+from benchlab.report.model import commands, figures, hardware, hosts, software
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
 
@@ -28,13 +34,20 @@ def render(report: Report, page: Page = TOP) -> str:
         report: what it says, and in which language.
         page: where it lies, and which pages in other languages it refers to.
     """
-    return _template().render(
-        report=report,
-        page=page,
-        language=report.language,
-        say=report.language.say,
-        sides=[report.sides[side] for side in SIDES],
-    )
+    return _template().render(values(report, page))
+
+
+def values(report: Report, page: Page) -> dict[str, Any]:
+    """What the templates of all formats get."""
+    say = report.language.say
+    return {
+        "report": report,
+        "page": page,
+        "language": report.language,
+        "say": say,
+        "columns": lambda *names: [say(f"column-{name}") for name in names],
+        "sides": [report.sides[side] for side in SIDES],
+    }
 
 
 def escape(value: object) -> str:
@@ -44,33 +57,34 @@ def escape(value: object) -> str:
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
 
 
-def cut(value: str, language: Language) -> str:
-    """A value that fits a table; how much was left out is said."""
-    if len(value) <= _LONGEST_VALUE:
-        return value
-    return language.say("value-cut", value=value[:_LONGEST_VALUE], length=len(value))
+def environment(*, autoescape: bool) -> jinja2.Environment:
+    """The templates of the report's pages."""
+    made = templates.environment(
+        "benchlab.report.formats", autoescape=autoescape, keep_trailing_newline=not autoescape
+    )
+    made.filters["shown"] = _shown
+    made.globals.update(
+        wording=wording, trust=trust, method=method, setting=setting, figures=figures, hosts=hosts,
+        hardware=hardware, software=software, commands=commands.of_campaign, items=items,
+        stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
+    )  # fmt: skip
+    return made
 
 
-def place(text: str, made: str) -> str:
-    """Put Markdown where an escaped sentence has a place for it."""
-    return text.replace(wording.PLACE, made, 1)
+def _shown(value: object, language: Language, short: bool) -> str:
+    """A cell of a table; if it has to be short, it says how much was left out."""
+    text = MISSING if value is None else str(value)
+    if not short or len(text) <= _LONGEST_VALUE:
+        return text
+    return language.say("value-cut", value=text[:_LONGEST_VALUE], length=len(text))
 
 
 @cache
 def _template() -> jinja2.Template:
-    environment = templates.environment(
-        "benchlab.report.formats",
-        autoescape=False,  # Markdown, not HTML; every value goes through `md`
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
+    made = environment(autoescape=False)  # Markdown, not HTML; every value goes through `md`
+    made.filters.update(
         md=escape,
-        cut=cut,
-        place=place,
+        place=lambda text, made: text.replace(wording.PLACE, made, 1),
         yaml=lambda text: json.dumps(text, ensure_ascii=False),
     )
-    environment.globals.update(
-        wording=wording, trust=trust, method=method, figures=figures, hosts=hosts,
-        hardware=hardware, setting=setting, chart=charts.file_stem, PLACE=wording.PLACE,
-    )  # fmt: skip
-    return environment.get_template("report.md.j2")
+    return made.get_template("report.md.j2")

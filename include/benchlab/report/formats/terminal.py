@@ -133,7 +133,7 @@ def _table(report: Report, section: Section) -> Group:
         (f"\n{section.title}: ", "bold"),
         (
             wording.verdict(report, section),
-            f"bold {'' if report.aa else _COLOUR.get(section.figures.verdict, '')}",
+            f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.figures.verdict, '')}",
         ),
         f", {wording.figures(report, section)}",
     )

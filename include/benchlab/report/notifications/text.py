@@ -70,7 +70,7 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
     titles = ", ".join(each.title for each in sections)
     return _message(
-        f"{_HEADINGS[event.kind]}: {report.report}, {candidate} against {baseline}: {titles}",
+        f"{_HEADINGS[event.kind]}: {report.plan.report}, {candidate} against {baseline}: {titles}",
         [
             *(sentence for each in sections for sentence in _outcome(event.kind, report, each)),
             trust.scope(report),
@@ -90,7 +90,7 @@ def of_changes(event: Event, report: Report, links: Links) -> Message:
     notes = (note for title, each in changes for note in _notes(title, each))
     beside = (link for _, each in changes for link in _reports(each))
     return _message(
-        f"{_HEADINGS[event.kind]}: {report.report}: {titles}",
+        f"{_HEADINGS[event.kind]}: {report.plan.report}: {titles}",
         [*(_changed(report, *each) for each in changes), *dict.fromkeys(notes)],
         [*links, *dict.fromkeys(beside)],
         (_COLUMNS_OF_CHANGES, *(_change_row(report, *each) for each in changes)),
@@ -153,7 +153,7 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> list[str]:
 
 def _rows(report: Report, section: Section) -> list[tuple[str, ...]]:
     """A workload's two verdicts, as rows under ``_COLUMNS``."""
-    found, numbers, limit = section.figures, report.numbers, report.threshold_pct
+    found, numbers, limit = section.figures, report.numbers, report.spec.threshold_pct
     metric = figures.display(section, report.language).name
     return [
         (
@@ -185,7 +185,7 @@ def _changed(report: Report, title: str, change: WorkloadChange) -> str:
 
 def _change_row(report: Report, title: str, change: WorkloadChange) -> tuple[str, ...]:
     """A change as a row under ``_COLUMNS_OF_CHANGES``."""
-    found, numbers, limit = change.found, report.numbers, report.threshold_pct
+    found, numbers, limit = change.found, report.numbers, report.spec.threshold_pct
     if isinstance(found, Drift):
         oldest, newest, level, (low, high) = found.oldest, found.newest, 99, found.ci99
     else:

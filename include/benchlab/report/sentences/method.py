@@ -1,34 +1,33 @@
-"""The sentences on how it was measured and how to read the outcome, as plain text."""
+"""The sentences on how it was measured and how to read the outcome, as plain text.
+
+Each function makes one part of the report; ``steps(report)`` begins with
+``"Deploy TiDB v6.1.0 (baseline) and v6.5.0 (candidate) with TiUP on the same hosts, ..."``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.language import REFERENCE
-from benchlab.language.names import items
+from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
+from benchlab.plan.dataset import Warehouses
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 
 
-def recorded_texts(report: Report) -> str | None:
-    """That what was recorded is in the language it was recorded in, where that is another."""
-    return None if report.language.code == REFERENCE else report.language.say("recorded-texts")
-
-
 def notes(report: Report) -> tuple[str, ...]:
-    """What limits the conclusions because of where and on what was measured."""
+    """What limits the conclusions because of where, and on which engine, it was measured."""
     say, found = report.language.say, []
-    if report.target == "local":
+    if report.plan.target == "local":
         found.append(say("shared-machine", cores=report.machine.get("cores", "none")))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
         found += setting.notes(report, report.fleet)
-    reason = (report.engine_reason or MISSING).removesuffix(".")
-    found.append(say("engine-chosen", engine=report.engine, reason=reason))
-    return tuple(found)
+    reason = (report.campaign.engine_reason or MISSING).removesuffix(".")
+    return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))
 
 
 def steps(report: Report) -> tuple[str, ...]:
@@ -44,7 +43,7 @@ def steps(report: Report) -> tuple[str, ...]:
         _order(report),
         _restore(report),
         _trial(report),
-        say("step-repeat", limit=report.repeat_limit),
+        say("step-repeat", limit=report.spec.repeat_limit),
     )
 
 
@@ -68,14 +67,18 @@ def _deploy(report: Report) -> str:
         "step-deploy",
         engine=report.engine_title,
         baseline=baseline.version,
-        candidate="same" if report.aa else candidate.version,
+        candidate="same" if report.campaign.is_aa else candidate.version,
         where="tiup" if with_tiup else _where(report),
     )
 
 
 def _fill(report: Report) -> str:
+    say, whole, loaded = report.language.say, report.numbers.whole, report.spec.dataset
     step = "step-restore-dataset" if report.restored_dataset else "step-load"
-    return report.language.say(step, dataset=report.dataset)
+    if isinstance(loaded, Warehouses):
+        return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
+    tables, rows = whole(loaded.tables), whole(loaded.table_size)
+    return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
 
 
 def _consistency(report: Report) -> tuple[str, ...]:
@@ -87,22 +90,25 @@ def _consistency(report: Report) -> tuple[str, ...]:
 
 
 def _slowdown(report: Report) -> tuple[str, ...]:
-    if not report.slowdown_pct:
+    if not report.plan.slowdown_pct:
         return ()
-    limit = report.numbers.limit(report.slowdown_pct)
+    limit = report.numbers.limit(report.plan.slowdown_pct)
     return (report.language.say("step-slowdown", limit=limit),)
 
 
 def _order(report: Report) -> str:
-    step = "step-sequential" if report.placement == "sequential" else "step-interleaved"
-    threads = items(map(str, report.threads), report.language)
-    return report.language.say(step, rounds=report.rounds, threads=threads, seed=str(report.seed))
+    plan = report.plan
+    step = "step-sequential" if plan.placement == "sequential" else "step-interleaved"
+    threads = dict.fromkeys(str(trial.threads) for trial in plan.trials)
+    return report.language.say(
+        step, rounds=plan.rounds, threads=items(threads, report.language), seed=str(plan.seed)
+    )
 
 
 def _restore(report: Report) -> str:
     say = report.language.say
-    said = say(f"restore-{report.restore.replace('_', '-')}")
-    if report.fleet is None or report.restore == "never":
+    said = say(f"restore-{report.spec.restore.replace('_', '-')}")
+    if report.fleet is None or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
 
@@ -110,22 +116,22 @@ def _restore(report: Report) -> str:
 def _trial(report: Report) -> str:
     from babel.lists import format_list
 
-    seconds = [str(count) for count in report.seconds] or [MISSING]
+    seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
         where=_where(report),
-        warmup=str(report.warmup_seconds or "cold"),
-        seconds=format_list(seconds, style="or", locale=report.language.locale),
+        warmup=str(report.spec.warmup_seconds or "cold"),
+        seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
     )
 
 
 def how_to_read(report: Report) -> tuple[str, ...]:
     """The decision rule in six lines."""
-    say, limit = report.language.say, report.numbers.limit(report.threshold_pct)
-    one_round = "-one-round" if report.rounds == 1 else ""
+    say, limit = report.language.say, report.numbers.limit(report.spec.threshold_pct)
+    one_round = "-one-round" if report.plan.rounds == 1 else ""
     unstable = say("read-unstable", dataset="checked" if report.consistency else "other")
     return (
-        say("read-round", placement=report.placement),
+        say("read-round", placement=report.plan.placement),
         say("read-estimate", deployments="known" if report.calibration else "unknown"),
         say(
             "read-change",
@@ -142,34 +148,49 @@ def how_to_read(report: Report) -> tuple[str, ...]:
 
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
-    say = report.language.say
-    sequential = report.placement == "sequential"
-    told = {
-        "campaign": report.campaign,
+    say, plan = report.language.say, report.plan
+    sequential = plan.placement == "sequential"
+    values = {
+        "campaign": report.campaign.id,
         "report-type": say(
-            "provenance-report-type-value", report=report.report, title=report.spec_title
+            "provenance-report-type-value",
+            report=plain(plan.report),
+            title=plain(report.spec.title),
         ),
-        "state": say(f"state-{report.state}"),
-        "origin": report.origin or MISSING,
-        "started": wording.when(report.language, report.started_at),
+        "state": say(f"state-{report.campaign.state}"),
+        "origin": report.campaign.origin or MISSING,
+        "started": wording.when(report.language, report.campaign.started_at),
         "duration": wording.lasted(report),
-        "estimate": report.estimate,
-        "topology": report.topology,
+        "estimate": _estimate(report),
+        "topology": plan.topology,
         "placement": say("placement-sequential") if sequential else None,
-        "seed": None if sequential else str(report.seed),
+        "seed": None if sequential else str(plan.seed),
         "calibration": items(report.calibration, report.language) or None,
         "checksum": _by_side(report, lambda side: side.dataset_checksum or MISSING),
         "rows": _by_side(report, lambda side: report.numbers.whole(side.rows)),
-        "benchlab": report.benchlab or MISSING,
+        "benchlab": report.environment.get("benchlab") or MISSING,
     }
-    return tuple((say(f"provenance-{n}"), value) for n, value in told.items() if value is not None)
+    return tuple(
+        (say(f"provenance-{n}"), value) for n, value in values.items() if value is not None
+    )
+
+
+def _estimate(report: Report) -> str | None:
+    """What the plan said it would take and cost; None where nothing is rented."""
+    if report.plan.dollars is None:
+        return None
+    return report.language.say(
+        "provenance-estimate-value",
+        duration=report.numbers.duration(timedelta(minutes=report.plan.minutes)),
+        dollars=report.numbers.rate(report.plan.dollars, 2),
+        day=report.plan.prices_as_of or MISSING,
+    )
 
 
 def sources(report: Report) -> str:
     """Where the figures behind a figure are."""
-    return report.language.say(
-        "sources", kept=report.raw_outputs, executed=report.quality.executed
-    )  # fmt: skip
+    kept = sum(result.raw is not None for result in report.results)
+    return report.language.say("sources", kept=kept, executed=len(report.results))
 
 
 def _by_side(report: Report, value: Callable[[ReportSide], str]) -> str:

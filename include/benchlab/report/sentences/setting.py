@@ -1,30 +1,24 @@
 """The sentences on the setting, as plain text: hosts, programs, parameters, variables.
 
-Of a fleet: who shares which hosts, what lies between client and servers.
+Each makes a sentence or the rows of a table: ``software(report)`` is
+``[("MariaDB (baseline)", "10.2.11", None), ..., ("sysbench", "1.0.20", None)]``.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from benchlab.language import side_name
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
 from benchlab.report.model.hardware import FleetHardware
+from benchlab.report.model.parameters import same
 from benchlab.report.model.report import Report, ReportSide
-
-
-def title(report: Report) -> str:
-    """The heading of the environment, which on the published pages names the cloud."""
-    rented = report.fleet is not None and report.fleet.rented
-    return report.language.say("environment-ec2" if rented else "environment")
 
 
 def notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
     """What limits or helps the conclusions because of how the fleet was used."""
     say = report.language.say
     found = [say("fleet-same-hosts"), _entry(report, fleet)]
-    if report.placement == "sequential":
+    if report.plan.placement == "sequential":
         found.append(say("fleet-sequential"))
     if report.restored_dataset:
         found.append(say("fleet-restored-dataset"))
@@ -39,7 +33,7 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
     return report.language.say(
         "fleet-entry",
         host=host or report.language.say("fleet-client-host"),
-        port=str(report.entry_port),
+        port=str(report.spec.ports.entry),
         others=items(others, report.language) or "none",
         servers=fleet.number("tidb"),
     )
@@ -47,7 +41,7 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
 
 def published(report: Report) -> str:
     """How the plan relates to the published document; its differences are listed after it."""
-    found, language = report.published, report.language
+    found, language = report.spec.published, report.language
     if found is None:
         return ""
     said = [language.say("published-document", document=found.document)]
@@ -56,30 +50,13 @@ def published(report: Report) -> str:
     return language.say("between-sentences").join(said)
 
 
-def tool(report: Report, name: str, value: str) -> str:
-    """A tool's version; of the client with that of the published document, where it is another."""
-    theirs = report.published.client if report.published else None
-    if theirs is None:
-        return value
-    # TPC-C's clients have a row of their own: the row of TiUP is what deploys the clusters.
-    row = "client" if report.client == "TPC-C" else theirs.split()[0]
-    if name != row:
-        return value
-    return report.language.say("published-tool", version=value, published=theirs)
-
-
 def parameters(report: Report) -> str:
     """Whether the sides were asked for the same parameters."""
-    asked = (
-        "none" if not report.parameter_blocks else "same" if report.same_parameters else "different"
+    alike = "same" if same(report.campaign) else "different"
+    labels = {name: side.label for name, side in report.sides.items()}
+    return report.language.say(
+        f"parameters-{alike if report.parameter_blocks else 'none'}", **labels
     )
-    labels = {side: each.label for side, each in report.sides.items()}
-    return report.language.say(f"parameters-{asked}", **labels)
-
-
-def only_side(report: Report, side: ReportSide) -> str:
-    """The heading of what one side has alone."""
-    return report.language.say("head-only-side", side=side_name(side.side), version=side.version)
 
 
 def variables(report: Report) -> str:
@@ -97,25 +74,6 @@ def variables(report: Report) -> str:
     )
 
 
-def changed(report: Report) -> str:
-    """So many variables have another value on each side."""
-    return report.language.say(
-        "variables-changed",
-        kind="cluster" if report.servers else "server",
-        count=len(report.variables.changed),
-    )
-
-
-def only(report: Report, side: ReportSide) -> str:
-    """So many variables does one side have alone."""
-    return report.language.say(
-        "variables-only",
-        kind="cluster" if report.servers else "server",
-        count=len(report.variables.only[side.side]),
-        side=side.label,
-    )
-
-
 def asked_alike(report: Report) -> str | None:
     """The variables that were set alike and differ nevertheless."""
     names = [change.name for change in report.variables.changed if change.asked]
@@ -124,34 +82,43 @@ def asked_alike(report: Report) -> str | None:
     return report.language.say("variables-asked-alike", names=items(names, report.language))
 
 
-def names(report: Report, found: Iterable[str]) -> str:
-    """Identifiers, one after the other."""
-    return items(found, report.language)
+def machine(report: Report) -> list[tuple[str, str]]:
+    """What is recorded of the machine, as names and values."""
+    facts = report.machine.items()
+    return [(_name(report, f"machine-{name}", name), value) for name, value in facts]
 
 
-def machine(report: Report) -> tuple[tuple[str, str], ...]:
-    """What the machine told of itself, as names and values."""
-    items_told = report.machine.items()
-    return tuple((_known(report, f"machine-{name}", name), value) for name, value in items_told)
+def software(report: Report) -> list[tuple[str, str, str | None]]:
+    """The rows of the software table: what it is, version, git hash."""
+    servers = [(group.title, group.version, group.git_hash) for group in report.servers]
+    tools = report.software.items()
+    return [
+        *(servers or [_server(report, side) for side in report.sides.values()]),
+        *((_name(report, f"tool-{name}", name), tool(report, name, v), None) for name, v in tools),
+    ]
 
 
-def software(report: Report, side: ReportSide) -> str:
+def _server(report: Report, side: ReportSide) -> tuple[str, str, str | None]:
     """What runs on a side: the version, and what the server says of itself."""
-    if side.server is None or side.server == side.version:
-        return side.version
-    return report.language.say("software-version", asked=side.version, reported=side.server)
+    say, name = report.language.say, side_name(side.side)
+    version = side.version
+    if side.server is not None and side.server != version:
+        version = say("software-version", asked=version, reported=side.server)
+    return say("software-component", service=report.engine_title, side=name), version, side.git_hash
 
 
-def with_side(report: Report, name: str, side: ReportSide) -> str:
-    """A name with that of its side behind it."""
-    return report.language.say("software-component", service=name, side=side_name(side.side))
+def tool(report: Report, name: str, value: str) -> str:
+    """A tool's version; the client's with that of the published document, where they differ."""
+    theirs = report.spec.published.client if report.spec.published else None
+    if theirs is None:
+        return value
+    # TPC-C's clients have a row of their own: the row of TiUP is what deploys the clusters.
+    row = "client" if report.client == "TPC-C" else theirs.split()[0]
+    if name != row:
+        return value
+    return report.language.say("published-tool", version=value, published=theirs)
 
 
-def tool_name(report: Report, name: str) -> str:
-    """A tool's name in the software table."""
-    return _known(report, f"tool-{name}", name)
-
-
-def _known(report: Report, known: str, name: str) -> str:
+def _name(report: Report, known: str, name: str) -> str:
     """A recorded name in the report's language, where it has a message for it."""
     return report.language.say(known) if report.language.has(known) else name

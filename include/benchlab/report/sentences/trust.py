@@ -36,14 +36,14 @@ def scope(report: Report) -> str:
         campaigns=min(section.figures.aa_campaigns for section in others or known),
         needed=MIN_CAMPAIGNS,
     )
-    drift = [say("scope-sequential")] if report.placement == "sequential" else []
-    single = [say("scope-one-round")] if report.rounds == 1 else []
+    drift = [say("scope-sequential")] if report.plan.placement == "sequential" else []
+    single = [say("scope-one-round")] if report.plan.rounds == 1 else []
     return wording.sentences((said, *drift, *single), report)
 
 
 def latency(report: Report, section: Section) -> str:
     """What the campaign shows of a workload's p95 latency."""
-    found, threshold, say = section.figures.p95, report.threshold_pct, report.language.say
+    found, threshold, say = section.figures.p95, report.spec.threshold_pct, report.language.say
     reasons = report.language.texts(found.reasons)
     of = {"workload": section.title, "latency": display(section, report.language).latency.heading}
     why: dict[str, Value] = {"reasons": len(reasons), "because": clauses(reasons, report.language)}
@@ -66,7 +66,7 @@ def latency(report: Report, section: Section) -> str:
         **{side: each.label for side, each in report.sides.items()},
         **of,
     )
-    alarm = [say("false-alarm")] if report.aa else []
+    alarm = [say("false-alarm")] if report.campaign.is_aa else []
     return wording.sentences((changed, *alarm), report)
 
 
@@ -78,7 +78,7 @@ def latency_in_short(report: Report, section: Section) -> str:
     return say(
         "latency-in-short",
         verdict=wording.verdict_word(report, found.verdict),
-        estimate=report.numbers.estimate(found.estimate_pct, report.threshold_pct),
+        estimate=report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct),
     )
 
 

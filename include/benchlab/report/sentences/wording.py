@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language, Value
 from benchlab.language.names import clauses, items
 from benchlab.language.numbers import MISSING
@@ -28,7 +27,7 @@ def title(report: Report) -> str:
     say = report.language.say
     system = " ".join(filter(None, (report.engine_title, report.client)))
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
-    if report.aa:
+    if report.campaign.is_aa:
         return say("title-aa", system=system, version=baseline.version)
     return say("title", system=system, baseline=baseline.label, candidate=candidate.label)
 
@@ -44,10 +43,10 @@ def subject(report: Report) -> str:
         "hosts": fleet.total if fleet else 0,
     }
     say = report.language.say
-    if report.aa:
+    if report.campaign.is_aa:
         return say("subject-aa", version=baseline.version, **said)
-    if report.slowdown_pct:
-        limit = report.numbers.limit(report.slowdown_pct)
+    if report.plan.slowdown_pct:
+        limit = report.numbers.limit(report.plan.slowdown_pct)
         versions = {"baseline": baseline.version, "candidate": candidate.version}
         return say("subject-slowdown", limit=limit, **versions, **said)
     return say("subject", baseline=baseline.label, candidate=candidate.label, **said)
@@ -56,9 +55,9 @@ def subject(report: Report) -> str:
 def summary(report: Report) -> str:
     """All headlines in one line, for front matter and page descriptions."""
     say, lead = report.language.say, []
-    if report.slowdown_pct:
-        lead = [say("summary-slowdown", limit=report.numbers.limit(report.slowdown_pct))]
-    elif report.aa:
+    if report.plan.slowdown_pct:
+        lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
+    elif report.campaign.is_aa:
         lead = [say("summary-aa")]
     return sentences((*lead, *(headline(report, each) for each in report.sections)), report)
 
@@ -99,7 +98,7 @@ def verdict(report: Report, section: Section) -> str:
 def verdict_word(report: Report, found: str) -> str:
     """A verdict's word; in an A/A campaign, a change is a false alarm."""
     word = report.language.say(f"verdict-{found}")
-    if not report.aa or found not in ("regression", "improvement"):
+    if not report.campaign.is_aa or found not in ("regression", "improvement"):
         return word
     return report.language.say("verdict-false-alarm", verdict=word)
 
@@ -111,7 +110,7 @@ def is_change(section: Section) -> bool:
 
 def figures(report: Report, section: Section) -> str:
     """The estimate with its interval."""
-    found, limit, say = section.figures, report.threshold_pct, report.language.say
+    found, limit, say = section.figures, report.spec.threshold_pct, report.language.say
     estimate = report.numbers.estimate(found.estimate_pct, limit)
     if found.estimate_pct is None:
         return say("estimate-alone", estimate=estimate)
@@ -138,7 +137,7 @@ def outcome(report: Report, section: Section) -> str:
     """What the campaign shows for one workload, and why."""
     found, say, numbers = section.figures, report.language.say, report.numbers
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    because, limit = why(report, section), numbers.limit(report.threshold_pct)
+    because, limit = why(report, section), numbers.limit(report.spec.threshold_pct)
     metric = tables_of.display(section, report.language).name
     note = [say("note", because=because)] if because else []
     if is_change(section):
@@ -150,10 +149,10 @@ def outcome(report: Report, section: Section) -> str:
             baseline=baseline,
             candidate=candidate,
             verdict=found.verdict,
-            size=numbers.size(found.estimate_pct, report.threshold_pct),
+            size=numbers.size(found.estimate_pct, report.spec.threshold_pct),
             told=_interval(report, section),
         )
-        alarm = [say("false-alarm")] if report.aa else []
+        alarm = [say("false-alarm")] if report.campaign.is_aa else []
         return sentences((changed, *alarm, *note), report)
     if found.verdict == "equivalent":
         alike = say(
@@ -183,7 +182,7 @@ def _interval(report: Report, section: Section) -> str:
     named = "interval-of-geometric-mean" if found.metric == "tpmc" else "interval-told"
     return report.language.say(
         named,
-        interval=report.numbers.interval(found.ci95_pct, report.threshold_pct),
+        interval=report.numbers.interval(found.ci95_pct, report.spec.threshold_pct),
         p=report.numbers.p_value(found.p_adjusted),
     )
 
@@ -191,7 +190,7 @@ def _interval(report: Report, section: Section) -> str:
 def why(report: Report, section: Section) -> str:
     """The reasons of a verdict, where it has any; else nothing."""
     found = [*report.language.texts(section.figures.reasons)]
-    if report.placement == "sequential":
+    if report.plan.placement == "sequential":
         found.append(report.language.say("why-sequential"))
     return clauses(found, report.language)
 
@@ -199,9 +198,9 @@ def why(report: Report, section: Section) -> str:
 def rounds(report: Report, section: Section) -> str | None:
     """Which rounds the figures are from, where not all of them are complete."""
     used = section.figures.rounds_used
-    if used == report.rounds:
+    if used == report.plan.rounds:
         return None
-    return report.language.say("rounds-used", used=used, rounds=report.rounds)
+    return report.language.say("rounds-used", used=used, rounds=report.plan.rounds)
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
@@ -209,7 +208,7 @@ def client(report: Report, section: Section) -> tuple[str, ...]:
     if section.figures.metric != "tpmc":
         return ()
     say = report.language.say
-    made = report.client_version or say("client-unknown", missing=MISSING)
+    made = report.environment.get("client_version") or say("client-unknown", missing=MISSING)
     return (say("client-made", client=made), say("client-tpmc"))
 
 
@@ -217,7 +216,7 @@ def details(report: Report, section: Section) -> str:
     """How far the figures of a section's second table can be trusted."""
     say = report.language.say
     kept = say("details", title=tables_of.display(section, report.language).details_title)
-    if report.client_program not in ("tiup", "go-tpc"):
+    if report.environment.get("client_program") not in ("tiup", "go-tpc"):
         return kept
     return sentences((kept, say("details-go-tpc")), report)
 
@@ -244,7 +243,7 @@ def quality(report: Report) -> tuple[str, ...]:
 def rounds_used(report: Report) -> str:
     """How many rounds each workload's figures are from."""
     each = items((f"{s.title} {s.figures.rounds_used}" for s in report.sections), report.language)
-    return report.language.say("rounds-used-each", rounds=report.rounds, each=each)
+    return report.language.say("rounds-used-each", rounds=report.plan.rounds, each=each)
 
 
 def gates(report: Report, kind: GateKind) -> str:
@@ -256,9 +255,13 @@ def gates(report: Report, kind: GateKind) -> str:
     return report.language.say("gates-counted", passed=passed, failed=failed, unseen=unseen)
 
 
-def reasons(report: Report, excluded: Exclusion) -> str:
-    """Why a trial's figures are not used."""
-    return clauses(report.language.texts(excluded.reasons), report.language)
+def excluded(report: Report) -> list[tuple[str, int, str]]:
+    """The executed trials whose figures are not used: trial, attempt, and why."""
+    language = report.language
+    return [
+        (trial.trial, trial.attempt, clauses(language.texts(trial.reasons), language))
+        for trial in report.quality.excluded
+    ]
 
 
 def when(language: Language, value: datetime | None) -> str:
@@ -273,7 +276,8 @@ def when(language: Language, value: datetime | None) -> str:
 
 def lasted(report: Report) -> str:
     """How long the campaign took."""
-    return report.numbers.duration(report.ended_at - report.started_at if report.ended_at else None)
+    began, ended = report.campaign.started_at, report.campaign.ended_at
+    return report.numbers.duration(ended - began if ended else None)
 
 
 def sentences(said: Iterable[str], report: Report) -> str:

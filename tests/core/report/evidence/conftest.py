@@ -31,7 +31,7 @@ def _drawn_once() -> Iterator[None]:
             for cell in section.figures.cells
             for side in cell.sides.values()
         ]
-        key = f"{report!r} {report.language.code} {points}"
+        key = f"{report.sections!r} {report.sides!r} {report.language.code} {points}"
         if key not in DRAWN:
             DRAWN[key] = draw(report)
         return DRAWN[key]
