@@ -230,7 +230,7 @@ class TrialSequence:
         notes = self._mark(f"{planned.id}-a{attempt}.json")
         self._measured(planned.side).unlink(missing_ok=True)
         begun = trial.begin(
-            self._setting(planned),
+            self.setting(planned),
             planned,
             attempt,
             earlier=_begun(notes),
@@ -247,7 +247,7 @@ class TrialSequence:
 
     def _collect(self, planned: PlannedTrial, begun: Begun) -> trial.Collected:
         collected = trial.collect(
-            self._setting(planned),
+            self.setting(planned),
             planned,
             begun,
             on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
@@ -296,7 +296,8 @@ class TrialSequence:
                 f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 
-    def _setting(self, planned: PlannedTrial) -> TrialSetup:
+    def setting(self, planned: PlannedTrial) -> TrialSetup:
+        """What the trial needs to know of the campaign."""
         record = self.store.campaign(self.campaign.id)
         return TrialSetup(
             deployment=self.deployment,

@@ -185,6 +185,14 @@ class CampaignRun(StoredCampaign):
         text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)
 
+    def prepare(self, side: Side, query: Query | None = None) -> None:
+        """A side from nothing to its snapshot; ``query`` as for :meth:`check`."""
+        self.deploy(side)
+        self.load(side)
+        self.analyze(side)
+        self.check(side, "load", query)
+        self.back_up(side)
+
     def deploy(self, side: Side) -> None:
         """A running, empty server of the side's version, with its parameters in effect.
 
@@ -393,11 +401,7 @@ def run(work: CampaignRun) -> list[Path]:
     try:
         work.provision()
         for side in work.target.sides:
-            work.deploy(side)
-            work.load(side)
-            work.analyze(side)
-            work.check(side, "load")
-            work.back_up(side)
+            work.prepare(side)
         work.sequence.measure_all()
         work.check_after_trials()
         with contextlib.suppress(DataDocsError):  # noted; the report does not depend on them

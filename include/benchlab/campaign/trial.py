@@ -142,7 +142,7 @@ def begin(
                 columns["dataset_differs"] = trial_columns.dataset_differs(setting, trial.side)
         _warm_up(setting, trial, clock)
         columns |= trial_columns.before_run(setting, trial.side)
-        executor.start_job(job, [*BOUNDED, *_run_command(setting, trial, trial.seconds)])
+        executor.start_job(job, [*BOUNDED, *run_command(setting, trial, trial.seconds)])
         _watch(setting, trial, job)
     on_phase("run")
     now = time.time()
@@ -226,7 +226,7 @@ def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
     if not setting.warmup_seconds:
         return
     with clock.phase("warm-up"):
-        command = _run_command(setting, trial, setting.warmup_seconds)
+        command = run_command(setting, trial, setting.warmup_seconds)
         setting.deployment.executor.run(
             [*UNHEARD, *command], timeout_s=setting.warmup_seconds + CLIENT_SLACK_S, check=False
         )
@@ -264,7 +264,8 @@ def _harness(setting: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watche
     )
 
 
-def _run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
+def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
+    """The client's command for so many seconds of the trial."""
     deployment = setting.deployment
     command: list[str] = setting.workload.run_command(
         trial.workload,

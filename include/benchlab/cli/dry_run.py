@@ -1,59 +1,69 @@
 """What ``benchlab plan --commands`` prints: the commands of a campaign, in order, each once.
 
-The target, the databases and the load balancers are those of a campaign; their hosts only keep what
-they are asked to run. What is only known later stands in angle brackets: ``<tidb-1>`` is the
-address of that host, ``<password>`` the campaign's. Left out are the questions that a campaign asks
-its hosts and servers, how rented hosts are made ready, and what ends a campaign.
+The stages are the campaign's own (:mod:`benchlab.campaign.stages`). Its hosts only keep what they
+are asked to run, and its servers answer as they should. What is only known later stands in angle
+brackets: ``<tidb-1>`` is the address of that host, ``<password>`` the campaign's.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, get_args
 
-from benchlab import engines, targets, workloads
-from benchlab.campaign.stages import MAX_LOAD_THREADS
+from upath import UPath
+
+from benchlab import targets
+from benchlab.campaign import trial
+from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import Act, BaseCluster
-from benchlab.engines.database import OPEN_USER, USER, Database
-from benchlab.engines.server import BaseEngine, Instance
+from benchlab.engines.database import Database
 from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology
+from benchlab.plan.topology import CloudTopology, HostsTopology, Topology
+from benchlab.results.records import Campaign, SideFacts
+from benchlab.results.store import Store
 from benchlab.targets import haproxy, local
 from benchlab.targets.ec2.user_data import DATA
 from benchlab.targets.fleet import FleetTarget
-from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import BaseTarget
-from benchlab.workloads.client import Endpoint, program_of
 
-PACKAGE = Path(__file__).parents[1]
 CAMPAIGN = "<campaign>"
 PASSWORD = "<password>"
+CLOUD = FleetHost("tidb-cloud", ("tidb",), "<private-endpoint>", "", "", "", DATA)
+Show = Callable[[str, str, str], None]
 _LEFT_OUT = (
-    "# Not listed: questions to hosts and servers, how hosts are made ready, how a campaign ends."
+    "# Not listed: questions to hosts and servers, how hosts and clients are made ready, dataset\n"
+    "# snapshots, what samples the hosts, how a campaign ends."
 )
 
 
 def commands_of(home: Home, spec: ReportSpec, plan: Plan) -> tuple[Command, ...]:
-    """The commands of a campaign in order; of equal ones on equal hosts only the first.
+    """The commands of a campaign in order; of equal ones in equal stages only the first.
 
     Raises:
         SpecError: the topology does not validate.
     """
-    rehearsal = _Campaign(_Placeholders(home.project, home.root), spec, plan)
     topology = targets.load_topology(home, spec)
-    if isinstance(topology, CloudTopology):
-        rehearsal.on_cloud()
-    else:
-        rehearsal.on_target(None if topology is None else fleet_of(topology))
-    return tuple(rehearsal.commands)
+    with tempfile.TemporaryDirectory() as scratch:
+        here = _Placeholders(home.project, home.root, Path(scratch))
+        with Store("sqlite://", UPath(scratch)) as store:
+            rehearsed = _Rehearsed(here, store, spec, plan, topology)
+            if isinstance(topology, CloudTopology):
+                rehearsed.on_cloud()
+            else:
+                rehearsed.all_stages()
+            return tuple(rehearsed.commands)
 
 
 def render(commands: Iterable[Command]) -> str:
@@ -72,220 +82,175 @@ def render(commands: Iterable[Command]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def fleet_of(topology: Ec2Topology | HostsTopology) -> Fleet:
-    """The fleet of a topology; addresses of rented hosts are their names in angle brackets."""
-    if isinstance(topology, HostsTopology):
-        return topology.fleet()
-    return Fleet(
-        tuple(
-            FleetHost(
-                name=name,
-                roles=(role,),
-                address=f"<{name}>",
-                ssh_address=f"<{name}>",
-                user=topology.user,
-                host_key="",
-                data=DATA,
-            )
-            for name, role, _ in topology.host_types()
-        )
-    )
-
-
+@dataclass(frozen=True)
 class _Placeholders(Home):
-    """An installation in which nothing is written for a campaign."""
+    """An installation in which nothing lasting is written for a campaign."""
+
+    scratch: Path
 
     def campaign(self, campaign: str) -> Path:
-        return Path(campaign)
+        return self.scratch / campaign
 
     def password(self, campaign: str) -> str:
         return PASSWORD
 
 
-class _Campaign:
+class _Rehearsed(CampaignRun):
     """A campaign whose hosts keep the commands in the order in which they are asked for.
 
     Attributes:
         commands: as the keys, in order.
     """
 
-    def __init__(self, home: Home, spec: ReportSpec, plan: Plan) -> None:
-        self._home, self._spec, self._plan = home, spec, plan
+    def __init__(
+        self, home: Home, store: Store, spec: ReportSpec, plan: Plan, topology: Topology | None
+    ) -> None:
+        cloud = isinstance(topology, CloudTopology)
+        # Dataset snapshots are looked for on S3, and TiDB Cloud's client is a host like others.
+        spec = spec.model_copy(
+            update={"snapshots": None, "target": "hosts" if cloud else spec.target}
+        )
+        now = datetime.now(UTC)
+        record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, {}, {})
+        store.add_campaign(record)
+        super().__init__(home, store, record)
         self.commands: dict[Command, None] = {}
-        self._stage = ""
-        self._workload = workloads.workload_of(spec)
-        # On hosts that are not there yet it is the program that the workload prefers.
-        self._program = program_of(spec.client.program, self._workload.PROGRAMS)
-        self._ignored = engines.by_name()[plan.engine].retryable_errors
+        self._stage, self._scratch = "", f"{self.directory.parent}/"
+        self._rows = self.workload.tables(spec.dataset)
+        self.directory.mkdir()
+        if isinstance(self.target, local.Target):
+            self.target.executor = self._host(
+                "this machine", local.HOST, [f"{side}1" for side in plan.sides]
+            )
+        elif isinstance(self.target, FleetTarget) and topology is not None:
+            fleet = _fleet(topology)
+            names = [host.name for host in fleet.with_role("tidb")]
+            client = fleet.client.address
+            hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
+            self.target.rehearse_on(fleet, hosts)
+        # On the instance, so that the target itself knows nothing of it.
+        deployed = self.target.engine
+        vars(self.target)["engine"] = lambda side: _Silent(deployed(side), self._rows, self._keep)
 
-    def on_target(self, fleet: Fleet | None) -> None:
-        """On hosts; None: on this machine."""
-        target = self._target(fleet)
-        directory = str(target.directory)
-        self._begin("provision", target.executor.host)
-        self._install(directory)
-        for side in target.sides:
-            engine, balancer = target.engine(side), target.balancer(side)
-            endpoint = self._endpoint(balancer.host, balancer.entry_port)
-            self._begin("deploy", target.executor.host)
-            self._act(engine, "deploy")
-            balancer.configure()
-            self._stage = "load"
-            self._load(engine, endpoint, directory, balancer)
-            self._keep_dataset(engine, "restore")
-            self._stage = "analyze"
-            engine.analyze(list(self._workload.tables(self._spec.dataset)))
-            self._keep_dataset(engine, "backup")
-            self._check(engine, f"{side}, after the load")
-            self._stage = "back up"
-            self._act(engine, "backup")
+    def keep(self) -> None:
+        """Take no machine."""
+
+    def note(self, stage: str, phase: str, note: str = "") -> None:
+        """What is kept from now on belongs to this stage, of whichever side."""
+        self._stage = phase.removesuffix(" baseline").removesuffix(" candidate")
+
+    def all_stages(self) -> None:
+        """From deploying to the last trial."""
+        for side in self.target.sides:
+            self.prepare(side, self._ask)
         self._stage = "measure"
-        for trial in self._plan.trials:
-            engine = target.engine(trial.side)
-            if trial.restore:
-                self._act(engine, "restore")
-            self._act(engine, "start_for_trial")
-            self._measure(endpoint, directory, trial.workload, trial.threads)
-        for side in target.sides:
-            self._check(target.engine(side), f"{side}, after its last trial")
+        setting = self.sequence.setting(self.plan.trials[0])
+        cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
+        for planned in sorted(cells.values(), key=lambda planned: planned.index):
+            again = {"restore": planned.restore, "check_dataset": False, "repeated": False}
+            trial.begin(setting, planned, 1, earlier=None, on_new=_none, on_phase=_none, **again)
+        for side in self.target.sides:
+            (self.directory / "begun" / f"measured-{side}").touch()
+        self.check_after_trials(lambda engine: self._ask)
 
     def on_cloud(self) -> None:
         """On a cluster of TiDB Cloud, where only the client is Benchlab's."""
-        directory = str(DATA / "benchlab" / CAMPAIGN)
-        instance = Instance(
-            side="candidate",
-            version="",
-            parameters={},
-            directory=Path(directory),
-            host="<private-endpoint>",
-            port=4000,
-            status_port=0,
-            max_connections=0,
-            database=self._workload.DATABASE,
-            password=PASSWORD,
-        )
-        host = self._rehearsal("client", "<client>")
-        engine = engines.by_name()[self._plan.engine](host, instance, self._home.servers)
-        endpoint = self._endpoint(instance.host, instance.port)
-        self._begin("provision", "client")
-        self._install(directory)
+        (side,) = self.target.sides
+        balancer = replace(self.target.balancer(side), host=CLOUD.address, entry_port=4000)
+        vars(self.target)["balancer"] = lambda side: balancer
         self._stage = "load"
-        self._load(engine, endpoint, directory)
+        engine = self.target.engine(side)
+        engine.create_database()
+        self._keep("client", "", shell(self.prepare_command(side)))
         self._stage = "analyze"
-        engine.analyze(list(self._workload.tables(self._spec.dataset)))
+        engine.analyze(list(self._rows))
         self._stage = "measure"
-        for workload, components in self._spec.engines[self._plan.engine].by_workload.items():
+        for workload, components in self.spec.engines[self.plan.engine].by_workload.items():
             for component, items in components.items():
                 wanted = ", ".join(f"{key} = {str(value).lower()}" for key, value in items.items())
                 self._keep("TiDB Cloud's support", f"{component}, before {workload}", wanted)
-        for trial in self._plan.trials:
-            self._measure(endpoint, directory, trial.workload, trial.threads)
+        setting = self.sequence.setting(self.plan.trials[0])
+        for planned in self.plan.trials:
+            self._keep("client", "", shell(trial.run_command(setting, planned, planned.seconds)))
 
-    def _target(self, fleet: Fleet | None) -> BaseTarget:
-        target = targets.by_name()[self._spec.target](
-            self._home, CAMPAIGN, self._plan, self._spec, Access()
-        )
-        if isinstance(target, local.Target):
-            target.executor = self._rehearsal("this machine", local.HOST)
-        elif isinstance(target, FleetTarget) and fleet is not None:
-            client = fleet.client.address
-            target.rehearse_on(
-                fleet, {host.name: self._rehearsal(_called(host), client) for host in fleet.hosts}
-            )
-        return target
-
-    def _rehearsal(self, name: str, client: str) -> Rehearsal:
-        cores = next((host.vcpu for host in self._plan.hosts if host.role == "client"), None)
+    def _host(self, name: str, client: str, backends: Iterable[str]) -> Rehearsal:
+        cores = next((host.vcpu for host in self.plan.hosts if host.role == "client"), None)
+        up = [f"sql,{backend},UP,L4OK,0" for backend in backends]
         answers = {
             "nproc": str(cores or haproxy.MAX_THREADS),
             "id -u": str(os.geteuid()),
             "command -v tiup": "tiup",
             "SUBSTRING_INDEX(USER()": client,
             "SELECT 1": "1",
+            "/;csv": "\n".join(["# pxname,svname,status,check_status,stot", *up]),
         }
-        if self._plan.topology is not None:
+        if self.plan.topology is not None:
             answers[".reflink-probe"] = ""  # rented hosts have XFS, where copies share blocks
         return Rehearsal(name, self._keep, answers, job_output=slowdown.AT_WORK)
 
-    def _begin(self, stage: str, host: str) -> None:
-        self._stage, self._host = stage, host
-
     def _keep(self, host: str, purpose: str, text: str) -> None:
+        purpose, text = purpose.replace(self._scratch, ""), text.replace(self._scratch, "")
         self.commands.setdefault(Command(self._stage, host, purpose, text))
 
-    def _act(self, engine: Database, act: Act) -> None:
-        if isinstance(engine, BaseCluster):
-            engine.rehearse(act)
-        elif isinstance(engine, BaseEngine):
-            try:
-                getattr(engine, act)()
-            except (EngineError, UnavailableError) as error:  # its server has not been fetched
-                self._keep(self._host, "known once the server is here", f"# {error}")
-                engine.executor.start_job(engine.job, ["<server>"])
-                if act != "deploy":
-                    self._act(engine, act)
+    def _ask(self, statement: str) -> list[list[Any]]:
+        """A dataset is as it was loaded, and no condition is violated."""
+        host = self.target.executor.host
+        self._keep(host, f"SQL in {self.workload.DATABASE}", f"{statement};")
+        table = re.fullmatch(r"SELECT COUNT\(\*\) FROM (\w+)", statement)
+        return [[self._rows[table[1]] if table else 0]]
 
-    def _keep_dataset(self, engine: Database, action: str) -> None:
-        """A dataset snapshot, where the report type has them: restored instead of a load."""
-        version = engine.instance.version
-        if self._spec.snapshots is None or not isinstance(engine, BaseCluster):
+
+class _Silent:
+    """A database without servers: it acts on its hosts, and every answer is as it should be."""
+
+    def __init__(self, database: Database, rows: dict[str, int | None], show: Show) -> None:
+        self._database, self._show, self.row_count = database, show, rows.__getitem__
+        version = database.instance.version
+        self._answers = {
+            "version": version,
+            "facts": SideFacts(version, None, {}),
+            "checksum": "",
+            "variables": {},
+            "ineffective": {},
+            "running": False,
+            "background_jobs": None,
+            "start": None,
+            "stop": None,
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._answers:
+            return lambda *_: self._answers[name]
+        found = getattr(self._database, name)
+        return functools.partial(self._act, name) if name in get_args(Act) else found
+
+    def _act(self, act: Any) -> None:
+        database = self._database
+        if isinstance(database, BaseCluster):
+            database.rehearse(act)
             return
-        if engine.no_dataset_snapshots(version) is None:
-            copy = engine.load_dataset if action == "restore" else engine.save_dataset
-            copy(f"{self._spec.snapshots}/<dataset>", "<region>")
+        try:
+            getattr(database, act)()
+        except (EngineError, UnavailableError) as error:  # its server has not been fetched
+            self._show("this machine", "known once the server is here", f"# {error}")
+            database.executor.start_job(f"server-{database.instance.side}", ["<server>"])
+            if act != "deploy":
+                self._act(act)
 
-    def _endpoint(self, host: str, port: int) -> Endpoint:
-        user = USER if self._program.takes_password else OPEN_USER
-        return Endpoint(host, port, user, "", self._workload.DATABASE)
 
-    def _install(self, directory: str) -> None:
-        """What the program needs beside its option file; nothing where it needs nothing."""
-        for name, file in self._program.files.items():
-            source = f"<benchlab>/{file.relative_to(PACKAGE)}"
-            text = shell(["cp", source, f"{directory}/{name}"])
-            self._keep(self._host, f"put {name} beside the option file", text)
+def _fleet(topology: Topology) -> Fleet:
+    """The fleet of a topology; addresses of rented hosts are their names in angle brackets."""
+    if isinstance(topology, HostsTopology):
+        return topology.fleet()
+    if isinstance(topology, CloudTopology):
+        return Fleet((FleetHost("client", ("client",), "<client>", "", "", "", DATA), CLOUD))
+    hosts = [(name, role) for name, role, _ in topology.host_types()]
+    return Fleet(
+        tuple(FleetHost(n, (role,), f"<{n}>", "", topology.user, "", DATA) for n, role in hosts)
+    )
 
-    def _load(
-        self, engine: Database, endpoint: Endpoint, directory: str, balancer: HAProxy | None = None
-    ) -> None:
-        engine.create_database()
-        if endpoint.user == OPEN_USER:
-            engine.open_account()
-        if balancer is not None:
-            balancer.launch()
-        words = self._workload.prepare_command(
-            endpoint,
-            f"{directory}/workload.cnf",
-            self._spec.dataset,
-            threads=MAX_LOAD_THREADS,
-            client=self._spec.client,
-        )
-        self._keep(self._host, f"load {self._spec.dataset}", shell(words))
 
-    def _check(self, engine: Database, when: str) -> None:
-        """Whether the dataset is consistent; nothing where the workload has no conditions."""
-        self._stage = "check"
-        if (consistency := self._workload.CONSISTENCY) is not None:
-            statements = consistency.statements(self._spec.dataset)
-            sql = "\n".join(f"{statement};" for statement in statements)
-            self._keep(self._host, f"SQL in {engine.instance.database} of the {when}", sql)
-
-    def _measure(self, endpoint: Endpoint, directory: str, workload: str, threads: int) -> None:
-        title = f"{workload.removeprefix('oltp_')}, {threads} threads"
-        for what, seconds in (("warm up", self._spec.warmup_seconds), ("run", self._spec.seconds)):
-            if not seconds:
-                continue
-            words = self._workload.run_command(
-                workload,
-                endpoint,
-                f"{directory}/workload.cnf",
-                self._spec.dataset,
-                threads=threads,
-                seconds=seconds,
-                client=self._spec.client,
-                ignore_errors=self._ignored,
-            )
-            self._keep(self._host, f"{what} {title}", shell(words))
+def _none(*_: object) -> None: ...
 
 
 def _called(host: FleetHost) -> str:

@@ -63,7 +63,7 @@ def show_plan(
     on: OnDay = None,
     as_json: Json = False,
     commands: Annotated[
-        bool, typer.Option("--commands", help="print every command that a campaign would run")
+        bool, typer.Option("--commands", help="print the commands that a campaign would run")
     ] = False,
     backfill: Annotated[
         tuple[date, date] | None,

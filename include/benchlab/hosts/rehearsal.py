@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlab.hosts.executor import Completed, JobStatus
+from benchlab.hosts.metrics import sampler_job
 
 # What a shell takes as it stands, and `<` and `>` around what is not known yet: <tidb-1>.
 _PLAIN = re.compile(r"[\w@%+=:,./<>-]+")
@@ -36,7 +37,7 @@ class Rehearsal:
     """See :class:`benchlab.hosts.executor.Executor`; what it is asked to do is kept and not done.
 
     Every command succeeds without output, except those that only look whether something can be
-    done (``check=False``); jobs run until they are stopped.
+    done (``check=False``). Jobs run until they are stopped; samplers are not kept.
 
     Args:
         host: its name in the list of commands.
@@ -70,7 +71,7 @@ class Rehearsal:
         for asked, answer in self._answers.items():
             if asked in text or asked in stdin:
                 return Completed(0, answer, "")
-        if check:
+        if check or command[0] == "sh":  # a warm-up, which is through a shell, may fail
             if command[0] == "mariadb":
                 self._keep(self.host, "SQL", _statements(stdin))
             else:
@@ -81,7 +82,8 @@ class Rehearsal:
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
         self._jobs[job] = JobStatus("running")
-        self._keep(self.host, "start, in the background", _shown(command, env))
+        if not job.startswith(sampler_job("")):
+            self._keep(self.host, "start, in the background", _shown(command, env))
         return True
 
     def job_status(self, job: str) -> JobStatus:

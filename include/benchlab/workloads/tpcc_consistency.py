@@ -19,10 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchlab.errors import BenchlabError
-from benchlab.plan.dataset import AnyDataset, Warehouses
 from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
 from benchlab.results.records import Condition
-from benchlab.workloads.client import fitting
 from benchlab.workloads.workload import Query
 
 # A customer's history has no index of its own in go-tpc's schema; without it condition 10 reads
@@ -133,21 +131,6 @@ def check(query: Query) -> tuple[Condition, ...]:
         with _index(query):
             found.append(_ask(query, BALANCES))
     return tuple(found)
-
-
-def statements(dataset: AnyDataset) -> list[str]:
-    """All that :func:`check` asks of a dataset, in order.
-
-    Raises ValueError if the dataset is not TPC-C's.
-    """
-    warehouses, asked = fitting(dataset, Warehouses, "tpcc").warehouses, []
-
-    def note(statement: str) -> list[list[int]]:
-        asked.append(statement)
-        return [[warehouses]]
-
-    check(note)
-    return asked
 
 
 def _ask(query: Query, asked: _Asked) -> Condition:

@@ -77,9 +77,6 @@ class Consistency(Protocol):
     def check(self, query: Query) -> tuple[Condition, ...]:
         """How often each condition is violated."""
 
-    def statements(self, dataset: AnyDataset) -> list[str]:
-        """All the SQL of :meth:`check`."""
-
 
 class Workload(Protocol):
     """A client and its workloads.
