@@ -1,7 +1,7 @@
 """Ends EC2 fleets that are past their expiry, every 15 minutes.
 
 A campaign gives back what it rented by itself, whatever happens in it; its hosts shut themselves
-down at their expiry, too. This DAG is for what is left when both have failed: instances whose tag
+down at their expiry as well. This DAG ends what is left when both have failed: instances whose tag
 `benchlab:expires_at` is past, or that carry Benchlab's tag without a valid expiry for more than an
 hour; and key pairs and security groups of campaigns that have no instance any more. A campaign
 that is at work is not touched.

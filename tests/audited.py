@@ -108,7 +108,7 @@ def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
 
 
 def command(text: str, line: int = 60) -> Command:
-    """One of the plan; its tool is told by its first words."""
+    """One of the plan; its first words name the tool."""
     words = text.split()
     tool = " ".join(words[:3]) if words[0] == "tiup" else words[0]
     return Command(tool, text, line, in_code_block=True)

@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.layers [PYTEST ARGUMENT...]
 
-A layer is a folder of tests/ with a test file in it. They run one by one, for what most of them
-start would disturb each other: servers that are measured, schedulers, browsers. `core` is pure and
+A layer is a folder of tests/ with a test file in it. They run one by one, because what most of them
+start would disturb the others: servers that are measured, schedulers, browsers. `core` is pure and
 has two workers. (So can have `hosts`, where each file has a network of its own, by hand: `pytest
 tests/hosts -n 2 --dist loadfile`; its schedulers have waits that two busy cores may exceed.) A
 failed layer does not keep the next one from running.

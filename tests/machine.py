@@ -96,7 +96,7 @@ class Machine:
         return Store(f"sqlite:///{self.here.root}/results.db", self.here.objects)
 
     def verified(self, campaign: str) -> Verification:
-        """What its evidence bundle tells, without the store."""
+        """What its evidence bundle holds, without the store."""
         return evidence.verify(self.here.reports / campaign / "evidence.zip")
 
     def outcome(self, campaign: str) -> tuple[Campaign, list[TrialResult]]:

@@ -28,7 +28,7 @@ from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unu
 NAMES = ("deploy on a fleet", "restore on a fleet")
 DEPLOY_TARGET = 1.5
 RESTORE_TARGET = 1.3
-# They share this machine's cores: of more hosts than cores the ratio would tell how many cores
+# They share this machine's cores: with more hosts than cores the ratio would measure how many cores
 # there are. Hosts of one's own have cores, and disks, of their own.
 HOSTS = max(2, min(os.cpu_count() or 2, 5))
 # Deployments take seconds, restores less than one, and single ones differ much.
@@ -39,7 +39,7 @@ DATA = Path("/data/benchlab")
 KEY = Path(f"/home/{USER}/tiup-key")
 SERVER: tuple[Role, ...] = ("pd", "tikv", "tidb")
 VERSION = "v5.2.0"
-# What a storage host has; a trial has changed all of it when it is laid back.
+# What a storage host has; a trial has changed all of it when it is restored.
 FILES, FILE_MIB = 10, 30
 
 

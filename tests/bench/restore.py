@@ -75,7 +75,7 @@ def _fill(directory: Path) -> None:
 
 def _time_restore(restore: Callable[[], object], data: Path) -> float:
     _change(data)
-    os.sync()  # so that neither way pays for what was written before it
+    os.sync()  # so that neither way pays for earlier writes
     began = time.monotonic()
     restore()
     return time.monotonic() - began

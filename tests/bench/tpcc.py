@@ -125,7 +125,7 @@ def _load(server: Engine, program: str, folder: Path, size: Size) -> float:
         found = int(server.sql(f"SELECT COUNT(*) FROM {_database(program)}.{table}")[0][0])
         if rows is not None and found != rows:
             raise BenchlabError(f"{program} loaded {found} rows into {table}, not {rows}")
-    # The next load must not pay for what this one left to be written.
+    # The next load must not pay for writes that this one left behind.
     while int(server.sql("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")[0][1]) > 1000:
         server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0")
         time.sleep(0.5)

@@ -90,7 +90,7 @@ def fleet_campaign(
 
     Args:
         topology: another fleet than that one.
-        environment: replaces or adds to what its hosts tell.
+        environment: replaces or adds to what its hosts report.
         variables: the sides' effective variables and configuration items.
         fields: of :func:`fleet_spec`.
     """
@@ -126,7 +126,7 @@ def tpcc_campaign(
 
     Args:
         consistency: the conditions of the sides' datasets; without, they were not checked.
-        environment: replaces or adds to what its hosts and its client tell.
+        environment: replaces or adds to what its hosts and its client report.
         fields: of :func:`fleet_spec`.
     """
     report_type = fleet_spec(
@@ -178,7 +178,7 @@ def tpcc_result(
 
 
 def fleet_environment(plan: Plan) -> dict[str, str]:
-    """What a fleet tells of its hosts, in the form of a fleet's target."""
+    """What a fleet reports about its hosts, in the form of a fleet's target."""
     told = {}
     for role, (kind, _, line) in ON_EC2.items():
         number = sum(role in host.role.split("+") for host in plan.hosts)

@@ -100,7 +100,7 @@ def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult
 
 
 def add_campaign(store: Store, **fields: Any) -> Campaign:
-    """The campaign, and five A/A campaigns that tell about its deployments."""
+    """The campaign, and five A/A campaigns that show how its deployments differ."""
     variables = {"wsrep_sst_auth": SECRET, "strict_password_validation": "ON", "autocommit": "ON"}
     facts = {
         side: campaigns.side_facts(version, variables={**variables, "version": version})

@@ -174,7 +174,7 @@ class FakeEngine(BaseEngine):
         """Nobody can connect."""
 
     def git_hash(self) -> str | None:
-        """None to tell."""
+        """None to report."""
         return None
 
     def sql(

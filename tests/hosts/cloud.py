@@ -44,7 +44,7 @@ class Cloud:
     """AWS, for as long as the ``with`` block lasts.
 
     Args:
-        folder: for what the instances keep; made where it is missing.
+        folder: what the instances keep; created if it is missing.
         network: hosts become instances on its network; not entered or left here.
         region: where the network is the default VPC's; other regions work too, without hosts.
     """
@@ -251,7 +251,7 @@ class Cloud:
                 return
             try:
                 answer = (True, works[name](*arguments))
-            except Exception as error:  # noqa: BLE001 - told to the server
+            except Exception as error:  # noqa: BLE001 - reported to the server
                 answer = (False, f"{type(error).__name__}: {error}")
             with suppress(BrokenPipeError):
                 connection.send(answer)

@@ -147,7 +147,7 @@ class Namespaces:
 
     Args:
         folder: a directory for keys and settings of the hosts; made where it is missing.
-        prefix: what tells it from other networks on this machine, and the name of this
+        prefix: what distinguishes it from other networks on this machine, and the name of this
             machine's link to it: at most 15 letters and digits. A crashed run of the same prefix
             is cleaned up first; one that is still at work is waited for.
         network: its addresses; the first is this machine's.
@@ -223,7 +223,7 @@ class Namespaces:
         host = NamespaceHost(address, public, Path(f"/proc/{pid}/root"), pid)
         with self._guard:
             self._hosts[address] = (host, process)
-        # Its hardware address comes from its address: others still remember that of the host
+        # Its hardware address comes from its address: others still remember the address of the host
         # which had this address before.
         hardware = "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
         self._attach(f"eth0 address {hardware}", link, str(pid))

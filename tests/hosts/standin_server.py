@@ -63,7 +63,7 @@ class Database:
         self.wait()
         if fresh:
             # As a fresh TiDB: root from everywhere, without a password. The other account is
-            # for what reads TiKV without asking TiDB, as BR does.
+            # for programs that read TiKV without asking TiDB, as BR does.
             self.sql(
                 "DELETE FROM mysql.user WHERE user='';"
                 "FLUSH PRIVILEGES;"

@@ -227,7 +227,7 @@ def refuse_port_conflict(found: list[Server]) -> None:
 
 
 def make_key(name: str) -> str:
-    """A key of the cluster's own; that of an earlier, failed deployment is used again."""
+    """The cluster's own key; the key of an earlier, failed deployment is used again."""
     key = Path(key_of(name))
     key.parent.mkdir(parents=True, exist_ok=True)
     if not key.exists():
@@ -261,7 +261,7 @@ def install(server: Server, meta: dict, found: list[Server], key: str) -> None:
 
 
 def settings_of(server: Server, meta: dict, found: list[Server]) -> dict:
-    """What one server is told of itself and the others."""
+    """What one server knows of itself and the others."""
     tikv = [one for one in found if one.component == "tikv"]
     pd = [one for one in found if one.component == "pd"]
     version = meta["tidb_version"]

@@ -245,7 +245,7 @@ def test_a_full_disk_while_backing_up_names_the_host_and_spoils_nothing(
     with pytest.raises(EngineError, match=r"no whole snapshot.*kv-1, kv-2"):
         running.restore()
     running.start()
-    assert rows(running) == ["1", "3"]  # nothing was laid back
+    assert rows(running) == ["1", "3"]  # nothing was restored
     full.run(f"umount {root}/snapshot; rm {root}/data/tikv-20160/sst")
     running.sql("DELETE FROM sbtest.t WHERE id = 3")
     running.backup()
@@ -253,7 +253,7 @@ def test_a_full_disk_while_backing_up_names_the_host_and_spoils_nothing(
 
 
 def test_half_restored_data_are_not_started(fleet: TestFleet, running: Cluster) -> None:
-    """One host has the snapshot's state, another its last; a whole restore mends it."""
+    """One host has the snapshot's state, another its last one; a complete restore fixes it."""
     snapshot = DATA / "c1/baseline/snapshot"
     fleet.hosts["kv-2"].run(f"mv {snapshot} {snapshot}.away")
     with pytest.raises(BenchlabError, match="restoring kv-2"):

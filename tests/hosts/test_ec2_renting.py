@@ -143,7 +143,7 @@ def test_instances_that_are_not_listed_yet_are_not_launched_again(
 
 
 def test_a_dead_host_is_replaced_by_a_new_one(cloud: Cloud, tmp_path: Path) -> None:
-    """Its token would only give back the dead one, so that of the next generation is used."""
+    """Its token would only return the dead one, so the token of the next generation is used."""
     first = provision(cloud.access(), rental(tmp_path), limits=SOON)
     cloud.kill(str(first.hosts[1].instance))
     second = provision(cloud.access(), rental(tmp_path), limits=SOON)
@@ -278,7 +278,7 @@ def test_throttled_calls_are_tried_again(
 
 
 def test_the_first_looks_follow_soon_and_later_ones_are_rare() -> None:
-    """Nobody waits five seconds for what took one, and EC2 is not asked all the time."""
+    """Nobody waits five seconds for something that took one, and EC2 is not asked all the time."""
     polls = Limits(poll_s=5).polls()
     assert [next(polls) for _ in range(7)] == [0.25, 0.5, 1, 2, 4, 5, 5]
     assert next(Limits(poll_s=0.02).polls()) == 0.02

@@ -91,7 +91,7 @@ def test_two_networks_exist_at_once(namespaces: Namespaces, tmp_path: Path) -> N
 
 def test_what_a_crashed_run_left_is_cleaned_up(tmp_path: Path) -> None:
     """The next network of the same prefix ends its processes and takes its place."""
-    # None that `unused` gives to whoever else tests on this machine.
+    # None that `unused` gives to another test run on this machine.
     prefix, network = "blcrashed", "10.98.0.0/24"
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.hosts.namespaces import Namespaces\n"

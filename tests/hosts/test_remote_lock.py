@@ -1,4 +1,4 @@
-"""One campaign at a time on owned hosts, whoever starts it and wherever it is started."""
+"""One campaign at a time on owned hosts, no matter who starts it and where."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_it_is_the_lock_that_the_host_itself_knows(tmp_path: Path) -> None:
 def test_what_is_no_lock_is_an_error_that_names_the_file(
     locks: tuple[RemoteLock, RemoteLock], host: NamespaceHost
 ) -> None:
-    """It is not overwritten; and a directory that is missing is named, too."""
+    """It is not overwritten; a missing directory is named as well."""
     host.run(f"echo hello > {PATH}")
     for action in (locks[0].holder, lambda: locks[0].acquire("c1", "benchlab run")):
         with pytest.raises(TargetError, match=f"{host.address}.*{PATH} is not a lock"):
@@ -182,6 +182,6 @@ def test_what_is_no_lock_is_an_error_that_names_the_file(
 def test_a_lock_that_cannot_be_made_is_an_error(
     executors: tuple[SSHExecutor, SSHExecutor],
 ) -> None:
-    """With the file's name, and no campaign goes on without a lock."""
+    """With the file's name, and no campaign continues without a lock."""
     with pytest.raises(CommandError, match="/nowhere/lock"):
         RemoteLock(executors[0], Path("/nowhere/lock")).acquire("c1", "benchlab run")

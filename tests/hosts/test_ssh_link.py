@@ -213,7 +213,7 @@ def test_a_fork_opens_a_connection_of_its_own(executor: SSHExecutor, host: Names
 def test_ten_hosts_work_at_once_and_a_failing_one_is_named(
     namespaces: Namespaces, ssh_key: tuple[str, str], fleet_host: Describe
 ) -> None:
-    """All are finished; the error tells which one it was and why."""
+    """All are finished; the error names the one that failed and why."""
     addresses = [f"{namespaces.gateway[:-1]}{number}" for number in range(200, 210)]
     with ThreadPoolExecutor(4) as pool:
         hosts = list(pool.map(lambda a: namespaces.add(a, ssh_key[1]), addresses))

@@ -46,7 +46,7 @@ def begun_by(server: Engine, statement: str) -> int:
     ],
 )
 def test_background_work_is_counted(server: Engine, statement: str) -> None:
-    """Whatever comes between a client and its rows, whoever sent it."""
+    """Whatever comes between a client and its rows, no matter who sent it."""
     assert begun_by(server, statement) == 1
 
 

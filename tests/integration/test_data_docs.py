@@ -192,7 +192,7 @@ def test_a_campaign_without_any_trial_has_data_docs(built: Validation) -> None:
 
 
 def test_a_failure_of_great_expectations_names_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it is; and an expectation that could not be evaluated is a failure, too."""
+    """Whatever it is; an expectation that could not be evaluated is a failure as well."""
     import pandas as pd
 
     monkeypatch.setattr(pd.Series, "__ge__", lambda *_: 1 / 0)

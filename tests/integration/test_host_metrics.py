@@ -72,7 +72,7 @@ def test_a_busy_loop_is_seen_as_cpu_of_its_process_and_of_the_host(
 
 
 def test_a_write_is_seen_on_the_disk(executor: LocalExecutor, tmp_path: Path) -> None:
-    """Bytes that went to the disk are told, as many as were written or more."""
+    """Bytes that went to the disk are counted: as many as were written, or more."""
     if executor.run(["stat", "-f", "-c", "%T", str(tmp_path)]).stdout.strip() == "tmpfs":
         pytest.skip("the test's directory is in memory")
     if not Path("/proc/diskstats").read_text().strip():
