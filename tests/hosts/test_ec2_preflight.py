@@ -11,7 +11,6 @@ import pytest
 from benchlab.errors import TargetError
 from benchlab.targets.ec2 import preflight
 from benchlab.targets.ec2.boot import provision
-from benchlab.targets.ec2.calls import CALLS
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.reaper import reap
@@ -26,10 +25,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_preflight_finds_a_fleet_that_can_be_rented(cloud: Cloud) -> None:
     """Image by parameter, subnets by zone, vCPUs of all hosts; and it rents nothing."""
-    found = preflight.check(cloud.access(), topology())
-    assert found.image.id == cloud.image
-    assert [subnet.zone for subnet in found.subnets][:3] == ZONES[:3]
-    assert found.vcpus == 4 + 2 * 4 + 4 + 8
+    cloud.quota(4 + 2 * 4 + 4 + 8)
+    assert preflight.check(cloud.access(), topology()) == []
     assert cloud.holdings() == NOTHING
 
 
@@ -61,7 +58,7 @@ def test_a_quota_that_is_too_small_is_found_before(cloud: Cloud, tmp_path: Path)
 def test_a_quota_that_may_not_be_read_is_said_and_not_fatal(cloud: Cloud) -> None:
     """The permission is missing in many accounts."""
     cloud.fault("GetServiceQuota", "AccessDeniedException")
-    [note] = preflight.check(cloud.access(), topology()).notes
+    [note] = preflight.check(cloud.access(), topology())
     assert "not checked" in note
 
 
@@ -109,7 +106,6 @@ def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Pa
     reap(access, [REGION], now=LATER, limits=SOON)
     granted = {action for statement in policy() for action in actions(statement)}
     assert cloud.recorded == granted
-    assert granted == CALLS
 
 
 def test_the_policy_touches_only_what_carries_the_tag() -> None:

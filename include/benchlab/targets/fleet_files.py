@@ -12,6 +12,7 @@ campaigns whose place in the lock was taken and whose servers may still run, one
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import TargetError
@@ -63,6 +64,40 @@ def read_fleet(state: Path) -> Fleet:
 def read_key(state: Path) -> str:
     """The campaign's private key."""
     return (state / KEY_FILE).read_text(encoding="utf-8")
+
+
+def private_key(state: Path) -> str:
+    """The text of a campaign's private key, made when there is none; readable by its owner only."""
+    path = state / KEY_FILE
+    try:
+        return read_key(state)
+    except FileNotFoundError:
+        pass  # the first call of the campaign
+    import asyncssh
+
+    made = asyncssh.generate_private_key("ssh-ed25519").export_private_key().decode("ascii")
+    state.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{KEY_FILE}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(made)
+    try:
+        # Not replaced: of two calls at once, both use the key that was there first.
+        os.link(part, path)
+    except FileExistsError:
+        return read_key(state)
+    finally:
+        part.unlink()
+    return made
+
+
+def public_key(state: Path) -> str:
+    """The public half: ``ssh-ed25519 AAAA...``."""
+    import asyncssh
+
+    read = asyncssh.import_private_key(private_key(state))
+    return " ".join(read.export_public_key().decode("ascii").split()[:2])
 
 
 def keep_owner(state: Path, name: str) -> None:

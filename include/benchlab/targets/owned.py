@@ -20,7 +20,6 @@ from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.plan import GIB
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
-from benchlab.targets.ec2 import keys
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.target import Say
 
@@ -121,7 +120,7 @@ class Target(FleetTarget):
 
     def _open_hosts(self) -> None:
         """Let this campaign's key in. It is noted first where: a killed process leaves no key."""
-        public = f"{keys.public_key(self.state)} {logins.mark(self.campaign)}"
+        public = f"{fleet_files.public_key(self.state)} {logins.mark(self.campaign)}"
         fleet_files.set_opened(self.state, False)
         fleet_files.keep_owner(self.state, self._topology.ssh)
         self.keep(self._named_hosts)

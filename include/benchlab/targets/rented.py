@@ -22,7 +22,7 @@ from benchlab.plan import topology as topology_module
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
-from benchlab.targets.ec2 import boot, inventory, keys
+from benchlab.targets.ec2 import boot, inventory
 from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
@@ -86,7 +86,7 @@ class Target(FleetTarget):
         Raises:
             TargetError: no zone has the capacity, a host died, or did not become ready.
         """
-        keys.private_key(self.state)
+        fleet_files.private_key(self.state)
         return boot.provision(self.access, self._rental, probe=self._probe, say=say)
 
     def provision(self, say: Say) -> None:

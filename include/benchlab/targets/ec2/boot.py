@@ -78,7 +78,7 @@ def wait_until_running(
             return Fleet(tuple(ready[host.name] for host in launched))
         if time.monotonic() > deadline:
             raise TargetError(f"not ready after {limits.ready_s:g} s:\n" + "\n".join(lacking))
-        limits.pause(next(polls))
+        time.sleep(next(polls))
 
 
 def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:

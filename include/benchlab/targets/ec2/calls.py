@@ -6,39 +6,12 @@ connections, 5xx) are botocore's. What remains after them is raised as :class:`A
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from benchlab.errors import TargetError
 
-# Every IAM action that Benchlab needs; docs/iam-policy.json grants these and no other.
-CALLS = frozenset(
-    {
-        "ec2:AuthorizeSecurityGroupIngress",
-        "ec2:CreateSecurityGroup",
-        "ec2:CreateTags",
-        "ec2:DeleteKeyPair",
-        "ec2:DeleteSecurityGroup",
-        "ec2:DescribeImages",
-        "ec2:DescribeInstanceTypeOfferings",
-        "ec2:DescribeInstanceTypes",
-        "ec2:DescribeInstances",
-        "ec2:DescribeKeyPairs",
-        "ec2:DescribeSecurityGroups",
-        "ec2:DescribeSubnets",
-        "ec2:GetConsoleOutput",
-        "ec2:ImportKeyPair",
-        "ec2:RevokeSecurityGroupIngress",
-        "ec2:RunInstances",
-        "ec2:TerminateInstances",
-        "iam:PassRole",
-        "servicequotas:GetServiceQuota",
-        "ssm:GetParameter",
-        "sts:GetCallerIdentity",
-    }
-)
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 # Before the second look; twice as long before each further one.
 FIRST_POLL_S = 0.25
@@ -52,13 +25,11 @@ class Limits:
         ready_s: for a fleet to run and to say that it is ready.
         gone_s: for instances to be terminated, and for what they used to be free.
         poll_s: between two looks, at most.
-        pause: sleeps; tests have their own.
     """
 
     ready_s: float = 900.0
     gone_s: float = 600.0
     poll_s: float = 5.0
-    pause: Callable[[float], None] = time.sleep
 
     def polls(self) -> Iterator[float]:
         """Seconds to wait before each further look: few at first, then twice as many each time.

@@ -19,7 +19,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Role
 from benchlab.plan.topology import Image
-from benchlab.targets.ec2 import groups, inventory, keys, tags, user_data
+from benchlab.targets.ec2 import belongings, inventory, tags, user_data
 from benchlab.targets.ec2.calls import AwsError, Limits, call
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
@@ -74,7 +74,7 @@ def launch(
     """Rent what is missing of a campaign's fleet, all of it in one subnet.
 
     Where a zone has no capacity, what was launched there is given back and the next one is
-    tried. Other failures leave what is there: a repeated call goes on from it, and
+    tried. Other failures leave what is there: a repeated call resumes from it, and
     :func:`benchlab.targets.ec2.inventory.give_back` ends it.
 
     Returns:
@@ -93,8 +93,9 @@ def launch(
     image = Image(id=next(iter(living.values())).image) if living else rental.topology.image
     found = find_image(access, client, image)
     subnets = _in_order(find_subnets(client, rental.topology), living)
-    key = keys.ensure(client, rental)
-    order = _Order(client, rental, found, key, groups.ensure(client, rental, subnets[0].vpc))
+    key = belongings.ensure_key_pair(client, rental)
+    group = belongings.ensure_group(client, rental, subnets[0].vpc)
+    order = _Order(client, rental, found, key, group)
     refusals: list[str] = []
     for subnet in subnets:
         launched: list[Launched] = []

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from benchlab.errors import TargetError
-from benchlab.targets.ec2 import groups, keys, tags
+from benchlab.targets.ec2 import belongings, tags
+from benchlab.targets.ec2.belongings import Belonging
 from benchlab.targets.ec2.calls import AwsError, Limits, call, filters, pages, tag_filters
 
 # Still costs money, or can again.
@@ -99,7 +99,7 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
                 f"{client.meta.region_name}: not terminated after {limits.gone_s:g} s: {shown}; "
                 "give the campaign back again, or look at them in the EC2 console"
             )
-        limits.pause(next(polls))
+        time.sleep(next(polls))
 
 
 @dataclass(frozen=True)
@@ -125,27 +125,19 @@ def give_back(client: Any, campaign: str, *, limits: Limits | None = None) -> Gi
     part keeps no other from being given back.
 
     Raises:
-        TargetError: names all that could not be given back; calling again goes on from there.
+        TargetError: names all that could not be given back; calling again resumes from there.
     """
     limits = limits or Limits()
     faults: list[str] = []
     instances = _end_instances(client, campaign, limits, faults)
-    pairs = _delete_each(
-        lambda: keys.of_campaign(client, campaign),
-        lambda name: keys.delete(client, name),
-        faults,
-    )
+    pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)
     # No use in waiting for a group that instances hold which could not be ended.
-    patience = dataclasses.replace(limits, gone_s=0.0) if faults else limits
-    fences = _delete_each(
-        lambda: groups.of_campaign(client, campaign),
-        lambda group: groups.delete(client, group, patience),
-        faults,
-    )
+    patience = replace(limits, gone_s=0.0) if faults else limits
+    groups = _delete_each(client, belongings.groups, campaign, patience, faults)
     if faults:
         told = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{told}")
-    return GivenBack(instances, pairs, fences)
+    return GivenBack(instances, pairs, groups)
 
 
 def _end_instances(
@@ -163,18 +155,22 @@ def _end_instances(
 
 
 def _delete_each(
-    find: Callable[[], list[str]], delete: Callable[[str], None], faults: list[str]
+    client: Any,
+    find: Callable[[Any, Mapping[str, str]], list[Belonging]],
+    campaign: str,
+    limits: Limits,
+    faults: list[str],
 ) -> tuple[str, ...]:
     deleted = []
     try:
-        found = find()
+        found = find(client, tags.of_campaign(campaign))
     except TargetError as error:
         faults.append(str(error))
         return ()
-    for one in found:
+    for belonging in found:
         try:
-            delete(one)
-            deleted.append(one)
+            belonging.delete(client, limits)
+            deleted.append(belonging.id)
         except TargetError as error:
             faults.append(str(error))
     return tuple(deleted)

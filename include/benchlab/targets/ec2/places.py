@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,12 +97,8 @@ def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
         if wanted
         else tuple(sorted(found.values(), key=lambda subnet: (subnet.zone, subnet.id)))
     )
-    if len(vpcs := _vpcs(ordered)) > 1:
+    if len(vpcs := sorted({subnet.vpc for subnet in ordered})) > 1:
         raise TargetError(
             f"subnets: they belong to {len(vpcs)} VPCs ({', '.join(vpcs)}); a fleet has one"
         )
     return ordered
-
-
-def _vpcs(subnets: Iterable[Subnet]) -> list[str]:
-    return sorted({subnet.vpc for subnet in subnets})

@@ -35,24 +35,6 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Preflight:
-    """What was found; nothing stands against renting.
-
-    Attributes:
-        account: the AWS account's number.
-        subnets: those whose zones offer every instance type, in the order of trying.
-        vcpus: of the whole fleet.
-        notes: what could not be checked, and zones that will not be tried with success.
-    """
-
-    account: str
-    image: FoundImage
-    subnets: tuple[Subnet, ...]
-    vcpus: int
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Kind:
     """An instance type."""
 
@@ -60,18 +42,21 @@ class _Kind:
     architectures: tuple[str, ...]
 
 
-def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> Preflight:
-    """Check credentials, image, subnets, instance types and quotas.
+def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[str]:
+    """Check credentials, image, subnets, instance types and quotas; nothing is rented.
 
     Args:
         campaign: its own instances do not count against the quota: they are part of the fleet.
+
+    Returns:
+        What could not be checked, and zones that will not be tried with success.
 
     Raises:
         TargetError: names every fault, not only the first.
     """
     region = topology.region
     try:
-        account = str(call(access.aws("sts", region), "get_caller_identity")["Account"])
+        call(access.aws("sts", region), "get_caller_identity")
         client = access.aws("ec2", region)
     except AwsError as error:  # without credentials every other check would say the same
         raise TargetError(f"AWS credentials are not accepted: {error}") from error
@@ -82,16 +67,14 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> Prefl
     kinds = _found(faults, lambda: _kinds(client, topology)) or {}
     if image is not None:
         faults += _wrong_architecture(image, kinds)
-    fit: tuple[Subnet, ...] = ()
     if kinds and subnets:
-        fit = _found(faults, lambda: _offering(client, subnets, set(kinds), notes)) or ()
+        _found(faults, lambda: _check_offers(client, subnets, set(kinds), notes))
     if kinds:
         _found(faults, lambda: _check_quotas(access, client, topology, kinds, campaign, notes))
-    if faults or image is None:
+    if faults:
         told = "\n".join(f"- {fault}" for fault in faults)
         raise TargetError(f"the fleet cannot be rented in {region}:\n{told}")
-    vcpus = sum(kinds[kind].vcpus for _, _, kind in topology.host_types())
-    return Preflight(account, image, fit, vcpus, tuple(notes))
+    return notes
 
 
 def _found(faults: list[str], look: Callable[[], Found]) -> Found | None:
@@ -136,10 +119,10 @@ def _wrong_architecture(image: FoundImage, kinds: dict[str, _Kind]) -> list[str]
     ]
 
 
-def _offering(
+def _check_offers(
     client: Any, subnets: tuple[Subnet, ...], kinds: set[str], notes: list[str]
-) -> tuple[Subnet, ...]:
-    """The subnets whose zones offer every type; the others are noted."""
+) -> None:
+    """Refuse where no subnet's zone offers every type; note the zones that do not."""
     offered: defaultdict[str, set[str]] = defaultdict(set)
     listed = pages(
         client,
@@ -161,7 +144,6 @@ def _offering(
     if len(lacking) == len(subnets):
         raise TargetError(f"no subnet's zone offers every instance type: {'; '.join(told)}")
     notes += told
-    return tuple(subnet for subnet in subnets if subnet not in lacking)
 
 
 def _check_quotas(

@@ -6,15 +6,16 @@ which shuts down when its lifetime is over. It goes by tags alone and knows noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
-from benchlab.targets.ec2 import groups, inventory, keys, tags
-from benchlab.targets.ec2.calls import AwsError, Limits, call, pages, tag_filters
+from benchlab.targets.ec2 import belongings, inventory, tags
+from benchlab.targets.ec2.calls import AwsError, Limits
 from benchlab.targets.ec2.inventory import Instance
 
 # What a campaign may need between its key pair and its first instance, and an instance for tags.
@@ -127,7 +128,7 @@ def reap(
     for region in dict.fromkeys(regions):
         try:
             client = access.aws("ec2", region)
-            _visit(_Visit(client, now, dry_run, limits, say or _silent, reaped, faults))
+            _visit(_Visit(client, now, dry_run, limits, say or (lambda text: None), reaped, faults))
         except TargetError as error:
             faults.append(f"{region}: {error}")
             unsigned += isinstance(error, AwsError) and error.no_credentials
@@ -141,9 +142,8 @@ def _visit(visit: _Visit) -> None:
     ended: set[str] = set()
     for instance in listed:
         if instance.living and (why := _overdue(instance, visit.now)):
-            visit.take(
-                "instance", instance.id, instance.campaign, why, _ending(visit.client, instance)
-            )
+            end = partial(inventory.terminate, visit.client, [instance.id])
+            visit.take("instance", instance.id, instance.campaign, why, end)
             ended.add(instance.id)
     if not visit.dry_run and ended:
         _wait(visit, ended)
@@ -151,9 +151,12 @@ def _visit(visit: _Visit) -> None:
     # In a dry run what would be ended counts as ended.
     taken = {reaped.id for reaped in visit.reaped if reaped.kind == "instance"}
     inhabited = {one.campaign for one in listed if one.living and one.id not in taken}
-    for kind, one, campaign, created, delete in _belongings(visit):
-        if campaign not in inhabited and (why := _left_behind(created, visit.now)):
-            visit.take(kind, one, campaign, why, delete)
+    for find in (belongings.key_pairs, belongings.groups):
+        for found in find(visit.client, tags.of_project()):
+            why = _left_behind(found.created_at, visit.now)
+            if why and found.campaign not in inhabited:
+                delete = partial(found.delete, visit.client, visit.limits)
+                visit.take(found.kind, found.id, found.campaign, why, delete)
 
 
 def _overdue(instance: Instance, now: datetime) -> str | None:
@@ -176,10 +179,6 @@ def _left_behind(created: datetime | None, now: datetime) -> str | None:
     return f"its campaign has no instance, and it was made at {tags.written(created)}"
 
 
-def _ending(client: Any, instance: Instance) -> Callable[[], None]:
-    return lambda: inventory.terminate(client, [instance.id])
-
-
 def _wait(visit: _Visit, ended: set[str]) -> None:
     """Their groups can be deleted only when they are gone."""
     failed = {one for one in ended if not any(one == reaped.id for reaped in visit.reaped)}
@@ -191,36 +190,3 @@ def _wait(visit: _Visit, ended: set[str]) -> None:
         )
     except TargetError as error:
         visit.faults.append(f"{visit.region}: {error}")
-
-
-Belonging = tuple[str, str, str, datetime | None, Callable[[], None]]
-
-
-def _belongings(visit: _Visit) -> Iterator[Belonging]:
-    """Key pairs and groups of the project: kind, id, campaign, when made, how to delete."""
-    client, ours = visit.client, tag_filters(tags.of_project())
-    for pair in call(client, "describe_key_pairs", Filters=ours)["KeyPairs"]:
-        labels, name = tags.read(pair), str(pair["KeyName"])
-        created = tags.moment(labels.get(tags.CREATED_AT))
-        yield "key pair", name, labels.get(tags.CAMPAIGN, ""), created, _deletion(visit, name)
-    listed = pages(client, "describe_security_groups", "SecurityGroups", Filters=ours)
-    for group in list(listed):
-        labels, one = tags.read(group), str(group["GroupId"])
-        created = tags.moment(labels.get(tags.CREATED_AT))
-        yield (
-            "security group",
-            one,
-            labels.get(tags.CAMPAIGN, ""),
-            created,
-            _deletion(visit, one, group=True),
-        )
-
-
-def _deletion(visit: _Visit, one: str, *, group: bool = False) -> Callable[[], None]:
-    if group:
-        return lambda: groups.delete(visit.client, one, visit.limits)
-    return lambda: keys.delete(visit.client, one)
-
-
-def _silent(_: str) -> None:
-    """For callers who read the result."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from benchlab.errors import TargetError
 
+# For data and snapshots: on all blank local NVMe disks where the instance type has any, else on
+# the root volume.
 DATA = Path("/data")
 # EC2 takes no more, before base64.
 LIMIT_BYTES = 16_384
@@ -21,15 +23,12 @@ def render(
     user: str,
     lifetime: timedelta,
     packages: Iterable[str] = (),
-    data: Path = DATA,
 ) -> str:
     """The script for one host.
 
     Args:
         lifetime: after it the host shuts itself down, which terminates it.
         packages: Debian packages to install; the client's.
-        data: directory for data and snapshots: on all blank local NVMe disks where the instance
-            type has any, else on the root volume.
 
     Raises:
         TargetError: the lifetime is below a minute, or the script is longer than EC2 takes.
@@ -52,7 +51,7 @@ def render(
         user=user,
         lifetime_minutes=minutes,
         packages=sorted(set(packages)),
-        data=data,
+        data=DATA,
     )
     if (size := len(script.encode())) > LIMIT_BYTES:
         raise TargetError(f"user data of {name}: {size} bytes, EC2 takes {LIMIT_BYTES}")
