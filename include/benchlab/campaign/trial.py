@@ -25,8 +25,8 @@ from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.plan.plan import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
-from benchlab.workloads import readings
 from benchlab.workloads.client import program_of
+from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
 # Beyond its own time a client may need this long to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
@@ -181,14 +181,14 @@ def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Ph
         valid = quality.is_valid(results)
         reasons = (
             *quality.reasons(gates, results),
-            *readings.client_reasons(output, status.exit_code),
+            *client_reasons(output, status.exit_code),
         )
     result = TrialResult(
         trial=trial,
         attempt=begun.attempt,
         valid=valid,
         reasons=() if valid else reasons,
-        samples=readings.samples_of(output),
+        samples=samples_of(output),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),
@@ -196,7 +196,7 @@ def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Ph
         adopted=begun.adopted,
         host_figures=hosts.hosts,
     )
-    return Collected(result, raw, readings.series_csv(output), hosts.to_csv())
+    return Collected(result, raw, series_csv(output), hosts.to_csv())
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:

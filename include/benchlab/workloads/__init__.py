@@ -8,7 +8,8 @@ from functools import cache
 import benchlab.workloads
 from benchlab.discovery import members
 from benchlab.plan.report_type import ReportSpec
-from benchlab.workloads.workload import Output, Workload
+from benchlab.workloads.output import Output
+from benchlab.workloads.workload import Workload
 
 SYSBENCH_PREFIX = "oltp_"
 

@@ -1,4 +1,4 @@
-"""What all clients share: where they connect, what their arguments must be, how a run ended."""
+"""What all clients share: where they connect, and what their arguments must be."""
 
 from __future__ import annotations
 
@@ -6,16 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
 D = TypeVar("D", bound=BaseModel)
-
-Status = Literal["complete", "incomplete", "failed"]
-"""Of one run: a whole summary and nothing fatal; cut, so that no figure counts; failed."""
-
-QUOTED_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +76,6 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
     raise ValueError(f"client.program: {wanted!r} is not one of {known}")
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Of one transaction, in milliseconds; ``sum`` over all transactions of all threads."""
-
-    min: float | None = None
-    avg: float | None = None
-    p95: float | None = None
-    max: float | None = None
-    sum: float | None = None
-
-
 def at_least(name: str, value: int, least: int) -> None:
     """Check an argument of a command: 0 means ``without limit`` to more than one client.
 
@@ -122,11 +106,3 @@ def fitting(dataset: object, needed: type[D], client: str) -> D:
         fields = ", ".join(f"{name}: ..." for name in needed.model_fields)
         raise ValueError(f"dataset: {client} loads `{{{fields}}}`, found {dataset}")
     return dataset
-
-
-def quoted(client: str, line: str) -> str:
-    """A line that the client printed, as a reason; a very long one is cut."""
-    line = line.strip()
-    if len(line) > QUOTED_LENGTH:
-        line = line[:QUOTED_LENGTH] + "..."
-    return f"{client} printed: {line}"

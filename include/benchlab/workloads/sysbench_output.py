@@ -26,12 +26,11 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
-from benchlab.workloads.client import Latency, quoted
-from benchlab.workloads.sysbench_results import Interval, Series, SysbenchOutput
-
-__all__ = ["Interval", "Series", "SysbenchOutput", "parse"]
+from benchlab.workloads.output import QUOTED_LINES, Interval, Latency, Output, quoted
 
 # Every repetition is bounded and possessive: nothing is tried twice, whatever the text. Decimals
 # are as many as sysbench prints, so that a number cut short is no number.
@@ -57,7 +56,6 @@ _STARTED = re.compile(r"(?m)^Threads started!$")
 _THREADS = re.compile(r"(?m)^Number of threads: ([0-9]{1,9})$")
 _FATAL = re.compile(r"FATAL: [^\n]*")
 _OTHER_CAUSE = re.compile(r"(?m)^(?:PANIC: |ALERT: |invalid option: )[^\n]*")
-_QUOTED_CAUSES = 5
 
 _CHECKPOINT = re.compile(r"(?m)^\[ [^\s\]]{1,20} \] Checkpoint report:$")
 _SUMMARY = re.compile(r"(?m)^SQL statistics:$")
@@ -87,6 +85,115 @@ _PERCENTILE = re.compile(
 )
 
 
+class Series(Sequence[Interval]):
+    """The intervals of a run in printed order, kept as columns.
+
+    Columns are arrays of equal length: a day of one-second lines takes megabytes, and ``Interval``
+    objects are made on access only. An absent value is NaN in its column and None in an interval.
+    """
+
+    NAMES = ("t", "threads", "tps", "qps", "p95_ms", "errors_per_s", "reconnects_per_s")
+
+    def __init__(self, intervals: Iterable[Interval] = ()) -> None:
+        self.columns: dict[str, array[Any]] = {
+            name: array("q" if name == "threads" else "d") for name in self.NAMES
+        }
+        for interval in intervals:
+            for name, column in self.columns.items():
+                value = getattr(interval, name)
+                column.append(math.nan if value is None else value)
+
+    def __len__(self) -> int:
+        return len(self.columns["t"])
+
+    def __getitem__(self, index: int) -> Interval:  # type: ignore[override]  # no slices
+        values: dict[str, Any] = {
+            name: None if math.isnan(column[index]) else column[index]
+            for name, column in self.columns.items()
+        }
+        return Interval(**values)
+
+    def __eq__(self, other: object) -> bool:
+        # By bytes, for an absent p95 is a NaN and equals no other.
+        return isinstance(other, Series) and all(
+            column.tobytes() == other.columns[name].tobytes()
+            for name, column in self.columns.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # columns are mutable
+
+
+@dataclass(frozen=True, kw_only=True)
+class SysbenchOutput(Output):
+    """One run.
+
+    Numbers of the summary are set only if it is whole, and are those sysbench printed. After a
+    checkpoint report its counts and rates cover the time since then, ``duration_s`` all of it.
+    """
+
+    SERIES: ClassVar = Series.NAMES
+
+    def samples(self) -> dict[str, float | None]:
+        """See :meth:`Output.samples`."""
+        return {
+            "tps": self.tps,
+            "qps": self.qps,
+            "p95_ms": self.latency_ms.p95,
+            "avg_ms": self.latency_ms.avg,
+            "min_ms": self.latency_ms.min,
+            "max_ms": self.latency_ms.max,
+            "duration_s": self.duration_s,
+            "errors": self.errors,
+            "reconnects": self.reconnects,
+        }
+
+    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
+        """Not known: sysbench itself ends at the first, and has no summary then."""
+        return None
+
+    def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
+        """What gates look at; neither of the arguments matters to sysbench.
+
+        ``rate_error`` is how far printed rate times duration is from the printed count, as a
+        fraction; ``latency_disorder`` how many orderings of latencies that must hold do not.
+        """
+        rate_error = None
+        if self.tps is not None and self.duration_s is not None and self.transactions:
+            rate_error = abs(self.tps * self.duration_s / self.transactions - 1)
+        return {"rate_error": rate_error, "latency_disorder": _disorder(self.latency_ms)}
+
+    def summary_json(self) -> dict[str, Any]:
+        """See :meth:`Output.summary_json`."""
+        return {
+            "threads": self.threads,
+            "duration_s": self.duration_s,
+            "tps": self.tps,
+            "qps": self.qps,
+            "latency_ms": asdict(self.latency_ms),
+            "errors": self.errors,
+            "reconnects": self.reconnects,
+        }
+
+
+def _disorder(latency: Latency) -> float | None:
+    """How many of the orderings that must hold do not.
+
+    sysbench takes percentiles from a histogram whose buckets are about 1.8 % apart, so a p95 may
+    be printed a bucket above the true maximum.
+    """
+    low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
+    if high is None or mean is None:
+        return None
+    # "not at most" rather than "above": NaN is in no order.
+    wrong = [not value >= 0 for value in (low, mean, p95, high) if value is not None]
+    wrong.append(not mean <= high)
+    if low is not None:
+        wrong.append(not low <= mean)
+    if p95 is not None:
+        wrong.append(not p95 <= high * 1.02)
+    return float(sum(wrong))
+
+
 def parse(text: str) -> SysbenchOutput:
     """Read the output (stdout, or both streams) of one run. Takes any text and raises nothing."""
     if "\r" in text:
@@ -94,15 +201,15 @@ def parse(text: str) -> SysbenchOutput:
     if not text.endswith("\n"):
         text += "\n"
     series, rest = _split_series(text)
-    version, threads = _VERSION.search(rest), _THREADS.search(rest)
+    threads = _THREADS.search(rest)
     failures = _fatal_reasons(rest)
     losses: list[str] = []
     started = _STARTED.search(rest)
-    summary = _Summary()
+    summary: dict[str, Any] = {}
     if len(_VERSION.findall(rest)) > 1 or len(_STARTED.findall(rest)) > 1:
         failures.append("The output holds more than one sysbench run.")
         series = Series()
-    elif not (version or started or _SUMMARY.search(rest)):
+    elif not (_VERSION.search(rest) or started or _SUMMARY.search(rest)):
         failures.append(
             "The text is not the output of sysbench." if rest.strip() else "The output is empty."
         )
@@ -118,22 +225,13 @@ def parse(text: str) -> SysbenchOutput:
         failures.append("The client never started its threads.")
     _judge_spoiled_intervals(rest, failures, losses)
     if failures or losses:
-        causes = dict.fromkeys(match.group() for match in _OTHER_CAUSE.finditer(rest))
-        losses += [quoted("sysbench", cause) for cause in list(causes)[:_QUOTED_CAUSES]]
+        losses += quoted("sysbench", _OTHER_CAUSE.findall(rest))
     return SysbenchOutput(
         status="failed" if failures else "incomplete" if losses else "complete",
         reasons=(*failures, *losses),
-        threads=int(threads.group(1)) if threads else None,
-        duration_s=summary.duration_s,
-        tps=summary.tps,
-        qps=summary.qps,
-        latency_ms=summary.latency_ms,
-        transactions=summary.transactions,
-        queries=summary.queries,
-        errors=summary.errors,
-        reconnects=summary.reconnects,
+        threads=int(threads[1]) if threads else None,
         series=series,
-        version=version.group(1) if version else None,
+        **summary,
     )
 
 
@@ -162,12 +260,6 @@ def _append_intervals(series: Series, lines: str) -> None:
     numbers = lines.translate(_NOT_NUMERIC).split()
     columns = [numbers[column::_NUMBERS_PER_INTERVAL] for column in range(_NUMBERS_PER_INTERVAL)]
     times, threads, tps, qps, _, _, _, percents, latencies, errors, reconnects = columns
-    series.t.extend(_floats(times))
-    series.threads.extend(map(int, threads))
-    series.tps.extend(_floats(tps))
-    series.qps.extend(_floats(qps))
-    series.errors_per_s.extend(_floats(errors))
-    series.reconnects_per_s.extend(_floats(reconnects))
     # Another percentile is not the 95th. And 0.00 is the lower end (1 microsecond) of an empty
     # histogram: no transaction ended, or a checkpoint report has just taken the histogram.
     if percents.count("95") != len(percents) or "0.00" in latencies:
@@ -175,7 +267,10 @@ def _append_intervals(series: Series, lines: str) -> None:
             latency if percent == "95" and latency != "0.00" else "nan"
             for percent, latency in zip(percents, latencies, strict=True)
         ]
-    series.p95_ms.extend(_floats(latencies))
+    series.columns["threads"].extend(map(int, threads))
+    printed = {"t": times, "tps": tps, "qps": qps, "p95_ms": latencies}
+    for name, values in {**printed, "errors_per_s": errors, "reconnects_per_s": reconnects}.items():
+        series.columns[name].extend(_floats(values))
 
 
 def _floats(column: list[str]) -> array[float]:
@@ -186,10 +281,10 @@ def _floats(column: list[str]) -> array[float]:
 
 
 def _fatal_reasons(rest: str) -> list[str]:
-    distinct = dict.fromkeys(match.group().rstrip() for match in _FATAL.finditer(rest))
-    reasons = [quoted("sysbench", line) for line in list(distinct)[:_QUOTED_CAUSES]]
-    if len(distinct) > _QUOTED_CAUSES:
-        reasons.append(f"Other FATAL lines in the output: {len(distinct) - _QUOTED_CAUSES}.")
+    distinct = {line.rstrip() for line in _FATAL.findall(rest)}
+    reasons = quoted("sysbench", _FATAL.findall(rest))
+    if len(distinct) > QUOTED_LINES:
+        reasons.append(f"Other FATAL lines in the output: {len(distinct) - QUOTED_LINES}.")
     return reasons
 
 
@@ -215,19 +310,7 @@ def _final_summary(run: str, failures: list[str], losses: list[str]) -> str | No
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    duration_s: float | None = None
-    tps: float | None = None
-    qps: float | None = None
-    latency_ms: Latency = field(default_factory=Latency)
-    transactions: int | None = None
-    queries: int | None = None
-    errors: int | None = None
-    reconnects: int | None = None
-
-
-def _read_summary(block: str, failures: list[str], losses: list[str]) -> _Summary:
+def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[str, Any]:
     """The numbers of a whole summary; none of them, and why, if it is cut or garbled."""
     found = {name: line.findall(block) for name, line in _LINES.items()}
     percentiles = _PERCENTILE.findall(block)
@@ -237,7 +320,7 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> _Summar
         unclear.append("percentile")
     if unclear:
         losses.append(f"The summary is not whole: no readable line for {', '.join(unclear)}.")
-        return _Summary()
+        return {}
 
     def number(name: str, column: int = 0) -> float | None:
         row = found[name][0]
@@ -257,34 +340,26 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> _Summar
     number("execution time")
     number("ignored errors", 1)
     number("reconnects", 1)
-    summary = _Summary(
-        duration_s=number("total time"),
-        tps=number("transactions", 1),
-        qps=number("queries", 1),
-        latency_ms=Latency(
+    count("queries")
+    summary = {
+        "duration_s": number("total time"),
+        "tps": number("transactions", 1),
+        "qps": number("queries", 1),
+        "latency_ms": Latency(
             min=number("min"),
             avg=number("avg"),
             p95=possible("95th percentile", p95[0]) if p95 else None,
             max=number("max"),
             sum=number("sum"),
         ),
-        transactions=count("transactions"),
-        queries=count("queries"),
-        errors=count("ignored errors"),
-        reconnects=count("reconnects"),
-    )
-    if summary.transactions == 0:
+        "transactions": count("transactions"),
+        "errors": count("ignored errors"),
+        "reconnects": count("reconnects"),
+    }
+    if summary["transactions"] == 0:
         # sysbench prints 0.00 for latencies that nobody measured.
         failures.append("No transaction ended during the run.")
-        return _Summary(
-            duration_s=summary.duration_s,
-            tps=summary.tps,
-            qps=summary.qps,
-            transactions=0,
-            queries=summary.queries,
-            errors=summary.errors,
-            reconnects=summary.reconnects,
-        )
+        del summary["latency_ms"]
     return summary
 
 

@@ -28,29 +28,12 @@ from benchlab.plan.dataset import AnyDataset, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc_consistency
 from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload, program_of
-from benchlab.workloads.sysbench_options import config_file_text, connection, measured
-from benchlab.workloads.tpcc_messages import Messages, lines_of
-from benchlab.workloads.tpcc_output import parse
 
-__all__ = [
-    "CONSISTENCY",
-    "DATABASE",
-    "DATASET",
-    "METRIC",
-    "NAMES",
-    "PROGRAMS",
-    "READ_ONLY",
-    "TOOL",
-    "Endpoint",
-    "check_command",
-    "config_file_text",
-    "load_faults",
-    "parse",
-    "prepare_command",
-    "run_command",
-    "tables",
-    "warnings",
-]
+# `x as x`: named for the contract of a workload, and used by its callers only.
+from benchlab.workloads.sysbench_options import config_file_text as config_file_text
+from benchlab.workloads.sysbench_options import connection, measured
+from benchlab.workloads.tpcc_messages import Messages, lines_of
+from benchlab.workloads.tpcc_output import parse as parse
 
 NAMES = ("tpcc",)
 READ_ONLY: frozenset[str] = frozenset()
@@ -165,25 +148,6 @@ def prepare_command(
     if _embedded(client):
         return [*_sysbench(endpoint, config_path, dataset, threads), "prepare"]
     return [*_go_tpc("prepare", endpoint, dataset, threads, client), "--no-check"]
-
-
-def check_command(
-    endpoint: Endpoint,
-    config_path: str,
-    dataset: AnyDataset,
-    *,
-    threads: int,
-    client: Client = Client(),  # noqa: B008 - frozen
-) -> list[str]:
-    """Check the consistency conditions (TPC-C 5.11, clause 3.3.2) of every warehouse by go-tpc.
-
-    ``config_path`` is not used. The exit status is 0 also where one does not hold.
-
-    Raises ValueError naming the argument that is out of range, or if the client has no check.
-    """
-    if _embedded(client):
-        raise ValueError("client.program: embedded has no check of its own")
-    return _go_tpc("check", endpoint, dataset, threads, client)
 
 
 def run_command(

@@ -14,10 +14,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from benchlab.workloads.client import quoted
+from benchlab.workloads.output import quoted
 
 _STAMP = r"\[([0-9-]{10} [0-9:]{8})\] "
 _STOPPED = re.compile(rf"{_STAMP}run worker [0-9]{{1,9}} stopped due to timeout( after |: )(.*)")
@@ -46,7 +46,6 @@ _CAUSE = re.compile(
 _OTHER_ACTION = re.compile(r"begin to check |creating table |load to ")
 _EMBEDDED = "benchlab tpcc.lua"
 _FATAL = "FATAL: "
-_QUOTED_CAUSES = 5
 
 
 def lines_of(text: str) -> Iterator[str]:
@@ -124,21 +123,21 @@ class Messages:
 
     def deaths(self) -> list[str]:
         """Why the run is no measurement of the server, as reasons."""
-        reasons = self._quoted(self._fatal)
+        reasons = quoted(self._client, self._fatal)
         if self._died:
             reasons.append(
                 f"Workers that ended before the run did, by an error: {len(self._died)}."
             )
-            reasons += self._quoted(self._died)
+            reasons += quoted(self._client, self._died)
         lost = [*self._lost, *(line for stamp, line in self._driver if not self._at_end(stamp))]
         if lost:
             reasons.append(f"Messages about a connection that was lost or refused: {len(lost)}.")
-            reasons += self._quoted(lost)
+            reasons += quoted(self._client, lost)
         return list(dict.fromkeys(reasons))
 
     def possible_causes(self) -> list[str]:
         """The lines that may tell why, as reasons."""
-        return self._quoted(self.causes)
+        return quoted(self._client, self.causes)
 
     def _at_end(self, stamp: str) -> bool:
         """Whether the driver closed the connection because the time was up.
@@ -170,8 +169,3 @@ class Messages:
     def _count_cancelled(self, message: str | None) -> None:
         if message is not None and not message.startswith(_BETWEEN_TRANSACTIONS):
             self.cancelled += 1
-
-    def _quoted(self, lines: Sequence[str]) -> list[str]:
-        """The first few distinct lines; thousands of workers may have said the same."""
-        distinct = dict.fromkeys(line.strip() for line in lines)
-        return [quoted(self._client, line) for line in list(distinct)[:_QUOTED_CAUSES]]

@@ -27,20 +27,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
+from benchlab.workloads.output import Interval
 from benchlab.workloads.tpcc_messages import Messages, lines_of
-from benchlab.workloads.tpcc_results import (
-    HEADLINE,
-    OPERATIONS,
-    Interval,
-    Operation,
-    TpccOutput,
-    latency_of,
-)
-
-__all__ = ["Interval", "Operation", "TpccOutput", "parse"]
+from benchlab.workloads.tpcc_results import HEADLINE, OPERATIONS, Operation, TpccOutput, latency_of
 
 _PERCENTILES = ("50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)", "99.9th(ms)")
 _LABELS = ("Takes(s)", "Count", "TPM", "Sum(ms)", "Avg(ms)", *_PERCENTILES, "Max(ms)")
@@ -62,20 +54,8 @@ _SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |effic
 _FINISHED = "Finished"
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One line of figures; ``values`` is None where one of them cannot be."""
-
-    is_summary: bool
-    operation: str
-    values: Operation | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Totals:
-    tpmc: float
-    tpm_total: float
-    efficiency_pct: float
+_Row = tuple[str, Operation | None]
+"""An operation and its line of figures; None where one of them cannot be."""
 
 
 class _Reader:
@@ -84,7 +64,7 @@ class _Reader:
     def __init__(self) -> None:
         self.current: list[_Row] = []
         self.summary: list[_Row] = []
-        self.totals: list[_Totals] = []
+        self.totals: list[dict[str, float]] = []
         self.finished = 0
         self.out_of_place = self.impossible = self.unreadable = 0
         self.messages = Messages()
@@ -129,25 +109,28 @@ class _Reader:
             self.unreadable += 1
 
     def _add(self, is_summary: bool, operation: str, printed: dict[str, str]) -> None:
-        numbers = [float(printed[label]) for label in _LABELS]
-        possible = all(math.isfinite(number) and number >= 0 for number in numbers)
-        if possible:
-            seconds, _, *rates = numbers
-            values = Operation(seconds, int(printed["Count"]), *rates)
-        else:
-            self.impossible += 1
+        figures = self._possible(_LABELS, printed)
         # The series ends where the run does.
         if is_summary != bool(self.finished):
             self.out_of_place += 1
         rows = self.summary if is_summary else self.current
-        rows.append(_Row(is_summary, operation, values if possible else None))
+        if figures is None:
+            rows.append((operation, None))
+        else:
+            seconds, _, *rates = figures
+            rows.append((operation, Operation(seconds, int(printed["Count"]), *rates)))
 
     def _add_totals(self, printed: dict[str, str]) -> None:
-        numbers = [float(printed[label]) for label in _TOTAL_LABELS]
+        if (figures := self._possible(_TOTAL_LABELS, printed)) is not None:
+            names = ("tpmc", "tpm_total", "efficiency_pct")
+            self.totals.append(dict(zip(names, figures, strict=True)))
+
+    def _possible(self, labels: Sequence[str], printed: dict[str, str]) -> list[float] | None:
+        numbers = [float(printed[label]) for label in labels]
         if all(math.isfinite(number) and number >= 0 for number in numbers):
-            self.totals.append(_Totals(*numbers))
-        else:
-            self.impossible += 1
+            return numbers
+        self.impossible += 1
+        return None
 
 
 def parse(text: str) -> TpccOutput:
@@ -157,32 +140,38 @@ def parse(text: str) -> TpccOutput:
     messages = reader.messages
     failures = [*messages.deaths(), *_faults(reader)]
     losses = _losses(reader, has_cause=bool(failures))
-    operations: dict[str, Operation] = {}
-    totals: _Totals | None = None
     whole = not (losses or reader.impossible) and reader.finished == 1
-    if whole and len(reader.totals) == 1:
-        operations = {row.operation: row.values for row in reader.summary if row.values}
-        totals = reader.totals[0]
-    done = {name: o for name, o in operations.items() if not name.endswith("_ERR")}
-    counted_errors = sum(o.count for name, o in operations.items() if name not in done)
+    summary = _summary(reader) if whole and len(reader.totals) == 1 else {}
     if failures or losses:
         losses += messages.possible_causes()
     return TpccOutput(
         status="failed" if failures else "incomplete" if losses else "complete",
         reasons=(*failures, *losses),
-        duration_s=max((o.seconds for o in operations.values()), default=None),
-        tpmc=totals.tpmc if totals else None,
-        tpm_total=totals.tpm_total if totals else None,
-        efficiency_pct=totals.efficiency_pct if totals else None,
-        latency_ms=latency_of(operations),
-        transactions=sum(o.count for o in done.values()) if totals else None,
-        # go-tpc counts the transactions that the end of the run cut off as errors, too.
-        errors=max(counted_errors - messages.cancelled, 0) if totals else None,
         cancelled=messages.cancelled,
         error_numbers=dict(sorted(messages.error_numbers.items())),
-        operations=operations,
         series=tuple(_intervals(reader.current)),
+        **summary,
     )
+
+
+def _summary(reader: _Reader) -> dict[str, Any]:
+    """The figures of a whole summary."""
+    operations = {name: values for name, values in reader.summary if values}
+    ended = {
+        failed: sum(o.count for name, o in operations.items() if name.endswith("_ERR") == failed)
+        for failed in (False, True)
+    }
+    totals = reader.totals[0]
+    return {
+        **totals,
+        "tps": totals["tpm_total"] / 60,
+        "duration_s": max((o.seconds for o in operations.values()), default=None),
+        "latency_ms": latency_of(operations),
+        "transactions": ended[False],
+        # go-tpc also counts the transactions that the end of the run cut off as errors.
+        "errors": max(ended[True] - reader.messages.cancelled, 0),
+        "operations": operations,
+    }
 
 
 def _faults(reader: _Reader) -> list[str]:
@@ -199,7 +188,7 @@ def _faults(reader: _Reader) -> list[str]:
         reasons.append(f"Lines with values that cannot be: {reader.impossible}.")
     if reader.finished > 1 or len(reader.totals) > 1:
         reasons.append("The output holds more than one run.")
-    elif len({row.operation for row in reader.summary}) != len(reader.summary):
+    elif len({name for name, _ in reader.summary}) != len(reader.summary):
         reasons.append("An operation is in the summary twice.")
     elif len(reader.totals) == 1 and (told := _disagreement(reader)) is not None:
         reasons.append(told)
@@ -208,21 +197,21 @@ def _faults(reader: _Reader) -> list[str]:
 
 def _disagreement(reader: _Reader) -> str | None:
     """Where the summary's lines and its last line do not agree, a line is missing or spoilt."""
-    rates = {row.operation: row.values.tpm for row in reader.summary if row.values}
+    rates = {name: values.tpm for name, values in reader.summary if values}
     printed = reader.totals[0]
     new_orders = rates.get(HEADLINE)
     total = math.fsum(rate for name, rate in rates.items() if not name.endswith("_ERR"))
     # Both are computed anew for each line, from a clock that goes on: apart by what printing takes.
     if new_orders is not None and not math.isclose(
-        new_orders, printed.tpmc, rel_tol=1e-2, abs_tol=0.2
+        new_orders, printed["tpmc"], rel_tol=1e-2, abs_tol=0.2
     ):
-        return f"The summary says {new_orders} new orders a minute and a tpmC of {printed.tpmc}."
+        return f"The summary says {new_orders} new orders a minute and a tpmC of {printed['tpmc']}."
     if new_orders is None or not math.isclose(
-        total, printed.tpm_total, rel_tol=1e-2, abs_tol=0.2 * len(OPERATIONS)
+        total, printed["tpm_total"], rel_tol=1e-2, abs_tol=0.2 * len(OPERATIONS)
     ):
         return (
             f"The summary's operations make {total:.1f} transactions a minute, its last line says "
-            f"{printed.tpm_total}: a line is missing."
+            f"{printed['tpm_total']}: a line is missing."
         )
     return None
 
@@ -251,10 +240,10 @@ def _losses(reader: _Reader, *, has_cause: bool) -> list[str]:
 
 def _intervals(rows: Sequence[_Row]) -> Iterator[Interval]:
     """Lines of one interval come sorted by name: a name that is not greater begins the next."""
-    starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b.operation <= a.operation)]
+    starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b[0] <= a[0])]
     t = 0.0
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-        group = {row.operation: row.values for row in rows[start:end] if row.values}
+        group = {name: values for name, values in rows[start:end] if values}
         if not group or len(group) != end - start:
             continue
         t = round(t + max(values.seconds for values in group.values()), 1)

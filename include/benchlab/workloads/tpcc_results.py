@@ -1,8 +1,8 @@
 """The numbers of a run of TPC-C, as types.
 
 Rates are per second except tpmC and tpmTotal (per minute), latencies in milliseconds, durations in
-seconds; absent values are None. What go-tpc never prints (threads, queries, reconnects, a
-percentile over all transactions) is None in every output.
+seconds. What go-tpc never prints (threads, queries, reconnects, a percentile over all transactions)
+is None in every output.
 
 Figures are printed with one decimal: what is computed from them allows for half a unit of it.
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from benchlab.plan.dataset import Warehouses
-from benchlab.workloads.client import Latency, Status
+from benchlab.workloads.output import Latency, Output, rounded
 
 OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")
 # tpmC counts these.
@@ -51,75 +51,43 @@ class Operation:
     max_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """What was printed at once during the run: rates over the interval that ended at ``t``.
-
-    go-tpc prints no times: ``t`` is the sum of the intervals' printed lengths, in seconds. An
-    interval in which no transaction ended is not printed at all, and ``t`` is then too small.
-    """
-
-    t: float
-    tps: float
-    errors_per_s: float
-    tpmc: float | None
-    threads: int | None = None
-    qps: float | None = None
-    p95_ms: float | None = None
-    reconnects_per_s: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TpccOutput:
-    """One run. ``reasons`` are sentences for an operator, none if the run is complete.
+@dataclass(frozen=True, kw_only=True)
+class TpccOutput(Output):
+    """One run.
 
     Numbers of the summary are set only if it is whole. Those of a run that failed are what
     go-tpc printed, not a measurement.
 
+    go-tpc prints no times: an interval's ``t`` is the sum of the intervals' printed lengths, in
+    seconds. An interval in which no transaction ended is not printed at all, and ``t`` is then too
+    small.
+
     Attributes:
         tpmc: new orders per minute; ``tpm_total`` transactions of all five kinds.
         efficiency_pct: of tpmC, against 12.86 for each warehouse that the run was told of.
-        latency_ms: of a transaction of any kind; ``sum`` with those that failed.
-        transactions: that ended without an error.
-        errors: transactions that failed; those that the end of the run cut off are in
-            ``cancelled``.
+        cancelled: transactions that the end of the run cut off; they are not in ``errors``.
         error_numbers: how often each of the server's error numbers was printed.
         operations: the summary's lines, by operation.
     """
 
-    status: Status
-    reasons: tuple[str, ...]
-    duration_s: float | None
-    tpmc: float | None
-    tpm_total: float | None
-    efficiency_pct: float | None
-    latency_ms: Latency
-    transactions: int | None
-    errors: int | None
-    cancelled: int
-    error_numbers: Mapping[str, int]
-    operations: Mapping[str, Operation]
-    series: tuple[Interval, ...]
-    threads: int | None = None
-    qps: float | None = None
-    reconnects: int | None = None
-
     SERIES: ClassVar = ("t", "tpmc", "tps", "errors_per_s")
 
-    @property
-    def tps(self) -> float | None:
-        """Transactions of all kinds per second."""
-        return None if self.tpm_total is None else self.tpm_total / 60
+    tpmc: float | None = None
+    tpm_total: float | None = None
+    efficiency_pct: float | None = None
+    cancelled: int = 0
+    error_numbers: Mapping[str, int] = field(default_factory=dict)
+    operations: Mapping[str, Operation] = field(default_factory=dict)
 
     def samples(self) -> dict[str, float | None]:
-        """What is kept of a trial, by metric; absent values are None."""
+        """See :meth:`Output.samples`."""
         new_order = self.operations.get(HEADLINE)
         return {
             "tpmc": self.tpmc,
             "tpm_total": self.tpm_total,
             "efficiency_pct": self.efficiency_pct,
-            "tps": _rounded(self.tps),
-            "avg_ms": _rounded(self.latency_ms.avg),
+            "tps": rounded(self.tps),
+            "avg_ms": rounded(self.latency_ms.avg),
             "max_ms": self.latency_ms.max,
             "duration_s": self.duration_s,
             "errors": self.errors,
@@ -130,7 +98,7 @@ class TpccOutput:
         }
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """Errors that were survived though they are none of ``expected``; None without a summary.
+        """See :meth:`Output.unexpected_errors`; None without a summary.
 
         go-tpc survives all or none. A transaction that fails quickly leaves time for others.
         """
@@ -142,10 +110,6 @@ class TpccOutput:
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """What gates look at; None where the summary is not whole.
 
-        Args:
-            threads: requested.
-            dataset: what was loaded; its warehouses are what the run should have been told of.
-
         Returns:
             ``rate_error``: how far rate times duration is from the count, beyond rounding, as a
             fraction of it; the operation that is furthest. ``latency_disorder``: how many
@@ -155,7 +119,7 @@ class TpccOutput:
         """
         found = list(self.operations.values())
         return {
-            "rate_error": max((_rate_error(each) for each in found), default=None),
+            "rate_error": max(map(_rate_error, found), default=None),
             "latency_disorder": float(sum(map(_disorder, found))) if found else None,
             "tpcc_efficiency_error": self._efficiency_error(dataset),
             "tpcc_mix_deviation": self._mix_deviation(threads),
@@ -184,40 +148,27 @@ class TpccOutput:
         apart = max(abs(new_orders - HEADLINE_SHARE * total) - threads, 0.0)
         return apart / math.sqrt(total * HEADLINE_SHARE * (1 - HEADLINE_SHARE))
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``benchlab parse go-tpc --json`` prints; absent values are None."""
+    def summary_json(self) -> dict[str, Any]:
+        """See :meth:`Output.summary_json`."""
         return {
-            "status": self.status,
-            "reasons": list(self.reasons),
             "tpmc": self.tpmc,
             "tpm_total": self.tpm_total,
             "efficiency_pct": self.efficiency_pct,
             "duration_s": self.duration_s,
             "transactions": {name: self._operation_json(name) for name in OPERATIONS},
-            "series": [
-                {
-                    "t": i.t,
-                    "tpmc": i.tpmc,
-                    "tps": _rounded(i.tps),
-                    "errors_per_s": _rounded(i.errors_per_s),
-                }
-                for i in self.series
-            ],
         }
 
     def _operation_json(self, name: str) -> dict[str, float | None]:
         done, failed = self.operations.get(name), self.operations.get(f"{name}_ERR")
         # A whole summary without a line of errors says that there was none.
         errors = failed.count if failed else 0 if self.operations else None
+        percentiles = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
         return {
             "count": done.count if done else None,
             "errors": errors,
             **{
                 figure: getattr(done, figure, None)
-                for figure in (
-                    *("tpm", "avg_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms"),
-                    "max_ms",
-                )
+                for figure in ("tpm", "avg_ms", *percentiles, "max_ms")
             },
         }
 
@@ -233,11 +184,6 @@ def latency_of(operations: Mapping[str, Operation]) -> Latency:
         max=max(values.max_ms for values in done),
         sum=math.fsum(values.sum_ms for values in operations.values()),
     )
-
-
-def _rounded(value: float | None) -> float | None:
-    """To the digits that carry something: these were computed from one decimal."""
-    return None if value is None else round(value, 3)
 
 
 def _rate_error(operation: Operation) -> float:

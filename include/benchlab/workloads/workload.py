@@ -9,66 +9,16 @@ raise ValueError, which begins with the name of the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.report_type import Client
 from benchlab.results.records import Condition
-from benchlab.workloads.client import Endpoint, Latency, Program, Status
+from benchlab.workloads.client import Endpoint, Program
+from benchlab.workloads.output import Output
 
 Query = Callable[[str], Sequence[Sequence[object]]]
 """Runs one statement in the schema of the dataset and returns its rows."""
-
-
-class Output(Protocol):
-    """What one run printed, read. Rates are per second; what is not printed is None, never 0.
-
-    An output that was cut anywhere is never ``complete``.
-
-    Attributes:
-        SERIES: the names of an interval's values.
-        status: ``complete``, ``incomplete`` or ``failed``.
-        reasons: sentences for an operator; none if complete.
-        latency_ms: ``min``, ``avg``, ``p95``, ``max``, ``sum``.
-        series: one object an interval, with an attribute for each name of ``SERIES``.
-    """
-
-    @property
-    def SERIES(self) -> tuple[str, ...]: ...  # noqa: N802 - a constant of each class
-    @property
-    def status(self) -> Status: ...
-    @property
-    def reasons(self) -> tuple[str, ...]: ...
-    @property
-    def threads(self) -> int | None: ...
-    @property
-    def duration_s(self) -> float | None: ...
-    @property
-    def tps(self) -> float | None: ...
-    @property
-    def qps(self) -> float | None: ...
-    @property
-    def transactions(self) -> int | None: ...
-    @property
-    def errors(self) -> int | None: ...
-    @property
-    def reconnects(self) -> int | None: ...
-    @property
-    def latency_ms(self) -> Latency: ...
-    @property
-    def series(self) -> Sequence[Any]: ...
-
-    def samples(self) -> dict[str, float | None]:
-        """The figures that are kept of a trial, by a metric of ``records.UNITS``."""
-
-    def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """What only this client can report to the gates of ``configs/quality``."""
-
-    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """How many of the server's errors were survived that are not expected."""
-
-    def to_json(self) -> dict[str, Any]:
-        """What ``benchlab parse --json`` prints."""
 
 
 class Consistency(Protocol):

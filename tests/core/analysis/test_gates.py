@@ -18,7 +18,7 @@ from benchlab.errors import SpecError
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.results.records import Condition, GateResult
 from benchlab.workloads import tpcc_output
-from benchlab.workloads.client import Latency
+from benchlab.workloads.output import Latency
 from benchlab.workloads.sysbench_output import parse
 from benchlab.workloads.tpcc_results import TpccOutput
 

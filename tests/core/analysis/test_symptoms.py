@@ -18,7 +18,8 @@ from hypothesis.extra import numpy as arrays
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates, symptoms
 from benchlab.workloads import sysbench_output, tpcc_output
-from benchlab.workloads.sysbench_results import Interval, Series, SysbenchOutput
+from benchlab.workloads.output import Interval
+from benchlab.workloads.sysbench_output import Series, SysbenchOutput
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -49,7 +50,7 @@ def recorded(name: str) -> Any:
 def run_of(*tps: float, interval_s: float = 1, **fields: Any) -> SysbenchOutput:
     """A good run with this series."""
     series = Series(
-        [Interval(n * interval_s, 4, rate, rate, 1.0, 0.0, 0.0) for n, rate in enumerate(tps, 1)]
+        [Interval(n * interval_s, rate, 0.0, 4, rate, 1.0, 0.0) for n, rate in enumerate(tps, 1)]
     )
     return dataclasses.replace(recorded("sysbench_read_write_t4"), series=series, **fields)
 
@@ -136,7 +137,7 @@ def test_a_slow_workload_is_not_called_stalled() -> None:
 def test_what_the_end_of_the_run_cut_short_is_no_interval() -> None:
     """The rate of its few milliseconds is noise."""
     whole = run_of(*[100] * 5)
-    rest = Interval(5.02, 4, 0.0, 0.0, None, 0.0, 0.0)
+    rest = Interval(5.02, 0.0, 0.0, 4, 0.0, None, 0.0)
     cut = dataclasses.replace(whole, series=Series([*whole.series, rest]))
     assert columns_of(cut) == columns_of(whole)
 

@@ -10,8 +10,9 @@ import pytest
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
+from benchlab.workloads.client import Endpoint
 
-ENDPOINT = tpcc.Endpoint("127.0.0.1", 3390, "bench", "", "tpcc")
+ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", "", "tpcc")
 SIZE = Warehouses(warehouses=5000)
 RUN: dict[str, Any] = {"threads": 50, "seconds": 300}
 
@@ -35,16 +36,11 @@ def test_without_errors_to_survive_a_worker_ends_by_its_first() -> None:
     assert "--ignore-error" not in command
 
 
-def test_loading_and_checking_are_two_commands() -> None:
-    """The check inside the load would take hours; apart, it runs once an index is there."""
+def test_loading_is_without_a_check() -> None:
+    """The check inside the load would take hours; Benchlab asks the conditions by SQL."""
     prepare = tpcc.prepare_command(ENDPOINT, "c", SIZE, threads=16)
-    check = tpcc.check_command(ENDPOINT, "c", SIZE, threads=16)
     assert (prepare[3], prepare[-1]) == ("prepare", "--no-check")
-    assert check[3] == "check"
-    assert "--no-check" not in check
-    for option in ("--warehouses=5000", "--threads=16"):
-        assert option in prepare
-        assert option in check
+    assert {"--warehouses=5000", "--threads=16"} <= set(prepare)
 
 
 def test_the_load_is_known_table_by_table() -> None:
@@ -68,12 +64,11 @@ def test_the_load_is_known_table_by_table() -> None:
     [
         lambda endpoint: tpcc.run_command("tpcc", endpoint, "c", SIZE, **RUN),
         lambda endpoint: tpcc.prepare_command(endpoint, "c", SIZE, threads=1),
-        lambda endpoint: tpcc.check_command(endpoint, "c", SIZE, threads=1),
     ],
 )
 def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) -> None:
     """go-tpc has no private way to take one, so none is ever written, nor left out in silence."""
-    endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
+    endpoint = Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
     with pytest.raises(ValueError, match=r"^password: go-tpc takes one on its") as caught:
         make(endpoint)
     assert "s3cr3t" not in str(caught.value)
@@ -106,7 +101,7 @@ def test_go_tpc_is_called_as_tiup_calls_it() -> None:
 
 def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
     """sysbench runs it with the password in that file, and with every choice written out."""
-    secret = tpcc.Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
+    secret = Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
     command = tpcc.run_command(
         "tpcc", secret, "/c1/workload.cnf", SIZE, **RUN, client=EMBEDDED, ignore_errors=(1213, 8028)
     )
@@ -120,14 +115,12 @@ def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
         tpcc.run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
 
 
-def test_the_embedded_client_loads_by_all_threads_and_checks_nothing() -> None:
-    """Its conditions are asked by SQL, whichever client loaded."""
+def test_the_embedded_client_loads_by_all_threads() -> None:
+    """Also by more threads than there are warehouses."""
     size = Warehouses(warehouses=3)
     command = tpcc.prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
     assert "--threads=16" in command
     assert command[-1] == "prepare"
-    with pytest.raises(ValueError, match=r"^client.program: embedded has no check"):
-        tpcc.check_command(ENDPOINT, "c", size, threads=1, client=EMBEDDED)
 
 
 def test_threads_that_would_wait_for_each_other_are_warned_of() -> None:

@@ -67,7 +67,8 @@ from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.plan import PlannedTrial
 from benchlab.plan.report_type import Side, SideSpec
 from benchlab.results.records import Condition, SideFacts
-from benchlab.workloads.workload import Output, Workload
+from benchlab.workloads.output import Output
+from benchlab.workloads.workload import Workload
 
 # The line of a campaign's environment with the offset of its hosts' clocks.
 CLOCKS = "clock_offset_ms"

@@ -17,7 +17,7 @@ from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Difference, Findings
 from benchlab.results.records import Campaign, GateResult, TrialResult
-from benchlab.workloads import readings
+from benchlab.workloads.output import client_reasons, samples_of, series_csv
 from benchlab.workloads.workload import Workload
 
 # What is kept of the hosts is rounded: bytes to whole ones, shares to four digits.
@@ -103,9 +103,9 @@ class Recomputation:
             return stored
         output = module.parse(text)
         self.findings.checked["raw outputs"] += 1
-        samples = readings.samples_of(output)
+        samples = samples_of(output)
         self._samples(stored, {each.metric: each.value for each in samples}, name)
-        self._series(stored, readings.series_csv(output), name)
+        self._series(stored, series_csv(output), name)
         result = dataclasses.replace(stored, samples=samples)
         numbers = self.campaign.environment.get("ignored_errors", "")
         columns = columns_module.output_columns(
@@ -120,7 +120,7 @@ class Recomputation:
             del columns["unexpected_errors"]  # which were expected was not recorded
         gates = self._gates(stored, module, columns, name)
         result = dataclasses.replace(result, gates=gates)
-        return self._validity(stored, result, module, readings.client_reasons(output, _exit(gates)))
+        return self._validity(stored, result, module, client_reasons(output, _exit(gates)))
 
     def _samples(self, stored: TrialResult, again: Mapping[str, float | None], name: str) -> None:
         kept = stored.figures
