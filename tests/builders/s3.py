@@ -19,8 +19,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import Destination
 from benchlab.report.publish import publisher_of
-from benchlab.report.publish.publication import Publication
-from benchlab.report.publish.publisher import BasePublisher
+from benchlab.report.publish.publisher import BasePublisher, Publication
 from tests.builders import plans
 
 PROJECT = Path(__file__).parents[2]

@@ -35,7 +35,7 @@ from benchlab.report.publish.destinations import (
     publish_everywhere,
     unpublished,
 )
-from benchlab.report.publish.publication import Publication
+from benchlab.report.publish.publisher import Publication
 from benchlab.results.records import Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload

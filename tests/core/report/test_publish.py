@@ -22,8 +22,7 @@ from benchlab.plan.report_type import Destination, ReportSpec
 from benchlab.report import bundle
 from benchlab.report.publish import place, publisher_of
 from benchlab.report.publish.destinations import PublicationRecord, publish_everywhere, unpublished
-from benchlab.report.publish.publication import Publication
-from benchlab.report.publish.publisher import BasePublisher
+from benchlab.report.publish.publisher import BasePublisher, Publication
 from benchlab.results.store import Store
 from tests.builders import campaigns, plans
 from tests.builders.s3 import (

@@ -10,8 +10,7 @@ from typing import Any
 
 from benchlab.errors import BenchlabError, PublishError
 from benchlab.plan.report_type import Destination
-from benchlab.report.publish.publication import Publication
-from benchlab.report.publish.publisher import BasePublisher
+from benchlab.report.publish.publisher import BasePublisher, Publication
 
 # The evidence bundle beside the report; among the faults: why there is none.
 EVIDENCE = "evidence.zip"
@@ -21,59 +20,59 @@ Say = Callable[[str, str], None]
 
 
 class PublicationRecord:
-    """Where a campaign's report is as it was rendered last: a small file, written anew each time.
+    """Where a campaign's report is as it was last rendered: a small file, rewritten each time.
 
-    Args:
-        path: of the file.
+    >>> PublicationRecord(home.campaign("c1") / "published").addresses()
+    {'files': '/reports/c1/report.html'}
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def addresses(self) -> dict[str, str]:
-        """The address of its main page, by place; none: it is nowhere."""
-        return dict(self._read().get("addresses", {}))
+        """The address of its main page, by place; empty: it is nowhere."""
+        return dict(self._read()["addresses"])
 
     def faults(self) -> dict[str, str]:
-        """Why it could not be published at last, by place; and why it is without evidence."""
-        return dict(self._read().get("faults", {}))
+        """Why it could not be published, by place; and why it is without evidence."""
+        return dict(self._read()["faults"])
 
     def instead(self) -> tuple[Destination, ...] | None:
         """To where it is published instead of to the report type's destinations; None: to these."""
-        told = self._read().get("instead")
-        return None if told is None else tuple(map(Destination.model_validate, told))
+        instead = self._read()["instead"]
+        return None if instead is None else tuple(map(Destination.model_validate, instead))
 
     def begin(
         self, edition: str, places: Collection[str], instead: Sequence[Destination] | None = None
     ) -> None:
-        """What is published from here on is this edition; where another one is, it is not.
+        """This edition is published from here on; where another one is, it is not.
 
         Args:
             edition: see :attr:`Publication.edition`.
-            places: where it is to be; what hindered it elsewhere is of no interest any more.
+            places: where it is to be; faults of other places are forgotten.
             instead: see :meth:`instead`.
         """
-        told = self._read()
-        known = told if told.get("edition") == edition else {"addresses": {}, "faults": {}}
-        self._write(
-            {
-                "edition": edition,
-                "addresses": known["addresses"],
-                "faults": {at: why for at, why in known["faults"].items() if at in places},
-                "instead": None if instead is None else [each.model_dump() for each in instead],
-            }
+        known = self._read()
+        if known["edition"] != edition:
+            known |= {"addresses": {}, "faults": {}}
+        known["faults"] = {at: why for at, why in known["faults"].items() if at in places}
+        known["instead"] = (
+            None if instead is None else [destination.model_dump() for destination in instead]
         )
+        self._write({**known, "edition": edition})
 
     def add(self, place: str, address: str) -> None:
         """It is there."""
-        told = self._read()
-        told["faults"].pop(place, None)
-        self._write({**told, "addresses": {**told["addresses"], place: address}})
+        known = self._read()
+        known["faults"].pop(place, None)
+        known["addresses"][place] = address
+        self._write(known)
 
     def fail(self, place: str, why: str) -> None:
-        """It could not be brought there; whatever of it was there is there still."""
-        told = self._read()
-        self._write({**told, "faults": {**told["faults"], place: why}})
+        """It could not be brought there; what was there before still is."""
+        known = self._read()
+        known["faults"][place] = why
+        self._write(known)
 
     def forget(self) -> None:
         """It is nowhere: the campaign is measured again."""
@@ -81,12 +80,12 @@ class PublicationRecord:
 
     def _read(self) -> dict[str, Any]:
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        told: dict[str, Any] = json.loads(text) if text else {}
-        return told
+        nothing: dict[str, Any] = {"edition": None, "addresses": {}, "faults": {}, "instead": None}
+        return {**nothing, **json.loads(text or "{}")}
 
-    def _write(self, told: Mapping[str, Any]) -> None:
+    def _write(self, known: Mapping[str, Any]) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        part.write_text(json.dumps(told, indent=1), encoding="utf-8")
+        part.write_text(json.dumps(known, indent=1), encoding="utf-8")
         part.replace(self.path)
 
 
@@ -104,7 +103,7 @@ def publish_everywhere(
         publication: the report.
         publishers: of the places.
         record: has begun with this edition.
-        say: is told of each place.
+        say: called with the outcome at each place.
         again: the command that repeats it.
         without_evidence: why the report has no evidence; None: it has.
 
@@ -123,9 +122,9 @@ def publish_everywhere(
             faults[publisher.place] = str(error)
             record.fail(publisher.place, str(error))
             say("failed", f"{publisher.place}: {error}")
-            continue
-        record.add(publisher.place, address)
-        say("published", address)
+        else:
+            record.add(publisher.place, address)
+            say("published", address)
     if faults:
         raise PublishError(unpublished(record.addresses(), faults, again))
 
@@ -138,28 +137,28 @@ def unpublished(addresses: Mapping[str, str], faults: Mapping[str, str], again: 
         faults: see :meth:`PublicationRecord.faults`.
         again: the command that repeats it.
     """
+    lines = []
+    for place, why in faults.items():
+        if place == EVIDENCE:
+            lines.append(f"the report is without {EVIDENCE}: {why}")
+        elif place in addresses:
+            lines.append(
+                f"the report could not be renewed at {place}, where the same edition was: {why}"
+            )
+        else:
+            lines.append(f"the report is not published to {place}: {why}")
     at = [address for place, address in addresses.items() if place not in faults]
     there = [f"it is at {', '.join(at)}"] if at else [] if addresses else ["it is nowhere yet"]
-    return "\n".join(
-        [
-            *(_failed(place, why, place in addresses) for place, why in faults.items()),
-            "; ".join([*there, f"`{again}` repeats what failed"]),
-        ]
-    )
-
-
-def _failed(place: str, why: str, before: bool) -> str:
-    if place == EVIDENCE:
-        return f"the report is without {EVIDENCE}: {why}"
-    if before:
-        return f"the report could not be renewed at {place}, where the same edition was: {why}"
-    return f"the report is not published to {place}: {why}"
+    return "\n".join([*lines, "; ".join([*there, f"`{again}` repeats what failed"])])
 
 
 def publish_command(
     campaign: str, only: str | None = None, instead: Sequence[Destination] | None = None
 ) -> str:
     """The command line that publishes a campaign.
+
+    >>> publish_command("c1", only="s3")
+    'benchlab publish c1 --to s3'
 
     Args:
         campaign: its id.
@@ -170,5 +169,5 @@ def publish_command(
     if only is not None:
         words += ["--to", only]
     if instead is not None:
-        words += ["--set", f"publish={json.dumps([each.model_dump() for each in instead])}"]
+        words += ["--set", f"publish={json.dumps([other.model_dump() for other in instead])}"]
     return shlex.join(words)

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import StoreError
-from benchlab.report.publish.publication import Publication
-from benchlab.report.publish.publisher import BasePublisher, Options
-
-NAME = "files"
+from benchlab.plan.report_type import FILES
+from benchlab.report.publish.publisher import BasePublisher, Options, Publication
 
 
 class FilesOptions(Options):
@@ -22,13 +20,12 @@ class FilesOptions(Options):
 
     @property
     def place(self) -> str:
-        return NAME
+        return FILES
 
 
 class Publisher(BasePublisher):
     """The directory of published reports in Benchlab's home."""
 
-    name = NAME
     options_model = FilesOptions
 
     def publish(self, publication: Publication) -> str:
@@ -43,6 +40,9 @@ class Publisher(BasePublisher):
 def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     """Write the files of ``bundle`` into ``directory`` and return their paths.
 
+    >>> write({"report.md": b"...", "charts/tps.svg": b"..."}, Path("/reports/c1"))
+    [PosixPath('/reports/c1/report.md'), PosixPath('/reports/c1/charts/tps.svg')]
+
     They are written beside it first. A directory that is not there yet then appears whole; in one
     that is, file after file is replaced, and no reader ever finds half a file. Other files in it
     are left alone, and publishing again changes nothing.
@@ -51,17 +51,16 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
         StoreError: it cannot be written, or a name in the bundle leads out of the directory.
     """
     for name in bundle:
-        parts = PurePosixPath(name)
-        if parts.is_absolute() or ".." in parts.parts or not parts.parts:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not path.parts:
             raise StoreError(f"report file {name!r}: not a path within the report's directory")
     directory = directory.absolute()
     beside = directory.parent / f".{directory.name}.{secrets.token_hex(6)}"
     try:
         beside.mkdir(parents=True)
         for name, content in bundle.items():
-            path = beside / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            (beside / name).parent.mkdir(parents=True, exist_ok=True)
+            (beside / name).write_bytes(content)
         if not _appear(beside, directory):
             for name in bundle:
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +89,7 @@ def read(directory: Path) -> dict[str, bytes]:
 
 
 def _remove(path: Path) -> None:
-    """Take away a file or a directory that an earlier report left, if it is there.
-
-    Raises:
-        StoreError: it cannot be removed.
-    """
+    """Remove a file or a directory that an earlier report left, if it is there."""
     try:
         if path.is_dir():
             shutil.rmtree(path)
@@ -108,12 +103,11 @@ def _remove(path: Path) -> None:
 
 def _appear(beside: Path, directory: Path) -> bool:
     """Give ``beside`` its name; False where a directory has that name and is to be filled."""
-    if directory.is_dir():
-        return False
     try:
-        beside.rename(directory)
+        if not directory.is_dir():
+            beside.rename(directory)
+            return True
     except OSError:
-        if directory.is_dir():  # it has come up in between
-            return False
-        raise
-    return True
+        if not directory.is_dir():  # else it has come up in between
+            raise
+    return False

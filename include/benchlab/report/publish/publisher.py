@@ -1,26 +1,93 @@
 """The publisher port: brings a campaign's report to a place where it is read.
 
 A module or package beside this one whose ``Publisher`` derives from :class:`BasePublisher` is a
-publisher; report types name it by its module's name.
+publisher; report types name it by its module's name::
+
+    class PrinterOptions(Options):
+        queue: str
+
+        @property
+        def place(self) -> str:
+            return f"printer {self.queue}"
+
+
+    class Publisher(BasePublisher):
+        options_model = PrinterOptions
+
+        def publish(self, publication: Publication) -> str:
+            subprocess.run(["lp", "-d", self.options.queue], input=..., check=True)
+            return self.place
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.report.publish.publication import Publication
+
+DIGEST_LENGTH = 12
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A campaign's report, and what a list of reports says of it.
+
+    Attributes:
+        campaign: its id.
+        report: its report type.
+        title: for people.
+        versions: of the sides, the baseline first.
+        started_at: when the campaign began, with its time zone.
+        state: ``complete`` or ``failed``.
+        aa: whether both sides are the same, so that a change would be a false alarm.
+        verdicts: on the throughput, by workload.
+        pages: the path of the main page, by the code of its language; the first comes first.
+        files: the whole report as bytes, by relative path.
+        lacks: files or directories that other reports have and this one does not; a publisher
+            removes those that an earlier report left.
+    """
+
+    campaign: str
+    report: str
+    title: str
+    versions: tuple[str, ...]
+    started_at: datetime
+    state: str
+    aa: bool
+    verdicts: Mapping[str, str]
+    pages: Mapping[str, str]
+    files: Mapping[str, bytes]
+    lacks: tuple[str, ...] = ()
+
+    @functools.cached_property
+    def edition(self) -> str:
+        """Names these files: twelve hexadecimal digits, others for any other name or byte."""
+        digest = hashlib.sha256()
+        for name in sorted(self.files):
+            digest.update(hashlib.sha256(name.encode()).digest())
+            digest.update(hashlib.sha256(self.files[name]).digest())
+        return digest.hexdigest()[:DIGEST_LENGTH]
+
+    @property
+    def main_page(self) -> str:
+        """The page to begin with, in the first language."""
+        return next(iter(self.pages.values()))
 
 
 class Options(BaseModel, ABC):
     """What a report type may say of one place beside ``to``; derived models add their fields.
 
-    A field without a default has an example, with which the conformance tests try it. No secret is
-    among them: they are stored with the campaign.
+    A field without a default has an example, with which the conformance tests try it. Options are
+    stored with the campaign, so none of them is a secret.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -40,8 +107,6 @@ class BasePublisher(ABC):
         access: to AWS.
     """
 
-    #: Its module's name.
-    name: ClassVar[str]
     options_model: ClassVar[type[Options]]
 
     def __init__(self, options: Any, home: Home, access: Access) -> None:
@@ -61,6 +126,6 @@ class BasePublisher(ABC):
             The address of its main page.
 
         Raises:
-            PublishError, StoreError: it is not there, or not all of it is; nothing that was there
-                before is lost, and nothing leads to a file that is missing.
+            PublishError, StoreError: not all of it is there; nothing that was there before is
+                lost, and nothing leads to a file that is missing.
         """

@@ -23,8 +23,12 @@ from typing import Annotated
 from pydantic import Field
 
 from benchlab.errors import PublishError
-from benchlab.report.publish.publication import DIGEST_LENGTH, Publication
-from benchlab.report.publish.publisher import BasePublisher, Options
+from benchlab.report.publish.publisher import (
+    DIGEST_LENGTH,
+    BasePublisher,
+    Options,
+    Publication,
+)
 from benchlab.report.publish.s3 import pages
 from benchlab.report.publish.s3.bucket import Bucket, Listing
 from benchlab.report.publish.s3.pages import Entry
@@ -63,7 +67,6 @@ class S3Options(Options):
 class Publisher(BasePublisher):
     """One prefix of a bucket."""
 
-    name = "s3"
     options_model = S3Options
 
     def publish(self, publication: Publication) -> str:
@@ -95,18 +98,15 @@ class Publisher(BasePublisher):
     def _upload(self, bucket: Bucket, publication: Publication, to: str, there: Listing) -> None:
         """What is missing of an edition, its main page last."""
 
-        def missing(name: str) -> bool:
-            found = there.get(f"{to}/{name}")
-            return found is None or found.size != len(publication.files[name])
-
         def put(name: str) -> None:
-            bucket.put(f"{to}/{name}", publication.files[name], changes=False)
+            found, content = there.get(f"{to}/{name}"), publication.files[name]
+            if found is None or found.size != len(content):
+                bucket.put(f"{to}/{name}", content, changes=False)
 
-        names = [name for name in publication.files if missing(name)]
+        main_page = publication.main_page
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(put, [name for name in names if name != publication.main_page]))
-        if publication.main_page in names:
-            put(publication.main_page)
+            list(pool.map(put, [name for name in publication.files if name != main_page]))
+        put(main_page)
 
     def _renew_index(self, bucket: Bucket) -> None:
         made_from: Listing | None = None
@@ -120,10 +120,7 @@ class Publisher(BasePublisher):
 
 
 def _earlier(publication: Publication, folder: str, there: Listing) -> dict[str, datetime]:
-    """The other whole editions that are there, with the time of each, the latest first.
-
-    Whatever else lies there is none: files in part, other languages' pages, names not from here.
-    """
+    """The other editions that have their main page, with the time of each, the latest first."""
     edition = rf"{re.escape(folder)}/([0-9a-f]{{{DIGEST_LENGTH}}})/"
     main_page = re.compile(edition + re.escape(publication.main_page))
     found = {

@@ -76,7 +76,7 @@ Listing: TypeAlias = dict[str, Stored]
 
 
 class Bucket:
-    """One bucket.
+    """One bucket; every call raises :class:`PublishError` where S3 does not answer, or refuses.
 
     Args:
         client: boto3's, for S3.
@@ -87,30 +87,22 @@ class Bucket:
         self._client, self.name = client, name
 
     def listing(self, prefix: str) -> Listing:
-        """All objects whose keys begin with ``prefix``.
-
-        Raises:
-            PublishError: S3 does not answer, or refuses.
-        """
-        with self._told("listing", prefix):
+        """All objects whose keys begin with ``prefix``."""
+        with self._errors("listing", prefix):
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self.name, Prefix=prefix
             )
             return {
-                each["Key"]: Stored(each["Size"], each["ETag"], each["LastModified"])
+                found["Key"]: Stored(found["Size"], found["ETag"], found["LastModified"])
                 for page in pages
-                for each in page.get("Contents", ())
+                for found in page.get("Contents", ())
             }
 
     def read(self, key: str) -> bytes | None:
-        """An object's content; None where there is none.
-
-        Raises:
-            PublishError: S3 does not answer, or refuses.
-        """
+        """An object's content; None where there is none."""
         from botocore.exceptions import ClientError
 
-        with self._told("reading", key):
+        with self._errors("reading", key):
             try:
                 answer = self._client.get_object(Bucket=self.name, Key=key)
             except ClientError as error:
@@ -126,11 +118,8 @@ class Bucket:
         Args:
             changes: whether another content may come under this key, so that readers have to ask
                 again; else they may keep it.
-
-        Raises:
-            PublishError: S3 does not answer, or refuses.
         """
-        with self._told("writing", key):
+        with self._errors("writing", key):
             self._client.put_object(
                 Bucket=self.name,
                 Key=key,
@@ -140,16 +129,12 @@ class Bucket:
             )
 
     def renew(self, key: str, content: bytes) -> None:
-        """Write an object that may change, unless it has this content.
-
-        Raises:
-            PublishError: S3 does not answer, or refuses.
-        """
+        """Write an object that may change, unless it has this content."""
         if self.read(key) != content:
             self.put(key, content, changes=True)
 
     @contextmanager
-    def _told(self, doing: str, key: str) -> Iterator[None]:
+    def _errors(self, doing: str, key: str) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError
 
         where = f"{doing} s3://{self.name}/{key}"

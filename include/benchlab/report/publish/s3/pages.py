@@ -19,7 +19,7 @@ from benchlab.errors import PublishError
 from benchlab.language import templates
 from benchlab.plan import report_type
 from benchlab.plan.report_type import Name
-from benchlab.report.publish.publication import DIGEST_LENGTH, Publication
+from benchlab.report.publish.publisher import DIGEST_LENGTH, Publication
 from benchlab.results.records import ID
 
 # No report type begins with `_`.
