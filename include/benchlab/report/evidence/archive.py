@@ -26,8 +26,8 @@ from benchlab.errors import EvidenceError
 MAX_FILE_BYTES = 512 * 1024**2
 MAX_BYTES = 4 * 1024**3
 MAX_FILES = 100_000
-# An archive up to this size, its files unpacked, too, is packed again in memory, to tell which part
-# of it is not as it was.
+# An archive up to this size, packed and unpacked, is packed again in memory, to find which part of
+# it is not as it was.
 MAX_LOCATED_BYTES = 64 * 1024**2
 
 _CHUNK = 1 << 20
@@ -44,7 +44,7 @@ _UNREADABLE = (
 
 
 class UnreadableError(EvidenceError):
-    """A file of a bundle cannot be read; the text says why, and does not name the file."""
+    """A file of a bundle cannot be read; the message says why, and does not name the file."""
 
 
 class FaultyFileError(EvidenceError):
@@ -73,11 +73,7 @@ class Archive(Protocol):
     faults: tuple[tuple[str, str], ...]
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """A file's content, piece by piece.
-
-        Raises:
-            UnreadableError: it cannot be read.
-        """
+        """A file's content, piece by piece; an :class:`UnreadableError` where it cannot be read."""
 
     def altered(self) -> tuple[str, str] | None:
         """What part of it is not as it was written though all files are; None: nothing is."""
@@ -130,11 +126,7 @@ def open_bundle(path: Path) -> Iterator[Archive]:
 
 
 def read(archive: Archive, name: str) -> bytes:
-    """A file's whole content.
-
-    Raises:
-        UnreadableError: it cannot be read.
-    """
+    """A file's whole content; an :class:`UnreadableError` where it cannot be read."""
     return b"".join(archive.chunks(name))
 
 
@@ -146,10 +138,10 @@ def name_fault(name: str) -> str | None:
 
 
 def shown(text: str, limit: int = 500) -> str:
-    """A name or a sentence as one line that can be printed, whatever is in it.
+    r"""A name or a sentence as one line that can be printed, of so many letters at most.
 
-    Args:
-        limit: letters that are shown at most.
+    >>> shown("a\nb")
+    'a\\nb'
     """
     safe = text[:limit].encode("utf-8", "backslashreplace").decode("utf-8")
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in safe)[:limit]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -69,21 +70,27 @@ def make(
         EvidenceError: a secret is in one of the files, or a file is too large.
     """
     redacted, missing = Redacted(), dict[str, str]()
-    own = Measured(store.campaign(campaign), tuple(store.trials(campaign)))
+    trials = store.trials(campaign)
+    documents = {CAMPAIGN: _dumped(store.campaign(campaign)), TRIALS: _dumped(trials)}
+    for known in calibration:
+        measured = {
+            "campaign": _dumped(store.campaign(known)),
+            "trials": _dumped(store.trials(known)),
+        }
+        documents[f"{CALIBRATION}{known}.json"] = measured
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
-    files[CAMPAIGN] = _text(redacted.document(CAMPAIGN, _dumped(own.campaign)))
-    files[TRIALS] = _text(redacted.document(TRIALS, _dumped(own.trials)))
-    for name in objects(own.trials):
+    for name, document in documents.items():
+        text = json.dumps(
+            redacted.document(name, document), indent=1, ensure_ascii=False, allow_nan=False
+        )
+        files[name] = f"{text}\n".encode()
+    for name in objects(trials):
         try:
             files[f"{RAW}{name}"] = store.read_object(name).encode()
         except (StoreError, UnicodeDecodeError) as error:
             missing[f"{RAW}{name}"] = _why(error)
     for path in sorted(gates.glob("*.yaml")):
         files[f"{GATES}{path.name}"] = path.read_bytes()
-    for each in calibration:
-        known = {"campaign": _dumped(store.campaign(each)), "trials": _dumped(store.trials(each))}
-        name = f"{CALIBRATION}{each}.json"
-        files[name] = _text(redacted.document(name, known))
     _refuse_secrets(files, (*secrets, *redacted.secrets))
     files[manifest.NAME] = manifest.make(campaign, files, missing=missing, redacted=redacted.places)
     return archive.pack(files)
@@ -99,7 +106,7 @@ class Bundle:
 
     def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
         self._opened, self.manifest = opened, said
-        self.missing = {each.file: each.reason for each in said.missing}
+        self.missing = {missing.file: missing.reason for missing in said.missing}
 
     def read(self, name: str) -> bytes:
         """A file's content.
@@ -139,9 +146,9 @@ class Bundle:
         Raises:
             FaultyFileError: a document is not of the shape that it should have.
         """
-        made: Campaign = _validated(CAMPAIGN, self.text(CAMPAIGN), Campaign)
-        _refuse_senseless(CAMPAIGN, made)
-        return Measured(made, _validated(TRIALS, self.text(TRIALS), tuple[TrialResult, ...]))
+        campaign = self._document(CAMPAIGN, Campaign)
+        _refuse_senseless(CAMPAIGN, campaign)
+        return Measured(campaign, self._document(TRIALS, tuple[TrialResult, ...]))
 
     def calibration(self) -> list[tuple[str, Measured]]:
         """The A/A campaigns, by file, the earliest first.
@@ -149,12 +156,14 @@ class Bundle:
         Raises:
             FaultyFileError: a document is not of the shape that it should have.
         """
-        found: list[tuple[str, Measured]] = []
-        for name in self.under(CALIBRATION).values():
-            measured: Measured = _validated(name, self.text(name), Measured)
+        found = {name: self._document(name, Measured) for name in self.under(CALIBRATION).values()}
+        for name, measured in found.items():
             _refuse_senseless(name, measured.campaign)
-            found.append((name, measured))
-        return sorted(found, key=lambda each: (each[1].campaign.started_at, each[1].campaign.id))
+
+        def began(item: tuple[str, Measured]) -> tuple[datetime, str]:
+            return item[1].campaign.started_at, item[1].campaign.id
+
+        return sorted(found.items(), key=began)
 
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of the gates.
@@ -166,9 +175,18 @@ class Bundle:
         try:
             return quality.joined(files)
         except SpecError as error:
-            # The text begins with the name of the file whose gate is in another one, too.
-            name = next((each for each in files if str(error).startswith(f"{each}: ")), GATES)
+            # The text begins with the name of the file whose gate is also in another one.
+            name = next((file for file in files if str(error).startswith(f"{file}: ")), GATES)
             raise _faulty(name, error) from error
+
+    def _document(self, name: str, kind: Any) -> Any:
+        text = self.text(name)
+        try:
+            return _adapter(kind).validate_python(json.loads(text, parse_constant=_refuse))
+        except pydantic.ValidationError as error:
+            raise FaultyFileError(name, manifest.first_fault(error)) from error
+        except (ValueError, RecursionError) as error:
+            raise FaultyFileError(name, f"no JSON: {error}") from error
 
     def _gates_of(self, name: str) -> tuple[Gate, ...]:
         text = self.text(name)
@@ -183,7 +201,7 @@ class Bundle:
 
 
 def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
-    """What trials name of the object store: raw outputs, series and host samples."""
+    """What trials have in the object store: raw outputs, series and host samples."""
     for trial in trials:
         yield from (name for name in (trial.raw, trial.series, trial.hosts) if name is not None)
 
@@ -210,39 +228,15 @@ def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
             )
 
 
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
 def _dumped(value: Campaign | Sequence[TrialResult]) -> Any:
     if isinstance(value, Campaign):
         return _adapter(Campaign).dump_python(value, mode="json", by_alias=True)
     return _adapter(tuple[TrialResult, ...]).dump_python(tuple(value), mode="json")
 
 
-def _text(document: Any) -> bytes:
-    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
-
-
-def _validated(name: str, text: str, kind: Any) -> Any:
-    """A document as what it is.
-
-    Args:
-        kind: the type that it has.
-
-    Raises:
-        FaultyFileError: it is not of its shape; names the first field.
-    """
-    try:
-        return _adapter(kind).validate_python(json.loads(text, parse_constant=_refuse))
-    except pydantic.ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))[:200]
-        raise FaultyFileError(name, f"{at}: {first['msg']}") from error
-    except (ValueError, RecursionError) as error:
-        raise FaultyFileError(name, f"no JSON: {error}") from error
+@cache  # made where it is first needed, because that takes a while
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _refuse_senseless(name: str, campaign: Campaign) -> None:

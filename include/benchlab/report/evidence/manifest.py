@@ -1,7 +1,7 @@
 """``manifest.json``: what is in a bundle, who made it by what, and the SHA-256 of every file.
 
 Its text is canonical, and its last entry is the SHA-256 of the others, so that a changed byte of
-the manifest itself is found without the archive around it, too.
+the manifest itself is found even without the archive around it.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ FORMAT = 1
 # What a report's text is made by, besides Benchlab itself; and its charts.
 TEXT_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
 CHARTS_BY = (*TEXT_BY, "matplotlib", "numpy", "pillow", "fonts_sha256", "processor")
-_LIBRARIES = (*("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy"),)
+_LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy")
 _SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
 
 
-class Content(BaseModel):
-    """A file: its size in bytes, and its SHA-256 in hexadecimal digits."""
-
+class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Content(_Strict):
+    """A file: its size in bytes, and its SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str
 
 
-class Missing(BaseModel):
+class Missing(_Strict):
     """A file that the store rows name and that is not there, with the reason."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     file: str
     reason: str
 
 
-class Manifest(BaseModel):
+class Manifest(_Strict):
     """What a bundle says of itself.
 
     Attributes:
@@ -64,8 +64,6 @@ class Manifest(BaseModel):
         files: every other file of the bundle, by name, without the signature.
         sha256: of the manifest without this entry.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: int
     campaign: str
@@ -125,9 +123,7 @@ def parse(content: bytes) -> Manifest:
             )
         made = Manifest.model_validate(raw)
     except pydantic.ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        at = ".".join(map(str, first["loc"]))[:200]
-        raise EvidenceError(f"not a manifest: {at}: {first['msg']}") from error
+        raise EvidenceError(f"not a manifest: {first_fault(error)}") from error
     except (ValueError, RecursionError) as error:
         raise EvidenceError(f"not a manifest: {error}") from error
     if _text(raw) != content:
@@ -137,9 +133,15 @@ def parse(content: bytes) -> Manifest:
     return made
 
 
+def first_fault(error: pydantic.ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it, without its value."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))[:200]}: {first['msg']}"
+
+
 @cache
 def made_with() -> dict[str, str]:
-    """By what a report is made here: Benchlab, its libraries, fonts and the kind of processor."""
+    """What makes a report here: Benchlab, its libraries, fonts and the kind of processor."""
     return {
         "benchlab": metadata.version("benchlab"),
         "source_sha256": _source_digest(),
@@ -161,7 +163,7 @@ def _text(raw: Mapping[str, Any]) -> bytes:
 
 
 def _source_digest() -> str:
-    """Of all files that Benchlab is: two releases of one version number are not the same."""
+    """Of all files of Benchlab: two builds of one version number are not the same."""
     digest = hashlib.sha256()
     for name, file in sorted(_sources(resources.files("benchlab"), "")):
         digest.update(f"{name}\0".encode())
@@ -178,7 +180,7 @@ def _sources(directory: Traversable, prefix: str) -> Iterable[tuple[str, Travers
 
 
 def _fonts_digest() -> str:
-    """Of the fonts that charts can be drawn with: what one is drawn in depends on them."""
+    """Of the fonts that charts can be drawn with: how a chart looks depends on them."""
     with quiet_matplotlib({}):
         from matplotlib.font_manager import fontManager
 

@@ -17,22 +17,18 @@ from benchlab.report.evidence.trials import first_difference
 from benchlab.report.evidence.verification import RELATIVE, Findings
 
 FIGURES = "report.json"
-# What a report has by whatever Benchlab: its files, by their last names; the keys of report.json
+# What every Benchlab writes into a report: its files, by their last names; the keys of report.json
 # wherever this one writes them; and the columns of its tables. Without one of them it differs.
-_FILES = frozenset({FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"})
-_KEYS = frozenset(
-    (
-        *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
-        *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
-        *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
-    )
-)
-_COLUMNS = frozenset(
-    (
-        *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used"),
-        *("improvement_pct", "verdict", "p95_verdict"),
-    )
-)
+_FILES = {FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"}
+_KEYS = {
+    *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
+    *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
+    *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
+}
+_COLUMNS = {
+    *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used"),
+    *("improvement_pct", "verdict", "p95_verdict"),
+}
 # What cannot be verified, counted.
 _PAGES, _PICTURES = "pages of another Benchlab", "pictures that are drawn otherwise here"
 _ONE_ONLY = "files or figures that only one Benchlab writes"
@@ -40,10 +36,7 @@ _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 
 
 def compare(
-    published: Mapping[str, bytes],
-    again: Mapping[str, bytes],
-    said: Manifest,
-    findings: Findings,
+    published: Mapping[str, bytes], again: Mapping[str, bytes], said: Manifest, findings: Findings
 ) -> None:
     """Note where the published files are not those that were rendered again.
 
@@ -51,12 +44,12 @@ def compare(
     differ by :data:`RELATIVE`. What another one has written is compared key by key and cell by
     cell, where it is ``report.json`` or a table. Its pages cannot be compared, nor can pictures
     that were drawn by other libraries or fonts: unless they are the same, they are not verified.
-    The manifest says who made it, and whoever forges a bundle can forge that.
+    The manifest says who made it, which a forger can write as well.
 
     Args:
         published, again: contents by path within the report.
         said: the bundle's manifest.
-        findings: told what differs, and what could not be compared.
+        findings: gets what differs, and what could not be compared.
     """
     docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
     if docs:
@@ -69,13 +62,7 @@ def compare(
 
 
 class _Compared:
-    """One file of a report, against itself as it is rendered again.
-
-    Args:
-        name: its path within the report.
-        said: the bundle's manifest.
-        findings: told what differs, and what could not be compared.
-    """
+    """One file of a report, by its path, against itself as it is rendered again."""
 
     def __init__(self, name: str, said: Manifest, findings: Findings) -> None:
         self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
@@ -84,7 +71,7 @@ class _Compared:
 
     def compare(self, published: bytes | None, again: bytes | None) -> None:
         """Compare it; None: there is none."""
-        told = len(self.findings.differences) + len(self.findings.unverified)
+        before = len(self.findings.differences) + len(self.findings.unverified)
         if published is None:
             self._there_and_not_there("", False, required=self.name.split("/")[-1] in _FILES)
         elif again is None:
@@ -94,7 +81,7 @@ class _Compared:
                 self._unlike(published, again)
             except (ValueError, OverflowError, RecursionError, csv.Error) as error:
                 self.findings.differs(self.file, f"cannot be read: {error}")
-        if told == len(self.findings.differences) + len(self.findings.unverified):
+        if before == len(self.findings.differences) + len(self.findings.unverified):
             self.findings.checked["report files"] += 1
 
     def _unlike(self, published: bytes, again: bytes) -> None:
@@ -119,9 +106,8 @@ class _Compared:
             published, again = _PICTURE.sub("", published), _PICTURE.sub("", again)
         if (line := first_difference(published, again)) is None:
             self._otherwise_drawn(" its pictures:")
-            return
-        number, found, recomputed = line
-        self.findings.differs(self.file, found, where=f"line {number}", recomputed=recomputed)
+        else:
+            self.findings.differs(self.file, **line)
 
     def _table(self, published: list[list[str]], again: list[list[str]]) -> None:
         """A table: by position in what the same Benchlab wrote, else by the columns' names."""
@@ -176,11 +162,10 @@ class _Compared:
             return
         place = f"{self.file}: {where}" if where else self.file
         which = (
-            f"another Benchlab ({self.version}) wrote it, and this one does not"
-            if is_published
-            else f"this Benchlab writes it, and the one that made the report ({self.version}) did "
-            "not"
+            f"this Benchlab writes it, and the one that made the report ({self.version}) did not"
         )
+        if is_published:
+            which = f"another Benchlab ({self.version}) wrote it, and this one does not"
         self.findings.cannot_verify(_ONE_ONLY, f"{place}: {which}")
 
     def _otherwise_drawn(self, part: str) -> None:

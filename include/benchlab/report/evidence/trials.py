@@ -1,4 +1,4 @@
-"""A trial once more: from its raw output and host samples to what the store has of it."""
+"""A trial computed again: from its raw output and host samples to what the store has of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import csv
 import dataclasses
 import io
 import math
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchlab import workloads
@@ -15,14 +17,14 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
-from benchlab.report.evidence.verification import RELATIVE, Difference, Findings
+from benchlab.report.evidence.verification import RELATIVE, Findings
 from benchlab.results.records import Campaign, GateResult, TrialResult
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 from benchlab.workloads.workload import Workload
 
 # What is kept of the hosts is rounded: bytes to whole ones, shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
-# Columns that the bundle tells and that are none of the client's.
+# Columns that the bundle has and that are none of the client's.
 _OF_CAMPAIGN = ("inconsistent_dataset", "undeclared_differences", "unlike_hosts")
 # What cannot be verified, counted.
 _NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
@@ -30,31 +32,25 @@ _NOT_JUDGED = "gates of trials that cannot be judged again"
 
 
 class Recomputation:
-    """Computes trials again.
+    """Computes the trials of a campaign again from the objects of a bundle.
 
     Args:
-        bundle: has the objects.
-        campaign: whose trials they are.
         gates: the definitions.
-        findings: told what differs.
+        findings: gets what differs.
     """
 
     def __init__(
-        self,
-        bundle: Bundle,
-        campaign: Campaign,
-        gates: Sequence[Gate],
-        findings: Findings,
+        self, bundle: Bundle, campaign: Campaign, gates: Sequence[Gate], findings: Findings
     ) -> None:
         self.bundle, self.campaign = bundle, campaign
         self.gates, self.findings = gates, findings
         self._of_campaign = _campaign_columns(campaign)
-        self._otherwise_defined: dict[str, int] = {}
+        self._otherwise_defined: Counter[str] = Counter()
         self._planned = {planned.id: planned for planned in campaign.plan.trials}
 
     def trial(self, stored: TrialResult) -> TrialResult | None:
         """What a stored trial is by what the bundle has of it; None where nobody planned it."""
-        name = f"{stored.trial.id} (attempt {stored.attempt})"
+        name = named(stored)
         if self._planned.get(stored.trial.id) != stored.trial:
             self.findings.differs(TRIALS, "it is not as the plan has it", where=name)
             return None
@@ -66,8 +62,8 @@ class Recomputation:
         text = self._object(stored.raw, name, _NO_OUTPUT)
         return stored if text is None else self._from_output(stored, text, name)
 
-    def tell_otherwise_defined(self) -> None:
-        """Note the gates that trials were judged by and that the definitions do not have so."""
+    def note_otherwise_defined(self) -> None:
+        """Note the gates that trials were judged by and that are now defined otherwise."""
         for gate, trials in self._otherwise_defined.items():
             self.findings.cannot_verify(
                 _NOT_JUDGED,
@@ -76,10 +72,10 @@ class Recomputation:
             )
 
     def _object(self, name: str, trial_name: str, without: str | None = None) -> str | None:
-        """A text of the object store; None where there is none, which is told.
+        """A text of the object store; None where there is none, which is noted.
 
         Args:
-            without: what cannot be verified without it; None: all that the report has can be.
+            without: what cannot be verified without it; None: everything in the report can be.
         """
         file = f"{RAW}{name}"
         if file in self.bundle.missing:
@@ -104,7 +100,7 @@ class Recomputation:
         output = module.parse(text)
         self.findings.checked["raw outputs"] += 1
         samples = samples_of(output)
-        self._samples(stored, {each.metric: each.value for each in samples}, name)
+        self._samples(stored, {sample.metric: sample.value for sample in samples}, name)
         self._series(stored, series_csv(output), name)
         result = dataclasses.replace(stored, samples=samples)
         numbers = self.campaign.environment.get("ignored_errors", "")
@@ -119,31 +115,29 @@ class Recomputation:
         if not numbers and columns["unexpected_errors"]:
             del columns["unexpected_errors"]  # which were expected was not recorded
         gates = self._gates(stored, module, columns, name)
-        result = dataclasses.replace(result, gates=gates)
-        return self._validity(stored, result, module, client_reasons(output, _exit(gates)))
+        # Only its gate has kept the client's exit code.
+        code = next((gate.observed for gate in gates if gate.gate == "client_exit"), None)
+        reasons = client_reasons(output, None if code is None else int(code))
+        return self._validity(stored, dataclasses.replace(result, gates=gates), module, reasons)
 
     def _samples(self, stored: TrialResult, again: Mapping[str, float | None], name: str) -> None:
         kept = stored.figures
         for metric in dict.fromkeys((*kept, *again)):
             self.findings.checked["samples"] += 1
-            if metric not in again or metric not in kept:
-                self._differs(
-                    f"{name}: {metric}",
-                    "there" if metric in kept else "not there",
-                    "there" if metric in again else "not there",
-                )
+            where = f"{name}: {metric}"
+            if metric not in again:
+                self._differs(where, "there", "not there")
+            elif metric not in kept:
+                self._differs(where, "not there", "there")
             elif kept[metric] != again[metric]:
-                self._differs(f"{name}: {metric}", kept[metric], again[metric])
+                self._differs(where, kept[metric], again[metric])
 
     def _series(self, stored: TrialResult, again: str, name: str) -> None:
         if stored.series is None or (kept := self._object(stored.series, name)) is None:
             return
         self.findings.checked["series"] += 1
         if (line := first_difference(kept, again)) is not None:
-            number, found, recomputed = line
-            self.findings.differs(
-                f"{RAW}{stored.series}", found, where=f"line {number}", recomputed=recomputed
-            )
+            self.findings.differs(f"{RAW}{stored.series}", **line)
 
     def _hosts(self, stored: TrialResult, name: str) -> None:
         if stored.hosts is None:
@@ -179,42 +173,21 @@ class Recomputation:
         chosen = gates_module.of_table(gates_module.of_metric(self.gates, module.METRIC), "trials")
         defined = {gate.id: gate for gate in chosen}
         kept = {result.gate: result for result in stored.gates}
-        told = {**self._of_campaign, **of_output}
+        columns = {**self._of_campaign, **of_output}
         found = []
-        for name_of_gate in defined:
-            if name_of_gate not in kept:
-                self._note_defined(name_of_gate)
+        self._otherwise_defined.update(gate for gate in defined if gate not in kept)
         for result in stored.gates:
             gate = defined.get(result.gate)
             if gate is None or (gate.sentence, gate.kind) != (result.sentence, result.kind):
-                self._note_defined(result.gate)
+                self._otherwise_defined[result.gate] += 1
                 found.append(result)
                 continue
-            again = self._judged(gate, result, told, stored)
+            again = _judged(gate, result, columns, stored)
             self.findings.checked["gates"] += 1
             if again.status != result.status or not _same(again.observed, result.observed):
                 self._differs(f"{name}: gate {gate.id}", _outcome(result), _outcome(again))
             found.append(again)
         return tuple(found)
-
-    def _judged(
-        self,
-        gate: Gate,
-        result: GateResult,
-        told: Mapping[str, float | None],
-        stored: TrialResult,
-    ) -> GateResult:
-        """One gate again; of a column that only the target could tell, what it told then."""
-        if gate.column in told:
-            return gate.evaluate(told)
-        observed = result.observed
-        if observed is None:
-            return result
-        if (possible := _of_hosts(gate.column, stored)) and not any(
-            _same(observed, each) for each in possible
-        ):
-            observed = possible[0]
-        return gate.evaluate({gate.column: observed})
 
     def _validity(
         self,
@@ -224,7 +197,7 @@ class Recomputation:
         client_reasons: tuple[str, ...],
     ) -> TrialResult:
         """Whether it counts, and why not."""
-        name = f"{stored.trial.id} (attempt {stored.attempt})"
+        name = named(stored)
         self.findings.checked["trials"] += 1
         if not gates_module.is_valid(again.gates):
             chosen = gates_module.of_metric(self.gates, module.METRIC)
@@ -243,14 +216,16 @@ class Recomputation:
         return again
 
     def _differs(self, where: str, found: object, again: object) -> None:
-        self.findings.add([Difference(TRIALS, _said(found), where, _said(again))])
+        self.findings.differs(TRIALS, _said(found), where=where, recomputed=_said(again))
 
-    def _note_defined(self, gate: str) -> None:
-        self._otherwise_defined[gate] = self._otherwise_defined.get(gate, 0) + 1
+
+def named(stored: TrialResult) -> str:
+    """A trial and its attempt, for people."""
+    return f"{stored.trial.id} (attempt {stored.attempt})"
 
 
 def host_figures(text: str) -> dict[str, dict[str, Figure]]:
-    """Means and maxima of every metric of every host, from the samples that are kept of them.
+    """Means and maxima of every metric of every host, from their stored samples.
 
     Raises:
         ValueError: it is not the CSV that ``HostMetrics.to_csv`` writes.
@@ -272,24 +247,29 @@ def host_figures(text: str) -> dict[str, dict[str, Figure]]:
     return {host: figures(HostSeries(None, tuple(found), {})) for host, found in intervals.items()}
 
 
-def first_difference(found: str, again: str) -> tuple[int, str, str] | None:
-    """The first line in which two texts differ: its number, and both of it; None: they do not."""
+def first_difference(found: str, again: str) -> dict[str, str] | None:
+    r"""The first line in which two texts differ, for :meth:`.Findings.differs`; None: no line does.
+
+    >>> first_difference("a\nb", "a\nc")
+    {'found': 'b', 'where': 'line 2', 'recomputed': 'c'}
+    """
     if found == again:
         return None
     ours, theirs = found.split("\n"), again.split("\n")
-    for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1):
-        if one != other:
-            return number, _around(one, other), _around(other, one)
-    number = min(len(ours), len(theirs)) + 1
-    return number, f"{len(ours)} lines", f"{len(theirs)} lines"
+    number, one, other = next(
+        (
+            (number, _around(one, other), _around(other, one))
+            for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
+            if one != other
+        ),
+        (min(len(ours), len(theirs)) + 1, f"{len(ours)} lines", f"{len(theirs)} lines"),
+    )
+    return {"found": one, "where": f"line {number}", "recomputed": other}
 
 
 def _around(one: str, other: str) -> str:
     """The part of a line that matters: around the first letter in which it differs."""
-    same = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
+    same = len(os.path.commonprefix([one, other]))  # noqa: RUF071 - of letters
     start = max(same - 40, 0)
     return f"{'…' if start else ''}{one[start : same + 60]}{'…' if len(one) > same + 60 else ''}"
 
@@ -297,26 +277,41 @@ def _around(one: str, other: str) -> str:
 def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     """What a trial's gates get from the campaign, as far as it is the same for all its trials.
 
-    Clocks are asked anew when a campaign is carried on; variables are those of both sides.
+    Clocks are asked anew when a campaign is resumed; variables are those of both sides.
     """
-    told: dict[str, float | None] = {}
+    columns: dict[str, float | None] = {}
     if set(campaign.facts) == set(campaign.plan.sides):
-        told |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
-    told |= columns_module.fleet_columns(
+        columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
+    columns |= columns_module.fleet_columns(
         {key: value for key, value in campaign.environment.items() if key != columns_module.CLOCKS}
     )
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
     if len(loaded) == 1:
-        told |= columns_module.dataset_columns(loaded.pop())
-    return {name: told[name] for name in _OF_CAMPAIGN if name in told}
+        columns |= columns_module.dataset_columns(loaded.pop())
+    return {name: columns[name] for name in _OF_CAMPAIGN if name in columns}
+
+
+def _judged(
+    gate: Gate, result: GateResult, columns: Mapping[str, float | None], stored: TrialResult
+) -> GateResult:
+    """One gate again; a column that only the target knew is what was observed then."""
+    if gate.column in columns:
+        return gate.evaluate(columns)
+    observed = result.observed
+    if observed is None:
+        return result
+    possible = _of_hosts(gate.column, stored)
+    if possible and not any(_same(observed, value) for value in possible):
+        observed = possible[0]
+    return gate.evaluate({gate.column: observed})
 
 
 def _of_hosts(column: str, stored: TrialResult) -> list[float]:
     """What a column of the hosts' can be, by their figures; empty: it is none of them."""
     if column == "cpu_steal_ratio":
-        told = [host.figures["cpu_steal"].mean for host in stored.host_figures
-                if "cpu_steal" in host.figures]  # fmt: skip
-        return [max(told)] if told else []
+        steal = [host.figures["cpu_steal"].mean for host in stored.host_figures
+                 if "cpu_steal" in host.figures]  # fmt: skip
+        return [max(steal)] if steal else []
     if column != "harness_cpu_ratio":
         return []
     found = []
@@ -327,12 +322,6 @@ def _of_hosts(column: str, stored: TrialResult) -> list[float]:
             if "cpu_busy" in host.figures:  # counts where the client has its host alone
                 found.append(max(used, host.figures["cpu_busy"].mean))
     return found
-
-
-def _exit(gates: Sequence[GateResult]) -> int | None:
-    """The client's exit code, which only its gate has kept."""
-    found = next((gate.observed for gate in gates if gate.gate == "client_exit"), None)
-    return None if found is None else int(found)
 
 
 def _same(one: float | None, other: float | None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -105,9 +104,9 @@ class Verification:
         lines = [
             f"{self.bundle}: evidence{again}",
             f"checked: {counts or 'nothing'}",
-            *(f"differs: {each}" for each in self.differences),
-            *(f"not verified: {each.why}" for each in self.unverified),
-            *(f"not checked: {each}" for each in self.not_recomputed),
+            *(f"differs: {difference}" for difference in self.differences),
+            *(f"not verified: {unverified.why}" for unverified in self.unverified),
+            *(f"not checked: {note}" for note in self.not_recomputed),
             self._last_line(),
         ]
         return [archive.shown(line, _LINE) for line in lines]
@@ -117,9 +116,9 @@ class Verification:
             return "the bundle holds"
         if self.outcome == "differs":
             return "the bundle does not hold"
-        kinds = Counter(each.what for each in self.unverified)
-        told = ", ".join(f"{what} ({number})" for what, number in kinds.items())
-        return f"the bundle is not verified as a whole: nothing differs, but not compared: {told}"
+        kinds = Counter(unverified.what for unverified in self.unverified)
+        what = ", ".join(f"{kind} ({number})" for kind, number in kinds.items())
+        return f"the bundle is not verified as a whole: nothing differs, but not compared: {what}"
 
 
 @dataclass
@@ -139,7 +138,3 @@ class Findings:
     def cannot_verify(self, what: str, why: str) -> None:
         """Note something that could not be verified (:class:`Unverified`)."""
         self.unverified.append(Unverified(what, why))
-
-    def add(self, differences: Iterable[Difference]) -> None:
-        """Note several."""
-        self.differences += differences

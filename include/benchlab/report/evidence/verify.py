@@ -31,7 +31,7 @@ from benchlab.report.evidence.contents import (
     objects,
 )
 from benchlab.report.evidence.manifest import Manifest
-from benchlab.report.evidence.trials import Recomputation
+from benchlab.report.evidence.trials import Recomputation, named
 from benchlab.report.evidence.verification import Findings, Verification
 from benchlab.results.records import TrialResult, inconsistencies
 
@@ -50,6 +50,9 @@ UNCHECKED_SIGNATURE = (
 def verify(path: Path) -> Verification:
     """Verify a bundle.
 
+    >>> verify(Path("reports/c1/evidence.zip")).outcome
+    'holds'
+
     Args:
         path: of its archive, or of the directory into which that was unpacked.
 
@@ -61,13 +64,14 @@ def verify(path: Path) -> Verification:
         said = _manifest(opened, path, findings)
         if said is not None:
             _files(opened, said, findings)
-            _altered(opened, findings)
-        if said is not None and not findings.differences:
-            recompute(Bundle(opened, said), findings)
-        elif said is not None:
-            findings.notes.append(
-                "its figures: nothing is recomputed from a bundle that is not as it was made"
-            )
+            if not findings.differences:  # a file that differs says more than a byte
+                _altered(opened, findings)
+            if not findings.differences:
+                recompute(Bundle(opened, said), findings)
+            else:
+                findings.notes.append(
+                    "its figures: nothing is recomputed from a bundle that is not as it was made"
+                )
     return Verification(
         bundle=str(path),
         campaign=said.campaign if said else None,
@@ -123,33 +127,29 @@ def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
 
 
 def _altered(opened: Archive, findings: Findings) -> None:
-    """No byte of the archive differs; where a file does, that says more."""
-    if findings.differences:
-        return
+    """No byte of the archive differs."""
     try:
-        found = opened.altered()
+        if (altered := opened.altered()) is not None:
+            findings.differs(*altered)
     except UnreadableError as error:
         findings.differs(manifest.SIGNATURE, str(error))  # the one file that is not read above
-        return
-    if found is not None:
-        findings.differs(*found)
 
 
 def recompute(bundle: Bundle, findings: Findings) -> None:
     """Compute everything of a report again, from the raw outputs on, and note what differs."""
     try:
         own = bundle.measured()
-    except FaultyFileError as error:
-        findings.differs(error.file, error.fault)
-        return
-    _unnamed(bundle, own, findings)
-    if own.campaign.id != bundle.manifest.campaign:
-        findings.differs(CAMPAIGN, own.campaign.id, where="id", recomputed=bundle.manifest.campaign)
-    try:
+        _unnamed(bundle, own, findings)
+        campaign = bundle.manifest.campaign
+        if own.campaign.id != campaign:
+            findings.differs(CAMPAIGN, own.campaign.id, where="id", recomputed=campaign)
         gates = bundle.gates()
     except FaultyFileError as error:
         findings.differs(error.file, error.fault)
-        findings.notes.append("its figures: nothing is recomputed without the gates' definitions")
+        if error.file.startswith(GATES):
+            findings.notes.append(
+                "its figures: nothing is recomputed without the gates' definitions"
+            )
         return
     try:
         trials = _trials(bundle, own, gates, findings)
@@ -182,28 +182,25 @@ def _senseless(error: Exception) -> str:
 
 
 def _trials(
-    bundle: Bundle,
-    own: Measured,
-    gates: Sequence[Gate],
-    findings: Findings,
+    bundle: Bundle, own: Measured, gates: Sequence[Gate], findings: Findings
 ) -> list[TrialResult]:
     work = Recomputation(bundle, own.campaign, gates, findings)
-    seen: set[tuple[str, int]] = set()
+    seen: set[str] = set()
     found = []
     for stored in own.trials:
-        if (key := (stored.trial.id, stored.attempt)) in seen:
-            findings.differs(TRIALS, "it is there twice", where=f"{key[0]} (attempt {key[1]})")
+        name = named(stored)
+        if name in seen:
+            findings.differs(TRIALS, "it is there twice", where=name)
             continue
-        seen.add(key)
+        seen.add(name)
         try:
             again = work.trial(stored)
         except _SENSELESS as error:
-            where = f"{key[0]} (attempt {key[1]})"
-            findings.differs(TRIALS, f"it makes no sense: {_senseless(error)}", where=where)
+            findings.differs(TRIALS, f"it makes no sense: {_senseless(error)}", where=name)
             continue
         if again is not None:
             found.append(again)
-    work.tell_otherwise_defined()
+    work.note_otherwise_defined()
     return found
 
 
@@ -223,12 +220,8 @@ def _report(
         calibration=_calibration(bundle, own, findings),
     )
     published = {name: bundle.read(file) for name, file in bundle.under(REPORT).items()}
-    prefix = f"{report_bundle.DATA_DOCS}/"
-    docs = {
-        name.removeprefix(prefix): content
-        for name, content in published.items()
-        if name.startswith(prefix)
-    }
+    under_docs = bundle.under(f"{REPORT}{report_bundle.DATA_DOCS}/")
+    docs = {name: bundle.read(file) for name, file in under_docs.items()}
     again = report_bundle.make(
         own.campaign, outcome, trials, docs, own.campaign.report_type.languages
     )
@@ -236,7 +229,7 @@ def _report(
 
 
 def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibration:
-    """What the A/A campaigns of the bundle tell; one that must not count is told."""
+    """What the A/A campaigns of the bundle show; one that must not count differs."""
     figures = {}
     for file, other in bundle.calibration():
         try:
