@@ -11,15 +11,7 @@ from benchlab.language.names import plain, title_of
 from benchlab.published.history import History, MeasuredChange, PublishedChange
 from benchlab.published.history_text import versions_of
 from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import (
-    ENGLISH_STYLE,
-    INK,
-    MUTED,
-    Form,
-    Panel,
-    quiet_matplotlib,
-    saved,
-)
+from benchlab.report.charts.plotting import INK, MUTED, VERDICT_COLOUR, Panel
 from benchlab.studies.long_view import chart
 from benchlab.studies.long_view.view import LongView
 
@@ -27,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
 _HEAD_IN, _ROW_IN, _TITLE_IN, _TICKS_IN = 0.5, 0.3, 0.35, 0.4
 # A row each; the long view has room for more.
 _MOST_MEASURED = 12
@@ -42,13 +33,7 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
     Raises:
         SpecError: its name ends otherwise, or it cannot be written.
     """
-    plotting.write(path, lambda form: draw(found, form, views))
-
-
-def draw(found: History, form: Form, views: Sequence[LongView] = ()) -> bytes:
-    """The picture; the same history gives the same bytes."""
-    with quiet_matplotlib(ENGLISH_STYLE):
-        return saved(_figure(found, views), form)
+    plotting.write(path, lambda: _figure(found, views))
 
 
 def _figure(found: History, views: Sequence[LongView]) -> Figure:
@@ -143,7 +128,7 @@ def _published(axes: Axes, change: PublishedChange, row: int) -> None:
 
 
 def _measured(axes: Axes, change: MeasuredChange, row: int) -> None:
-    colour = MUTED if change.aa else _COLOUR.get(change.verdict, MUTED)
+    colour = MUTED if change.aa else VERDICT_COLOUR.get(change.verdict, MUTED)
     if change.ci95_pct is not None:
         axes.plot(list(change.ci95_pct), [row, row], color=colour, linewidth=2.2)
     assert change.estimate_pct is not None  # noqa: S101 - those without are not drawn

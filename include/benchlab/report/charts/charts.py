@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.charts import fonts
-from benchlab.report.charts.plotting import INK, MUTED, STYLE, quiet_matplotlib, saved
+from benchlab.report.charts.plotting import (
+    INK,
+    MUTED,
+    STYLE,
+    VERDICT_COLOUR,
+    quiet_matplotlib,
+    saved,
+)
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
@@ -29,7 +36,6 @@ _COLOUR: dict[Side, str] = {"baseline": "#e69f00", "candidate": "#0072b2"}
 _LABEL_COLOUR: dict[Side, str] = {"baseline": "#8a5f00", "candidate": "#005b8e"}
 _MARKER: dict[Side, str] = {"baseline": "o", "candidate": "s"}
 _LINE: dict[Side, str] = {"baseline": "--", "candidate": "-"}
-_VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
 # How much further than the largest estimate an interval is drawn before it is cut off.
 _REACH = 2.5
 
@@ -101,7 +107,7 @@ def _overview(report: Report) -> Figure:
 def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
     found = section.figures
     low, high = axes.get_xlim()
-    colour = _VERDICT_COLOUR.get(found.verdict, MUTED) if not report.campaign.is_aa else MUTED
+    colour = VERDICT_COLOUR.get(found.verdict, MUTED) if not report.campaign.is_aa else MUTED
     if found.ci95_pct is not None:
         left, right = max(found.ci95_pct[0], low), min(found.ci95_pct[1], high)
         axes.plot([left, right], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt")

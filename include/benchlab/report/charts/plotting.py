@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Form = Literal["svg", "png"]
 
 INK, MUTED, GRID = "#1f2933", "#5f6b76", "#e3e7eb"
+VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
 STYLE = {
     "font.size": 9.5,
     "text.color": INK,
@@ -132,8 +133,8 @@ def saved(figure: Figure, form: Form) -> bytes:
     return out.getvalue()
 
 
-def write(path: Path, draw: Callable[[Form], bytes]) -> None:
-    """Draw into a file that the option ``--picture`` names, an SVG or a PNG by its ending.
+def write(path: Path, drawn: Callable[[], Figure]) -> None:
+    """Save an English figure in the file of the option ``--picture``: SVG or PNG by its ending.
 
     Raises:
         SpecError: it ends otherwise, or cannot be written.
@@ -142,7 +143,9 @@ def write(path: Path, draw: Callable[[Form], bytes]) -> None:
     form = forms.get(path.suffix.lower())
     if form is None:
         raise SpecError(f"--picture {path}: must end in .svg or .png")
+    with quiet_matplotlib(ENGLISH_STYLE):
+        picture = saved(drawn(), form)
     try:
-        path.write_bytes(draw(form))
+        path.write_bytes(picture)
     except OSError as error:
         raise SpecError(f"--picture {path}: cannot be written: {error.strerror}") from error

@@ -16,7 +16,7 @@ from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import GRID, INK, MUTED, Panel
+from benchlab.report.charts.plotting import GRID, INK, MUTED, VERDICT_COLOUR, Panel
 from benchlab.studies.long_view.text import differences, noise, percents
 from benchlab.studies.long_view.view import ChainView, FoundChange, LongView
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LINE = "#0072b2"
-_COLOUR = {True: "#17693a", False: "#a5281b"}
+_COLOUR = {True: VERDICT_COLOUR["improvement"], False: VERDICT_COLOUR["regression"]}
 _LEFT, _WIDTH, _WIDTH_IN = 0.075, 0.9, 9.6 * 0.9
 _TITLE_IN, _LANE_IN, _FRAME_IN, _NOISE_IN, _TICKS_IN = 0.6, 0.36, 2.6, 0.95, 0.5
 # Room for a label of a change point, and between two names of versions, along the axis.
@@ -40,12 +40,12 @@ _MOST_LETTERS = 120
 
 def panels(view: LongView) -> list[Panel]:
     """One for each chain, in the order of the view."""
-    return [_panel(view, each) for each in view.chains]
+    return [_panel(view, chain) for chain in view.chains]
 
 
 def _panel(view: LongView, chain: ChainView) -> Panel:
     days = _days(chain)
-    places = [_between(chain, each.place.index) for each in chain.changes]
+    places = [_between(chain, found.place.index) for found in chain.changes]
     lanes = _lanes([_share(days, place) * _WIDTH_IN for place in places])
     head_in = _TITLE_IN + _LANE_IN * len(set(lanes))
     noise_in = _NOISE_IN if chain.noise.figures else 0.0
@@ -115,9 +115,9 @@ def _levels(axes: Axes, chain: ChainView) -> None:
     hollow = [link.point.bridged_from is not None for link in chain.links]
     axes.scatter(
         days, levels, s=9 if many else 30, zorder=3, edgecolors=_LINE, linewidths=1,
-        c=["white" if each else _LINE for each in hollow],
+        c=["white" if is_bridged else _LINE for is_bridged in hollow],
     )  # fmt: skip
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0%")
+    axes.yaxis.set_major_formatter(_percent)
     axes.grid(axis="x", visible=False)
     low, high = _reach(chain)
     # Names of versions stand below the points.
@@ -126,11 +126,11 @@ def _levels(axes: Axes, chain: ChainView) -> None:
 
 def _means(axes: Axes, chain: ChainView) -> None:
     """Between change points the mean of the levels that count."""
-    edges = [0, *(each.place.index for each in chain.changes), len(chain.links)]
+    edges = [0, *(found.place.index for found in chain.changes), len(chain.links)]
     for begin, end in itertools.pairwise(edges):
         points = [link.point for link in chain.links[begin:end]]
-        counted = [each.level for each in points if each.ratio.campaign not in chain.outliers]
-        mean = percent(fmean(counted or [each.level for each in points]))
+        counted = [point.level for point in points if point.ratio.campaign not in chain.outliers]
+        mean = percent(fmean(counted or [point.level for point in points]))
         days = [_day(points[0].ratio.at), _day(points[-1].ratio.at)]
         axes.plot(days, [mean, mean], color=INK, linewidth=1.2, zorder=4)
 
@@ -158,7 +158,7 @@ def _reach(chain: ChainView) -> tuple[float, float]:
 
 def _between(chain: ChainView, index: int) -> float:
     """The middle between a campaign and the one before it."""
-    return fmean(_day(chain.links[each].point.ratio.at) for each in (index - 1, index))
+    return fmean(_day(link.point.ratio.at) for link in chain.links[index - 1 : index + 1])
 
 
 def _change(axes: Axes, found: FoundChange, at: float, lane: int, share: float) -> None:
@@ -195,16 +195,20 @@ def _versions(axes: Axes, chain: ChainView) -> None:
 def _noise(axes: Axes, chain: ChainView) -> None:
     """What A/A campaigns found, about zero."""
     figures, sd = chain.noise.figures, chain.noise.sd
-    values = [percent(each.log_ratio) for each in figures]
+    values = [percent(found.log_ratio) for found in figures]
     axes.axhline(0, color=MUTED, linewidth=1)
     if sd is not None:
         axes.axhspan(percent(-1.96 * sd), percent(1.96 * sd), color=GRID, zorder=0)
-    axes.plot([_day(each.at) for each in figures], values, "o", color=MUTED, markersize=3.5)
+    axes.plot([_day(found.at) for found in figures], values, "o", color=MUTED, markersize=3.5)
     edge = 1.3 * max(1.0, 196 * (sd or 0.0), *map(abs, values))
     axes.set_ylim(-edge, edge)
     axes.grid(visible=False)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0%")
+    axes.yaxis.set_major_formatter(_percent)
     axes.set_title(noise(chain.noise).rstrip("."), fontsize=8.5, color=MUTED, pad=3)
+
+
+def _percent(value: float, _: object) -> str:
+    return f"{value:+g}%" if value else "0%"
 
 
 def _day(at: datetime) -> float:
@@ -214,13 +218,8 @@ def _day(at: datetime) -> float:
 
 def _days(chain: ChainView) -> list[float]:
     """When there was a campaign, an A/A campaign or another one."""
-    return sorted(
-        _day(at)
-        for at in (
-            *(link.point.ratio.at for link in chain.links),
-            *(each.at for each in chain.noise.figures),
-        )
-    )
+    campaigns = [link.point.ratio.at for link in chain.links]
+    return sorted(map(_day, [*campaigns, *(found.at for found in chain.noise.figures)]))
 
 
 def _time(axes: Axes, days: Sequence[float]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.error_rates.rates import POWER
 from benchlab.language.names import title_of
 from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import ENGLISH_STYLE, INK, MUTED, Form, quiet_matplotlib, saved
-from benchlab.studies.sensitivity.findings import Findings, WorkloadFindings
+from benchlab.report.charts.plotting import INK, MUTED
+from benchlab.studies.sensitivity.findings import ErrorRates, Findings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,19 +33,15 @@ def write(findings: Findings, path: Path) -> None:
     Raises:
         SpecError: its name ends otherwise, or it cannot be written.
     """
-    plotting.write(path, lambda form: draw(findings, form))
-
-
-def draw(findings: Findings, form: Form) -> bytes:
-    """The picture; the same findings give the same bytes."""
-    with quiet_matplotlib(ENGLISH_STYLE):
-        return saved(_figure(findings), form)
+    plotting.write(path, lambda: _figure(findings))
 
 
 def _figure(findings: Findings) -> Figure:
     from matplotlib.figure import Figure
 
-    drawn = [each for each in findings.workloads if each.throughput.power]
+    throughput = {name: rates["throughput"] for name, rates in findings.workloads.items()}
+    drawn = {name: found for name, found in throughput.items() if found.power}
+    spec = findings.spec
     figure = Figure(figsize=(9.6, 4.4))
     axes = figure.subplots()
     axes.set_xlim(0, findings.slowdowns_pct[-1])
@@ -54,32 +50,31 @@ def _figure(findings: Findings) -> Figure:
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set_xlabel("how much slower the candidate is (throughput)")
     axes.axhline(POWER, color=INK, linewidth=1)
-    axes.axvline(findings.threshold_pct, color=MUTED, linewidth=1, linestyle=":")
+    axes.axvline(spec.threshold_pct, color=MUTED, linewidth=1, linestyle=":")
     axes.text(
-        findings.threshold_pct, 1.03, f"threshold {findings.threshold_pct:g}%", ha="center",
+        spec.threshold_pct, 1.03, f"threshold {spec.threshold_pct:g}%", ha="center",
         va="bottom", color=MUTED, fontsize=8.5, transform=axes.get_xaxis_transform(),
     )  # fmt: skip
-    for number, workload in enumerate(drawn):
-        _line(axes, findings, workload, number)
+    for number, found in enumerate(drawn.values()):
+        _line(axes, findings.slowdowns_pct, found, number)
     _labels(axes, drawn)
-    rounds = f"{findings.rounds} round{'s' * (findings.rounds != 1)} of {findings.seconds} s"
+    rounds = f"{spec.rounds} round{'s' * (spec.rounds != 1)} of {spec.seconds} s"
     figure.text(
         0.008, 0.955, "Share of campaigns that call it a regression",
         fontsize=12, fontweight="bold", va="center",
     )  # fmt: skip
     figure.text(
-        0.992, 0.955, f"{findings.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
+        0.992, 0.955, f"{spec.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
         fontsize=8.5, color=MUTED, ha="right", va="center",
     )  # fmt: skip
     figure.subplots_adjust(left=0.07, right=0.735, top=0.84, bottom=0.125)
     return figure
 
 
-def _line(axes: Axes, findings: Findings, workload: WorkloadFindings, number: int) -> None:
+def _line(axes: Axes, slowdowns_pct: Sequence[float], found: ErrorRates, number: int) -> None:
     colour, dashes, marker, _ = _LINES[number % len(_LINES)]
-    found = workload.throughput
     axes.plot(
-        findings.slowdowns_pct, found.power, color=colour, linestyle=dashes, linewidth=2,
+        slowdowns_pct, found.power, color=colour, linestyle=dashes, linewidth=2,
         marker=marker, markersize=5.5, markevery=(3 * number % 14, 14), markeredgecolor="white",
         clip_on=False,
     )  # fmt: skip
@@ -89,12 +84,12 @@ def _line(axes: Axes, findings: Findings, workload: WorkloadFindings, number: in
         )
 
 
-def _labels(axes: Axes, drawn: Sequence[WorkloadFindings]) -> None:
+def _labels(axes: Axes, drawn: Mapping[str, ErrorRates]) -> None:
     """Beside the ends of the lines, from the highest to the lowest, none over another."""
-    order = sorted(range(len(drawn)), key=lambda n: _rank(drawn[n]))
+    numbered = sorted(enumerate(drawn.items()), key=lambda item: _rank(item[1][1]))
     heights: list[float] = []
-    for number in order:
-        end = drawn[number].throughput.power[-1] / _TOP
+    for _, (_, found) in numbered:
+        end = found.power[-1] / _TOP
         heights.append(min(heights[-1] - _ROW, end) if heights else min(end, 1 - _ROW / 2))
     # Those that would stand below the axis push the others up.
     lowest = 0.02
@@ -105,17 +100,17 @@ def _labels(axes: Axes, drawn: Sequence[WorkloadFindings]) -> None:
         1.02, 1.03, "found in 80% of campaigns from", color=MUTED, fontsize=8.5,
         transform=axes.transAxes, va="bottom",
     )  # fmt: skip
-    for number, height in zip(order, heights, strict=True):
+    for (number, (name, found)), height in zip(numbered, heights, strict=True):
         colour, _, _, sign = _LINES[number % len(_LINES)]
-        where = drawn[number].throughput.smallest_change_pct
+        where = found.smallest_change_pct
         text = f"{where:.1f}%" if where is not None else "above 50%"
         axes.text(
-            1.02, height, f"{sign} {title_of(drawn[number].name)}  {text}", color=colour,
+            1.02, height, f"{sign} {title_of(name)}  {text}", color=colour,
             fontweight="bold", fontsize=9, va="center", transform=axes.transAxes,
         )  # fmt: skip
 
 
-def _rank(workload: WorkloadFindings) -> tuple[float, float]:
+def _rank(found: ErrorRates) -> tuple[float, float]:
     """The highest line first: its end, and where it gets to 80 %."""
-    where = workload.throughput.smallest_change_pct
-    return math.inf if where is None else where, -workload.throughput.power[-1]
+    where = found.smallest_change_pct
+    return math.inf if where is None else where, -found.power[-1]

@@ -45,11 +45,11 @@ class ErrorRates:
 
     Attributes:
         deployment_sd_pct: standard deviation of the difference between two deployments.
-        deployment_missing: why that is not known, and what follows; None where it is.
+        deployment_missing: why that is not known, and what follows; None if it is known.
         false_positive_rate: share of resampled A/A campaigns in which it is called a change.
         false_positive_ci95: its interval, from the number of resampled campaigns.
         smallest_change_pct: the smallest slowdown that is found in 80 % of campaigns.
-        power: share of campaigns that find a slowdown, for each of the picture's.
+        power: share of campaigns that find a slowdown, for each slowdown of the picture.
     """
 
     metric: str
@@ -62,35 +62,25 @@ class ErrorRates:
 
 
 @dataclass(frozen=True)
-class WorkloadFindings:
-    """One workload: its throughput and its p95 latency."""
-
-    name: str
-    throughput: ErrorRates
-    p95: ErrorRates
-
-
-@dataclass(frozen=True)
 class Findings:
     """What A/A campaigns show.
 
     Attributes:
-        rounds, seconds: of the resampled campaigns, and the length of a trial.
+        campaigns: their ids.
+        spec: the report type of the first; the resampled campaigns have its rounds and seconds.
         detect_pct: the slowdown that the proposals find.
-        slowdowns_pct: those of the picture.
+        slowdowns_pct: the points of the picture.
+        workloads: by name, the throughput and the p95 latency of each.
         family_wise: by metric, the share of resampled campaigns with any false alarm.
         notes: what a reader should know, as sentences.
     """
 
     campaigns: tuple[str, ...]
-    report: str
+    spec: ReportSpec
     engine: str
-    rounds: int
-    seconds: int
-    threshold_pct: float
     detect_pct: float
     slowdowns_pct: tuple[float, ...]
-    workloads: tuple[WorkloadFindings, ...]
+    workloads: dict[str, dict[MetricKind, ErrorRates]]
     family_wise: dict[MetricKind, float | None]
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...]
@@ -109,6 +99,9 @@ def calibrate(
     Raises:
         SpecError: a campaign cannot be used, or ``detect_pct`` is out of range.
         StoreError: there is no such campaign.
+
+    Example:
+        ``calibrate(home, store, ["aa-1", "aa-2"]).workloads["tpcc"]["p95"].false_positive_rate``
     """
     if detect_pct is not None and not (
         math.isfinite(detect_pct) and 0 < detect_pct <= MOST_CHANGE_PCT
@@ -125,27 +118,23 @@ def calibrate(
     slowdowns = _slowdowns(judged["throughput"], spec.threshold_pct)
     proposals, about = propose(home, store, chosen, spec, noise["throughput"], wanted)
     return Findings(
-        campaigns=tuple(campaign.id for campaign in chosen.campaigns),
-        report=spec.report,
+        campaigns=chosen.campaigns,
+        spec=spec,
         engine=chosen.first.plan.engine,
-        rounds=spec.rounds,
-        seconds=spec.seconds,
-        threshold_pct=spec.threshold_pct,
         detect_pct=wanted,
         slowdowns_pct=slowdowns,
-        workloads=tuple(
-            WorkloadFindings(
-                rounds.workload,
-                *(_error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in KINDS),
-            )
+        workloads={
+            rounds.workload: {
+                kind: _error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in KINDS
+            }
             for rounds in chosen.alike[chosen.first.id]
-        ),
+        },
         family_wise={
             kind: rates.any_false_alarm / rates.campaigns if rates else None
             for kind, rates in judged.items()
         },
         proposals=proposals,
-        notes=(*_about_rounds(chosen, spec, noise, known), *chosen.notes, *about),
+        notes=(*_about_rounds(chosen, noise, known), *chosen.notes, *about),
     )
 
 
@@ -192,10 +181,10 @@ def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[flo
 
 
 def _about_rounds(
-    chosen: AASelection, spec: ReportSpec, noise: dict[MetricKind, NoiseModel], known: Calibration
+    chosen: AASelection, noise: dict[MetricKind, NoiseModel], known: Calibration
 ) -> Iterator[str]:
     """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
-    rounds = noise["throughput"].residuals.shape[0]
+    spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:
         yield (
             "no campaign has two rounds that are complete in all workloads, so that the noise is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,10 +109,8 @@ def propose(
             f"{', '.join(without)}: no series of four intervals or more for each cell, so that "
             "longer trials are assumed not to help"
         )
-    settings = sensitivity.settings(wanted)
-    if not settings:
-        return (), [*notes, *_why_none(sensitivity, wanted)]
     proposals: list[Proposal] = []
+    settings = sensitivity.settings(wanted)
     for rounds, seconds in settings:
         changed = {"rounds": rounds, "seconds": seconds}
         try:
@@ -122,6 +121,8 @@ def propose(
                 f"{rounds} rounds of {seconds} s would find {found:.1f}%, but cannot be planned: "
                 f"{error}"
             )
+    if not settings:
+        notes += _why_none(sensitivity, wanted)
     proposals.sort(key=lambda proposal: (proposal.dollars or 0.0, proposal.hours))
     return tuple(proposals[:MOST_PROPOSALS]), notes
 
@@ -156,7 +157,7 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     ]
     sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
     return PlanSensitivity(
-        campaigns=tuple(campaign.id for campaign in chosen.campaigns),
+        campaigns=chosen.campaigns,
         scope="versions" if all(noise.variances) else "this deployment",
         detects_pct=sensitivity.detects(spec.rounds, spec.seconds),
         offers=tuple(_offers(home, spec, planned.engine, sensitivity)),
@@ -166,11 +167,10 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
 def _offers(
     home: Home, spec: ReportSpec, engine: str, sensitivity: Sensitivity
 ) -> Iterator[Proposal]:
-    for times in _TIMES:
-        try:
+    # Above the budget, or too many trials: still more rounds would be as well.
+    with contextlib.suppress(SpecError):
+        for times in _TIMES:
             yield from _priced(home, spec, engine, sensitivity, {"rounds": times * spec.rounds})
-        except SpecError:
-            return  # above the budget, or too many trials; still more rounds would be, as well
 
 
 def _priced(
@@ -220,11 +220,8 @@ def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[Rou
 def _long_run_variances(store: Store, chosen: AASelection) -> dict[str, dict[Cell, list[float]]]:
     """Those of the trials' throughput, by workload and cell, as far as series are stored."""
     found: dict[str, dict[Cell, list[float]]] = {}
-    for campaign in chosen.campaigns:
-        if campaign.id not in chosen.alike:
-            continue
-        used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
-        for result in used:
+    for campaign in map(store.campaign, chosen.alike):
+        for result in usable_trials(campaign.plan, store.trials(campaign.id))[0]:
             cells = found.setdefault(result.trial.workload, {})
             values = cells.setdefault((result.trial.threads, result.trial.side), [])
             if len(values) < _MOST_SERIES:

@@ -22,15 +22,15 @@ class AASelection:
 
     Attributes:
         first: the one that was named first; the others are like it.
-        campaigns: all of them, in the order of their ids.
-        independent: the figures of those whose sides were each loaded on its own, by campaign.
-        alike: the figures of those with trials as long as the first one's, by campaign; workloads
+        campaigns: their ids, in order.
+        independent: by campaign, the figures of those whose sides were each loaded on its own.
+        alike: by campaign, the figures of those with trials as long as the first one's; workloads
             with other thread counts than the first one's are left out.
         notes: sentences about the campaigns that one of the two leaves out.
     """
 
     first: Campaign
-    campaigns: tuple[Campaign, ...]
+    campaigns: tuple[str, ...]
     independent: dict[str, list[Rounds]]
     alike: dict[str, list[Rounds]]
     notes: tuple[str, ...]
@@ -85,27 +85,22 @@ def selection_for(store: Store, first: Campaign, campaigns: Sequence[Campaign]) 
     restored = [campaign.id for campaign in in_order if not can_calibrate(campaign)]
     other_length = [campaign.id for campaign in in_order if _seconds(campaign) != _seconds(first)]
     threads = {rounds.workload: set(rounds.threads) for rounds in figures[first.id]}
-    notes = []
-    if restored:
-        notes.append(
-            f"{', '.join(restored)}: restored from a dataset snapshot, so that both sides have the "
-            "same data layout: counted for the noise of rounds, not for the deployment variance"
-        )
-    if other_length:
-        notes.append(
-            f"{', '.join(other_length)}: trials of another length than {first.id}'s: counted for "
-            "the deployment variance, not for the noise of rounds"
-        )
+    about = {
+        "restored from a dataset snapshot, so that both sides have the same data layout: counted "
+        "for the noise of rounds, not for the deployment variance": restored,
+        f"trials of another length than {first.id}'s: counted for the deployment variance, not for "
+        "the noise of rounds": other_length,
+    }
     return AASelection(
         first=first,
-        campaigns=tuple(in_order),
+        campaigns=tuple(figures),
         independent={name: found for name, found in figures.items() if name not in restored},
         alike={
             name: [rounds for rounds in found if threads.get(rounds.workload) == {*rounds.threads}]
             for name, found in figures.items()
             if name not in other_length
         },
-        notes=tuple(notes),
+        notes=tuple(f"{', '.join(ids)}: {what}" for what, ids in about.items() if ids),
     )
 
 
@@ -139,11 +134,12 @@ def aa_groups(store: Store) -> list[AAGroup]:
         if why := refusal(campaign, campaign):
             refused.setdefault(campaign.plan.report, {}).setdefault(why, []).append(campaign.id)
             continue
-        like = (group for group in groups if is_alike(group[0], campaign))
-        if (group := next(like, None)) is None:
-            groups.append([campaign])
+        for group in groups:
+            if is_alike(group[0], campaign):
+                group.append(campaign)
+                break
         else:
-            group.append(campaign)
+            groups.append([campaign])
     listed = [_group(group) for group in groups]
     listed += [
         AAGroup(report, (), tuple(f"{first_of(ids)}: {why}" for why, ids in reasons.items()))

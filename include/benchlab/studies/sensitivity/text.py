@@ -5,36 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
-from benchlab.report.formats.console import console_for, text_of
+from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import duration
 from benchlab.studies.sensitivity.findings import ErrorRates, Findings
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal
 from benchlab.studies.sensitivity.selection import HOW_TO_MAKE, AAGroup
 
-_AS_THEY_ARE = (
-    *("campaigns", "report", "engine", "rounds", "seconds", "threshold_pct", "detect_pct"),
-    "notes",
-)
-_HEADINGS = ("workload", "metric", "false alarms", "deployments", "smallest slowdown")
-
 
 def to_json(findings: Findings) -> dict[str, Any]:
     """What ``benchlab calibrate --json`` prints; rates are shares, from 0 to 1."""
+    spec = findings.spec
     return {
-        **{name: getattr(findings, name) for name in _AS_THEY_ARE},
+        "campaigns": findings.campaigns,
+        "report": spec.report,
+        "engine": findings.engine,
+        "rounds": spec.rounds,
+        "seconds": spec.seconds,
+        "threshold_pct": spec.threshold_pct,
+        "detect_pct": findings.detect_pct,
+        "notes": findings.notes,
         "workloads": [
-            {
-                "name": workload.name,
-                **_rates_json(workload.throughput),
-                "p95": _rates_json(workload.p95),
-            }
-            for workload in findings.workloads
+            {"name": name, **_rates_json(rates["throughput"]), "p95": _rates_json(rates["p95"])}
+            for name, rates in findings.workloads.items()
         ],
         "family_wise_false_positive_rate": findings.family_wise["throughput"],
         "family_wise_false_positive_rate_p95": findings.family_wise["p95"],
@@ -48,20 +45,22 @@ def _rates_json(rates: ErrorRates) -> dict[str, Any]:
 
 def render(findings: Findings, width: int, colour: bool) -> str:
     """The same for people; ``colour`` asks for ANSI codes."""
-    console = console_for(width, colour)
-    count = len(findings.campaigns)
-    head = f"{findings.report} with {findings.engine}, by {count} A/A campaign{'s' * (count != 1)}"
+    console, spec = console_for(width, colour), findings.spec
+    head = f"{spec.report} with {findings.engine}, by {_campaigns(findings.campaigns)}"
     console.print(Text(head, style="bold"))
-    for line in _about(findings):
-        console.print(Text(line))
+    console.print(Text(", ".join(findings.campaigns)))
+    console.print(
+        Text(
+            f"campaigns of {spec.rounds} round{'s' * (spec.rounds != 1)} with trials of "
+            f"{spec.seconds} s, threshold {spec.threshold_pct:g}%; resampled from these"
+        )
+    )
     console.print()
-    console.print(_table(findings))
-    console.print()
-    for line in _below(findings):
-        console.print(Text(line))
-    console.print()
-    for line in _proposed(findings):
-        console.print(Text(line))
+    print_table(console, _table(findings))
+    for lines in (_below(findings), _proposed(findings)):
+        console.print()
+        for line in lines:
+            console.print(Text(line))
     console.print()
     for note in findings.notes:
         console.print(Text(f"note: {plain(note)}", style="dim"))
@@ -74,9 +73,8 @@ def render_groups(groups: Sequence[AAGroup]) -> str:
         return f"no A/A campaign in the store; `{HOW_TO_MAKE.format(report='REPORT')}` makes one\n"
     lines = []
     for group in groups:
-        count = len(group.campaigns)
         if group.campaigns:
-            lines.append(f"{group.report}: {count} A/A campaign{'s' * (count != 1)}")
+            lines.append(f"{group.report}: {_campaigns(group.campaigns)}")
             lines.append(f"  benchlab calibrate {' '.join(group.campaigns)}")
         else:
             lines.append(f"{group.report}: A/A campaigns that do not count")
@@ -98,8 +96,7 @@ def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
     if found is None:
         how = HOW_TO_MAKE.format(report=report)
         return [f"sensitivity: not known; an A/A campaign of the same cells shows it (`{how}`)"]
-    count = len(found.campaigns)
-    head = f"sensitivity, by {count} A/A campaign{'s' * (count != 1)}, for {found.scope}: "
+    head = f"sensitivity, by {_campaigns(found.campaigns)}, for {found.scope}: "
     if found.detects_pct is None:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
     else:
@@ -107,24 +104,22 @@ def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
     return [head, *(f"  {_offer(offer)}" for offer in found.offers)]
 
 
-def _about(findings: Findings) -> Iterator[str]:
-    yield f"{', '.join(findings.campaigns)}"
-    yield (
-        f"campaigns of {findings.rounds} round{'s' * (findings.rounds != 1)} with trials of "
-        f"{findings.seconds} s, threshold {findings.threshold_pct:g}%; resampled from these"
-    )
+def _campaigns(ids: Sequence[str]) -> str:
+    return f"{len(ids)} A/A campaign{'s' * (len(ids) != 1)}"
 
 
 def _table(findings: Findings) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in _HEADINGS:
-        table.add_column(heading)
-    for workload in findings.workloads:
-        for name, metric, finding in (
-            (title_of(workload.name), workload.throughput.metric, workload.throughput),
-            ("", "p95", workload.p95),
-        ):
-            table.add_row(name, metric, _alarms(finding), _deployments(finding), _smallest(finding))
+    table = table_of("workload", "metric", "false alarms", "deployments", "smallest slowdown")
+    for workload, rates in findings.workloads.items():
+        for kind, found in rates.items():
+            sd_pct = found.deployment_sd_pct
+            table.add_row(
+                title_of(workload) if kind == "throughput" else "",
+                found.metric if kind == "throughput" else "p95",
+                _alarms(found),
+                "not known" if sd_pct is None else f"±{sd_pct:.2f}%",
+                _smallest(found),
+            )
     return table
 
 
@@ -133,11 +128,6 @@ def _alarms(finding: ErrorRates) -> str:
         return MISSING
     low, high = finding.false_positive_ci95
     return f"{finding.false_positive_rate:.1%} ({low:.1%} to {high:.1%})"
-
-
-def _deployments(finding: ErrorRates) -> str:
-    found = finding.deployment_sd_pct
-    return "not known" if found is None else f"±{found:.2f}%"
 
 
 def _smallest(finding: ErrorRates) -> str:
@@ -155,14 +145,13 @@ def _below(findings: Findings) -> Iterator[str]:
             f"{family['throughput']:.1%}, p95 {family['p95']:.1%} (promised: at most 5%)"
         )
     yield "deployments: standard deviation of the difference between two deployments of one version"
-    yield ("smallest slowdown: found in 4 of 5 campaigns; so much less throughput, or a longer p95")
-    for sentence in dict.fromkeys(
-        finding.deployment_missing
-        for workload in findings.workloads
-        for finding in (workload.throughput, workload.p95)
-        if finding.deployment_missing
-    ):
-        yield f"deployments: {sentence}"
+    yield "smallest slowdown: found in 4 of 5 campaigns; so much less throughput, or a longer p95"
+    missing = (
+        found.deployment_missing
+        for rates in findings.workloads.values()
+        for found in rates.values()
+    )
+    yield from (f"deployments: {sentence}" for sentence in dict.fromkeys(missing) if sentence)
 
 
 def _proposed(findings: Findings) -> Iterator[str]:
