@@ -52,12 +52,8 @@ class _Known:
 
 
 def _row(row: Row, workload: Workload) -> Iterator[Finding]:
-    bounds = recompute.improvement_bounds(row, workload)
-    exact = recompute.improvement(row, workload)
-    printed = row.improvement
-    if printed is None or bounds is None or exact is None:
-        return
-    if not bounds.allow(printed.value, printed.rounding):
+    exact, printed = recompute.improvement(row, workload), row.improvement
+    if printed and exact is not None and recompute.is_wrong(row, workload):
         yield Finding(
             "row_mismatch",
             f"line {row.line}, {workload.heading}, {row.threads} threads",

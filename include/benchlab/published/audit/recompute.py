@@ -76,6 +76,12 @@ def improvements(workload: Workload) -> dict[int, Decimal | None]:
     return {row.threads: improvement(row, workload) for row in workload.rows}
 
 
+def is_wrong(row: Row, workload: Workload) -> bool:
+    """Whether no figures that print as the row's do give the improvement that is printed."""
+    printed, bounds = row.improvement, improvement_bounds(row, workload)
+    return bool(printed and bounds and not bounds.allow(printed.value, printed.rounding))
+
+
 def headline(workload: Workload) -> Decimal | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 

@@ -12,7 +12,6 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +44,8 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     texts = {
         "report.md": markdown(page),
         "report.html": _html(page, pictures),
-        "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False) + "\n",
+        "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False, default=float)
+        + "\n",
         "figures.csv": _figures(report),
     }
     return {
@@ -75,22 +75,19 @@ def _html(page: Page, pictures: Mapping[str, bytes]) -> str:
 
 
 def _document(page: Page) -> dict[str, Any]:
-    def number(value: Decimal | None) -> float | None:
-        return None if value is None else float(value)
-
     return {
         "language": page.language.code,
         "title": page.title,
         "report": page.report.to_json(),
         "recomputed": [
             {
-                "workload": section.result.workload.name,
-                "metric": section.result.workload.metric,
+                "workload": section.workload.name,
+                "metric": section.workload.metric,
                 "rows": [
-                    {"threads": threads, "improvement_pct": number(value)}
-                    for threads, value in section.result.improvements.items()
+                    {"threads": threads, "improvement_pct": value}
+                    for threads, value in section.improvements.items()
                 ],
-                "headline_pct": number(section.result.headline),
+                "headline_pct": section.headline,
             }
             for section in page.sections
         ],

@@ -34,8 +34,8 @@ def draw(page: Page) -> dict[str, bytes]:
         for section in page.sections:
             if section.tables:
                 figure = _figure(section, language)
-                charts[f"{section.stem}.svg"] = saved(figure, "svg")
-                charts[f"{section.stem}.png"] = saved(figure, "png")
+                for form in ("svg", "png"):
+                    charts[f"{section.workload.name}.{form}"] = saved(figure, form)
     return charts
 
 
@@ -43,8 +43,9 @@ def _figure(section: Section, language: Language) -> Figure:
     """A panel of throughput and, where there are latencies, one of them."""
     from matplotlib.figure import Figure
 
-    workload = section.result.workload
-    shown = _shown(workload)
+    workload = section.workload
+    # The metric that improvements are about, and latencies.
+    shown = [m for m in metrics(workload) if m == workload.metric or m not in THROUGHPUTS]
     figure = Figure(figsize=(4.8 * len(shown), 3.5))
     for axes, metric in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         _panel(axes, workload, metric, language)
@@ -54,15 +55,9 @@ def _figure(section: Section, language: Language) -> Figure:
         reverse=True,
     )  # fmt: skip
     figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
-    wide = len(shown) > 1
-    left = 0.07 if wide else 0.14
+    left = 0.07 if len(shown) > 1 else 0.14
     figure.subplots_adjust(left=left, right=0.98, top=0.80, bottom=0.145, wspace=0.25)
     return figure
-
-
-def _shown(workload: Workload) -> tuple[Metric, ...]:
-    """The metric that improvements are about, and latencies."""
-    return tuple(m for m in metrics(workload) if m == workload.metric or m not in THROUGHPUTS)
 
 
 def _panel(axes: Axes, workload: Workload, metric: Metric, language: Language) -> None:

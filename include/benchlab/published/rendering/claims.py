@@ -6,15 +6,15 @@ Nothing of it is asserted: it is a table, and beside each claim stands what the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
-from benchlab.published.audit.recompute import DECIMALS
+from benchlab.published.audit.recompute import is_wrong
 from benchlab.published.reading.model import Claim, PublishedReport, Row, StatedChange, Workload
 from benchlab.published.reading.stated import Stated, stated
-from benchlab.published.rendering.tables import Result, Section, Table, direction
+from benchlab.published.rendering.tables import Section, Table, direction
 
 _SIGNS = {1: "+", -1: "-", 0: ""}
 # Throughput for a price or a part of the hosts: the rows do not say it.
@@ -37,19 +37,31 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
         language.say("published-claimed"),
         language.say("published-recomputed"),
     )
-    beside = [(claim, each) for each in sections for claim in each.result.workload.claims]
     only = sections[0] if len(sections) == 1 else None
-    # A claim is told by its place in the page: two sentences may say the same.
-    about = {(id(each.claim), id(each.change)): each for each in stated(report)}
+    claimed = [(claim, only) for claim in report.claims]
+    claimed += [(claim, section) for section in sections for claim in section.workload.claims]
+    # A claim is known by its place in the page: two sentences may say the same.
+    about = {(id(found.claim), id(found.change)): found for found in stated(report)}
     found = [
         *(
-            (claim.line, _stated(claim, change, around, about, sections, language))
-            for claim, around in [*((claim, only) for claim in report.claims), *beside]
+            _stated(
+                claim,
+                change,
+                around,
+                _given(about.get((id(claim), id(change))), sections),
+                language,
+            )
+            for claim, around in claimed
             for change in claim.changes
         ),
-        *((row.line, _printed(row, each)) for each in sections for row in each.result.wrong),
+        *(
+            _printed(row, section)
+            for section in sections
+            for row in section.workload.rows
+            if is_wrong(row, section.workload)
+        ),
     ]
-    rows = tuple(cells for _, cells in sorted(found, key=lambda each: each[0]))
+    rows = tuple(sorted(found, key=lambda cells: int(cells[0])))
     return Table("", header, rows) if rows else None
 
 
@@ -58,19 +70,14 @@ def are_about(workload: Workload, report: PublishedReport) -> bool:
     results and names none.
     """
     beside = workload.claims if len(report.workloads) > 1 else (*workload.claims, *report.claims)
-    if any(change.workload is None for claim in beside for change in claim.changes):
-        return True
     said = (*report.claims, *(claim for each in report.workloads for claim in each.claims))
-    return any(change.workload == workload.name for claim in said for change in claim.changes)
+    return any(change.workload is None for claim in beside for change in claim.changes) or any(
+        change.workload == workload.name for claim in said for change in claim.changes
+    )
 
 
 def _stated(
-    claim: Claim,
-    change: StatedChange,
-    around: Section | None,
-    about: Mapping[tuple[int, int], Stated],
-    sections: Sequence[Section],
-    language: Language,
+    claim: Claim, change: StatedChange, around: Section | None, given: str, language: Language
 ) -> tuple[str, ...]:
     """A change that a sentence states, ``around`` which stand the results of a workload."""
     if change.pct is None:
@@ -85,7 +92,7 @@ def _stated(
         str(change.threads) if change.threads else language.say("published-all"),
         ", ".join(claim.versions) or MISSING,
         claimed,
-        _given(about.get((id(claim), id(change))), sections),
+        given,
     )
 
 
@@ -95,27 +102,22 @@ def _printed(row: Row, section: Section) -> tuple[str, ...]:
         str(row.line),
         section.title,
         str(row.threads),
-        ", ".join(section.result.workload.versions),
+        ", ".join(section.workload.versions),
         f"{row.improvement.text}%" if row.improvement else MISSING,
-        _recomputed(section.result, row.threads),
+        section.recomputed(row.threads),
     )
 
 
-def _given(each: Stated | None, sections: Sequence[Section]) -> str:
+def _given(found: Stated | None, sections: Sequence[Section]) -> str:
     """What the figures give for a claim; missing where they do not give that figure.
 
     So it is for a sentence about another figure, as one that compares the baseline with the
     candidate, and for the end of a range or a limit, which is not their mean.
     """
-    if each is None or _OF_ANOTHER_FIGURE.search(each.claim.text):
+    if found is None or _OF_ANOTHER_FIGURE.search(found.claim.text):
         return MISSING
-    threads = each.change.threads
-    if threads is None and not each.of_all_rows:
+    threads = found.change.threads
+    if threads is None and not found.of_all_rows:
         return MISSING
-    results = [s.result for s in sections if s.result.workload is each.workload]
-    return _recomputed(results[0], threads) if results else MISSING
-
-
-def _recomputed(result: Result, threads: int | None) -> str:
-    value = result.headline if threads is None else result.improvements.get(threads)
-    return MISSING if value is None else f"{value:+.{DECIMALS}f}%"
+    about = (section for section in sections if section.workload is found.workload)
+    return next((section.recomputed(threads) for section in about), MISSING)

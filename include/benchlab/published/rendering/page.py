@@ -21,7 +21,15 @@ from benchlab.published.rendering import claims as claims_module
 from benchlab.published.rendering import commands as commands_module
 from benchlab.published.rendering import plan as plan_module
 from benchlab.published.rendering import unread as unread_module
-from benchlab.published.rendering.tables import NAMES, Section, Table, direction, percent, section
+from benchlab.published.rendering.tables import (
+    NAMES,
+    Section,
+    Table,
+    compares,
+    direction,
+    percent,
+    section,
+)
 
 # Products by their names in titles, as they are written here.
 _PRODUCTS = {
@@ -47,8 +55,8 @@ class Page:
         """The results, workload by workload."""
         alone = (self.report.candidate,) if self.report.baseline is None else None
         return tuple(
-            section(each, self.language, alone=each.versions == alone)
-            for each in self.report.workloads
+            section(workload, self.language, alone=workload.versions == alone)
+            for workload in self.report.workloads
         )
 
     def say(self, id: str, /, **values: str | int) -> str:  # noqa: A002
@@ -60,40 +68,34 @@ class Page:
     @cached_property
     def title(self) -> str:
         """In the form of the published pages."""
-        candidate, baseline = self.report.candidate, self.report.baseline
-        names = {"product": self.product, "tool": self.tool, "candidate": candidate}
-        if baseline is None:
-            return self.say("published-title-one", **names)
-        return self.say("published-title", baseline=baseline, **names)
+        return self._of_versions("published-title")
 
-    @property
-    def tool(self) -> str:
-        """The kind of the benchmark, as titles have it."""
-        return _TOOLS[self.report.kind]
+    @cached_property
+    def subject(self) -> str:
+        """What is shown here."""
+        return self._of_versions("published-subject")
 
-    @property
+    def _of_versions(self, id: str) -> str:  # noqa: A002
+        """A sentence about the version of the page, or about the two that it compares."""
+        report = self.report
+        names = {"product": self.product, "tool": _TOOLS[report.kind]}
+        if report.baseline is None:
+            return self.say(f"{id}-one", candidate=report.candidate, **names)
+        return self.say(id, candidate=report.candidate, baseline=report.baseline, **names)
+
+    @cached_property
     def product(self) -> str:
         """What was measured, by the title of the page; ``none`` where it names none, or two."""
-        named = {
-            " ".join(re.split("[ -]+", each.lower()))
-            for each in _PRODUCT.findall(self.report.title)
-        }
+        found = _PRODUCT.findall(self.report.title)
+        named = {" ".join(re.split("[ -]+", name.lower())) for name in found}
         if "tidb cloud" in named:
             named.discard("tidb")
         return _PRODUCTS[named.pop()] if len(named) == 1 else _NO_PRODUCT
 
     @property
-    def subject(self) -> str:
-        """What is shown here."""
-        names = {"product": self.product, "tool": self.tool, "candidate": self.report.candidate}
-        if self.report.baseline is None:
-            return self.say("published-subject-one", **names)
-        return self.say("published-subject", baseline=self.report.baseline, **names)
-
-    @property
     def overview(self) -> tuple[str, ...]:
         """The outcome of every workload that has one."""
-        return tuple(text for each in self.sections if (text := self.outcome(each)))
+        return tuple(text for section in self.sections if (text := self.outcome(section)))
 
     @property
     def summary(self) -> str:
@@ -142,20 +144,20 @@ class Page:
         groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for name, cells in self.report.setting.hardware.items():
             groups.setdefault(tuple(cells), []).append((name, *cells.values()))
-        return tuple(
-            Table("", (self._items(row[0] for row in rows), *columns), tuple(rows))
-            for columns, rows in groups.items()
-        )
+        found = []
+        for columns, rows in groups.items():
+            # Services, as on most published pages, or anything.
+            other = _SERVICES.isdisjoint(row[0] for row in rows)
+            first = self.say("column-item" if other else "column-service")
+            found.append(Table("", (first, *columns), tuple(rows)))
+        return tuple(found)
 
     @property
     def software(self) -> Table | None:
         """The software as recorded; None where the page has none."""
         rows = tuple(self.report.setting.software.items())
-        return (
-            Table("", (self.say("column-service"), self.say("column-version")), rows)
-            if rows
-            else None
-        )
+        header = (self.say("column-service"), self.say("column-version"))
+        return Table("", header, rows) if rows else None
 
     @property
     def hashes(self) -> tuple[Table, ...]:
@@ -171,7 +173,7 @@ class Page:
 
     def place_of(self, block: Block) -> str:
         """The line of a block of parameters, where its heading does not tell it from others."""
-        headings = [each.heading for each in self.report.setting.parameters]
+        headings = [other.heading for other in self.report.setting.parameters]
         several = headings.count(block.heading) > 1
         return self.say("published-block", line=str(block.line)) if several else ""
 
@@ -188,30 +190,31 @@ class Page:
 
     def outcome(self, found: Section) -> str:
         """What the figures of a workload give, as one sentence; "" where nothing compares."""
-        result, workload = found.result, found.title
-        if not result.compares or result.workload.metric is None:
+        metric = found.workload.metric
+        if metric is None or not compares(found.workload):
             return ""
-        if result.headline is None:
-            missing = items(map(str, result.missing), self.language)
-            return self.say("published-no-mean", workload=workload, threads=missing)
-        baseline, candidate = result.workload.versions
+        if found.headline is None:
+            missing = [str(threads) for threads, pct in found.improvements.items() if pct is None]
+            threads = items(missing, self.language)
+            return self.say("published-no-mean", workload=found.title, threads=threads)
+        baseline, candidate = found.workload.versions
         return self.say(
             "published-outcome",
-            direction=direction(result.headline),
-            workload=workload,
-            metric=NAMES[result.workload.metric],
-            pct=percent(abs(result.headline)),
+            direction=direction(found.headline),
+            workload=found.title,
+            metric=NAMES[metric],
+            pct=percent(abs(found.headline)),
             candidate=candidate,
             baseline=baseline,
-            count=len(result.improvements),
+            count=len(found.improvements),
         )
 
     def without_figures(self, found: Section) -> str:
-        """Of a workload of which the page prints no figures: that, and what it claims of it.
+        """That the page prints no figures of a workload, and what it claims of it.
 
-        A claim about other versions than the page's is told in the list of claims alone.
+        A claim about versions other than the page's stands in the list of claims alone.
         """
-        report, workload = self.report, found.result.workload
+        report, workload = self.report, found.workload
         claimed = published_headline(report, workload)
         if claimed is None or report.baseline is None or not self._of_its_versions(claimed.claim):
             listed = claims_module.are_about(workload, report)
@@ -239,19 +242,13 @@ class Page:
     def unread(self) -> Table | None:
         """What of the page was not understood."""
         rows = tuple(
-            (str(each.line), unread_module.told(each, self.language)) for each in self.report.unread
+            (str(unread.line), unread_module.in_language(unread, self.language))
+            for unread in self.report.unread
         )
         header = (self.say("published-line"), self.say("published-what"))
         return Table("", header, rows) if rows else None
 
-    # ---------------------------------------------------------------- parts
-
     def _of_its_versions(self, claim: Claim) -> bool:
         """Whether a sentence names no version but the page's."""
         own = (*self.report.versions, *self.report.exact_versions)
-        return all(any(same_version(each, known) for known in own) for each in claim.versions)
-
-    def _items(self, names: Iterable[str]) -> str:
-        """What a first column has: services, as on most published pages, or anything."""
-        other = _SERVICES.isdisjoint(names)
-        return self.say("column-item" if other else "column-service")
+        return all(any(same_version(named, one) for one in own) for named in claim.versions)

@@ -6,58 +6,18 @@ The improvements are not the page's: each is computed anew from the figures besi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
-from benchlab.published.audit.recompute import (
-    DECIMALS,
-    headline,
-    improvement,
-    improvement_bounds,
-    rounded_to,
-)
+from benchlab.published.audit.recompute import DECIMALS, headline, improvements, rounded_to
 from benchlab.published.reading.model import THROUGHPUTS, Metric, Row, Workload
 
 NAMES: Mapping[Metric, str] = {"qps": "QPS", "tps": "TPS", "tpmc": "tpmC"}
 _PERCENT_IN_HEADING = re.compile(r"[(（]\s*[%％]\s*[)）]")
-
-
-@dataclass(frozen=True)
-class Result:
-    """One workload of a page, with its improvements computed anew.
-
-    Attributes:
-        workload: as it was read.
-        improvements: in percent with two decimals, by thread count; None where a figure lacks.
-        headline: their arithmetic mean with two decimals; None where one of them lacks.
-    """
-
-    workload: Workload
-    improvements: Mapping[int, Decimal | None]
-    headline: Decimal | None
-
-    @property
-    def compares(self) -> bool:
-        """Whether there are figures of two versions."""
-        return len(self.workload.versions) == 2 and self.workload.metric is not None
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """The thread counts without an improvement."""
-        return tuple(threads for threads, value in self.improvements.items() if value is None)
-
-    @property
-    def wrong(self) -> tuple[Row, ...]:
-        """The rows whose printed improvement no figures give that print as theirs do."""
-        return tuple(row for row in self.workload.rows if _is_wrong(row, self.workload))
-
-    def improvement(self, threads: int) -> str:
-        """The improvement at one thread count, without its percent sign."""
-        return percent(self.improvements.get(threads))
 
 
 @dataclass(frozen=True)
@@ -71,38 +31,42 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one workload.
+    """The results of one workload, with its improvements computed anew.
 
     Attributes:
         title: as the heading has it.
+        workload: as it was read.
+        improvements: in percent with two decimals, by thread count; None where a figure is missing.
+        headline: their arithmetic mean with two decimals; None where one of them is missing.
         tables: none where the page prints no figures.
     """
 
     title: str
-    result: Result
+    workload: Workload
+    improvements: Mapping[int, Decimal | None]
+    headline: Decimal | None
     tables: tuple[Table, ...]
 
-    @property
-    def stem(self) -> str:
-        """The name of its chart's file."""
-        return self.result.workload.name
+    def recomputed(self, threads: int | None) -> str:
+        """The improvement at a thread count, or the mean of all (None), with its sign."""
+        value = self.headline if threads is None else self.improvements.get(threads)
+        return MISSING if value is None else f"{value:+.{DECIMALS}f}%"
 
 
 def section(workload: Workload, language: Language, *, alone: bool) -> Section:
-    """The results of one workload in a language; ``alone`` as in :func:`tables`."""
-    result = recompute(workload)
-    return Section(title_of(workload.name), result, tables(result, language, alone=alone))
-
-
-def recompute(workload: Workload) -> Result:
-    """A workload with its improvements and their mean, computed from the printed figures.
+    """The results of one workload, in the shape that the page has.
 
     The mean is that of the improvements as they are shown: a reader can recompute it.
+
+    Args:
+        alone: the page is about one version, and so are these results: columns need not name it.
+
+    >>> section(report.workloads[0], english(), alone=False).recomputed(None)  # doctest: +SKIP
+    '+12.34%'
     """
-    if len(workload.versions) != 2:
-        return Result(workload, {row.threads: None for row in workload.rows}, None)
-    found = {row.threads: _rounded(improvement(row, workload)) for row in workload.rows}
-    return Result(workload, found, _rounded(headline(workload)))
+    found = {threads: _rounded(value) for threads, value in improvements(workload).items()}
+    tables = tuple(_tables(workload, found, language, alone=alone))
+    return Section(title_of(workload.name), workload, found, _rounded(headline(workload)), tables)
 
 
 def percent(value: Decimal | None) -> str:
@@ -121,119 +85,99 @@ def metrics(workload: Workload) -> tuple[Metric, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def tables(result: Result, language: Language, *, alone: bool) -> tuple[Table, ...]:
-    """The tables of a workload in the shape that the page has; none where it has no figures.
+def compares(workload: Workload) -> bool:
+    """Whether there are figures of two versions."""
+    return len(workload.versions) == 2 and workload.metric is not None
 
-    Args:
-        alone: the page is about one version, and so are these results: columns need not name it.
-    """
-    workload = result.workload
-    if not metrics(workload):
-        return ()  # a table of which no cell has a figure
+
+def _tables(
+    workload: Workload,
+    improvements: Mapping[int, Decimal | None],
+    language: Language,
+    *,
+    alone: bool,
+) -> Iterator[Table]:
+    """In the shape of the page; a workload of which no cell has a figure has none."""
+    shown = metrics(workload)
+    if not shown or workload.shape is None:
+        return
+    candidate = workload.versions[-1]
+    threads = language.say("published-threads")
+    names = {m: NAMES.get(m) or language.say("published-latency") for m in shown}
+    improvement, of_rows = _improvement_column(workload, improvements, language)
     match workload.shape:
-        case None:
-            return ()
-        case "version_column":
-            return (_version_column(result, language),)
-        case "table_per_version":
-            return tuple(_table_per_version(result, language))
-        case "metrics_then_latencies":
-            latencies = [metric for metric in metrics(workload) if metric not in THROUGHPUTS]
-            rates = [metric for metric in metrics(workload) if metric in THROUGHPUTS]
-            columns = [(version, m) for m in (*rates, *latencies) for version in _order(workload)]
-            return (_side_by_side(result, columns, language, named=True),)
-        case "pairs" | "single_version":
-            columns = [(v, metric) for v in _order(workload) for metric in metrics(workload)]
-            named = not alone or _names_version(workload)
-            return (_side_by_side(result, columns, language, named=named),)
+        case "version_column":  # the improvement stands with the candidate
+            version_heading = language.say("published-version")
+            yield Table(
+                "",
+                (version_heading, threads, *names.values(), *improvement),
+                tuple(
+                    (version, *_cells(row, [(version, m) for m in shown]), *(
+                        of_rows[row.threads] if version == candidate else ("",) * len(improvement)
+                    ))
+                    for version in reversed(workload.versions)
+                    for row in _standing(workload, version)
+                ),
+            )  # fmt: skip
+        case "table_per_version":  # that of the candidate has the improvement
+            for version in workload.versions:
+                last = version == candidate
+                yield Table(
+                    version,
+                    (threads, *names.values(), *(improvement if last else ())),
+                    tuple(
+                        (
+                            *_cells(row, [(version, m) for m in shown]),
+                            *(of_rows[row.threads] if last else ()),
+                        )
+                        for row in _standing(workload, version)
+                    ),
+                )
+        case shape:  # a row is a thread count, and each version has columns
+            versions = _order(workload)
+            if shape == "metrics_then_latencies":
+                ordered = sorted(shown, key=lambda metric: metric not in THROUGHPUTS)
+                columns = [(version, metric) for metric in ordered for version in versions]
+            else:
+                columns = [(version, metric) for version in versions for metric in shown]
+            named = shape == "metrics_then_latencies" or not alone or _names_version(workload)
+            headings = (f"{v} {names[m]}" if named else names[m] for v, m in columns)
+            rows = ((*_cells(row, columns), *of_rows[row.threads]) for row in workload.rows)
+            yield Table("", (threads, *headings, *improvement), tuple(rows))
 
 
-def heading(metric: Metric, language: Language) -> str:
-    """The heading of a column of figures."""
-    return NAMES.get(metric) or language.say("published-latency")
+def _cells(row: Row, columns: Sequence[tuple[str, Metric]]) -> Iterator[str]:
+    """The thread count and figures as printed, each of a version and a metric."""
+    yield str(row.threads)
+    for version, metric in columns:
+        printed = row.sides.get(version, {}).get(metric)
+        yield MISSING if printed is None else printed.text
 
 
-def _side_by_side(
-    result: Result, columns: list[tuple[str, Metric]], language: Language, *, named: bool
-) -> Table:
-    """A row is a thread count, and each version has columns."""
-    workload = result.workload
-    header = [language.say("published-threads")]
-    header += [f"{v} {heading(m, language)}" if named else heading(m, language) for v, m in columns]
-    rows = [
-        [str(row.threads), *(figure(row, version, metric) for version, metric in columns)]
-        for row in workload.rows
-    ]
-    if result.compares:
-        header.append(_improvement_heading(workload, language))
-        for cells, row in zip(rows, workload.rows, strict=True):
-            cells.append(_improvement(result, row))
-    return _table("", header, rows)
-
-
-def _version_column(result: Result, language: Language) -> Table:
-    """A row is a version at a thread count; the improvement stands with the candidate."""
-    workload = result.workload
-    shown = metrics(workload)
-    header = [language.say("published-version"), language.say("published-threads")]
-    header += [heading(metric, language) for metric in shown]
-    if result.compares:
-        header.append(_improvement_heading(workload, language))
-    rows = []
-    for version in reversed(workload.versions):
-        for row in workload.rows:
-            if not _stands(row, version):
-                continue
-            cells = [version, str(row.threads), *(figure(row, version, m) for m in shown)]
-            if result.compares:
-                of_candidate = version == workload.versions[-1]
-                cells.append(_improvement(result, row) if of_candidate else "")
-            rows.append(cells)
-    return _table("", header, rows)
-
-
-def _table_per_version(result: Result, language: Language) -> Iterator[Table]:
-    """A table each version; that of the candidate has the improvement."""
-    workload = result.workload
-    shown = metrics(workload)
-    for version in workload.versions:
-        header = [language.say("published-threads"), *(heading(m, language) for m in shown)]
-        there = [row for row in workload.rows if _stands(row, version)]
-        rows = [[str(row.threads), *(figure(row, version, m) for m in shown)] for row in there]
-        if result.compares and version == workload.versions[-1]:
-            header.append(_improvement_heading(workload, language))
-            for cells, row in zip(rows, there, strict=True):
-                cells.append(_improvement(result, row))
-        yield _table(version, header, rows)
-
-
-def _stands(row: Row, version: str) -> bool:
-    """Whether a version has a line at a thread count: a count without any figure is missing of
-    every version, and not left out.
+def _standing(workload: Workload, version: str) -> Iterator[Row]:
+    """The rows of a version: a count without any figure is missing of every version, and not left
+    out.
     """
-    return version in row.sides or not row.sides
+    return (row for row in workload.rows if version in row.sides or not row.sides)
 
 
-def figure(row: Row, version: str, metric: Metric) -> str:
-    """A figure as it is printed."""
-    printed = row.sides.get(version, {}).get(metric)
-    return MISSING if printed is None else printed.text
+def _improvement_column(
+    workload: Workload, improvements: Mapping[int, Decimal | None], language: Language
+) -> tuple[tuple[str, ...], Mapping[int, tuple[str, ...]]]:
+    """The heading of the column and its cell at each thread count; none where nothing compares.
 
-
-def _improvement(result: Result, row: Row) -> str:
-    text = result.improvement(row.threads)
-    return text if text == MISSING or _in_heading(result.workload) else f"{text}%"
-
-
-def _improvement_heading(workload: Workload, language: Language) -> str:
-    name = heading(workload.metric, language) if workload.metric else ""
-    text = language.say("published-improvement", metric=name)
-    return f"{text} (%)" if _in_heading(workload) else text
-
-
-def _in_heading(workload: Workload) -> bool:
-    """Whether the page has the percent sign in the heading of a column instead of its cells."""
-    return any(_PERCENT_IN_HEADING.search(column) for column in workload.columns)
+    The percent sign stands where the page has it: in the heading, or in the cells.
+    """
+    if workload.metric is None or not compares(workload):
+        return (), dict.fromkeys(improvements, ())
+    heading = language.say("published-improvement", metric=NAMES[workload.metric])
+    in_heading = any(map(_PERCENT_IN_HEADING.search, workload.columns))
+    sign = "" if in_heading else "%"
+    cells = {
+        threads: (percent(value) + sign * (value is not None),)
+        for threads, value in improvements.items()
+    }
+    return (f"{heading} (%)" if in_heading else heading,), cells
 
 
 def _names_version(workload: Workload) -> bool:
@@ -250,19 +194,6 @@ def _order(workload: Workload) -> tuple[str, ...]:
     return tuple(sorted(workload.versions, key=place))
 
 
-def _is_wrong(row: Row, workload: Workload) -> bool:
-    printed, bounds = row.improvement, improvement_bounds(row, workload)
-    if printed is None or bounds is None:
-        return False
-    return not bounds.allow(printed.value, printed.rounding)
-
-
 def _rounded(value: Decimal | None) -> Decimal | None:
-    if value is None:
-        return None
-    rounded = rounded_to(value, DECIMALS)
-    return rounded if rounded else abs(rounded)  # there is a negative zero, too
-
-
-def _table(title: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    return Table(title, tuple(header), tuple(tuple(row) for row in rows))
+    # abs: Decimal has a negative zero
+    return None if value is None else rounded_to(value, DECIMALS) or Decimal("0.00")
