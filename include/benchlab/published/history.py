@@ -18,9 +18,9 @@ from benchlab.analysis.verdict.decision import Verdict
 from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES
-from benchlab.published.audit import audit, recompute
+from benchlab.published.audit import audit, check_drift, recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.reading import identity, stated
+from benchlab.published.reading import stated
 from benchlab.published.reading.model import PublishedReport, Workload
 from benchlab.results.records import Campaign
 
@@ -163,7 +163,7 @@ def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedC
             if workload.name != name:
                 continue
             change = _change(report, workload)
-            key = (identity.identity_of(report, workload), change.printed_pct)
+            key = (check_drift.identity_of(report, workload), change.printed_pct)
             same = found.get(key)
             found[key] = _together(same, change) if same else change
     return list(found.values())

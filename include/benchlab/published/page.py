@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchlab.errors import PublishedPageError
 from benchlab.plan import versions as versions_module
 from benchlab.published.plan import passwords
 from benchlab.published.plan.setting import setting
-from benchlab.published.reading import document, identity, tables, version_names, vocabulary
+from benchlab.published.reading import document, tables, version_names, vocabulary
 from benchlab.published.reading.contents import Contents
 from benchlab.published.reading.document import Document
 from benchlab.published.reading.model import PageKind, PublishedReport, Workload
 
-_CLOUD = "cloud-"
 MOST_BYTES = 1_000_000
 _SERVER = re.compile(r"tidb|mariadb", re.IGNORECASE)
 _ABOUT_VERSIONS = re.compile(r"version|版本", re.IGNORECASE)
@@ -76,9 +76,8 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
             "results nor a sentence that claims a change"
         )
     versions = _versions(page, workloads, where)
-    return PublishedReport(
-        id=f"{_CLOUD * identity.is_about_cloud(page.title)}{kind}-{'-vs-'.join(reversed(versions))}"
-        f"-{language}",
+    report = PublishedReport(
+        id=f"{kind}-{'-vs-'.join(reversed(versions))}-{language}",
         source=source,
         sha256=hashlib.sha256(raw).hexdigest(),
         title=page.title,
@@ -89,8 +88,9 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
         workloads=workloads,
         claims=tuple(found.claims),
         setting=passwords.without_any(setting(page, kind, language)),
-        unread=tuple(sorted(found.unread, key=lambda each: each.line)),
+        unread=tuple(sorted(found.unread, key=lambda unread: unread.line)),
     )
+    return replace(report, id=f"cloud-{report.id}") if report.is_about_cloud else report
 
 
 def _text(raw: bytes, where: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchlab.published.audit import check_drift
 from benchlab.published.audit.audit import audit
 from benchlab.published.history import history_of
-from benchlab.published.reading import identity
 from benchlab.published.reading.model import PublishedReport
 from tests.builders.published_page import read
 
@@ -48,7 +48,9 @@ def test_a_page_and_its_translation_are_one_report() -> None:
     """However its numbers are written; a drift is told once, of the English page."""
     english, chinese = page(), page(figures=("1000", "1100.0"), chinese=True)
     results = english.workloads[0], chinese.workloads[0]
-    assert identity.identity_of(english, results[0]) == identity.identity_of(chinese, results[1])
+    assert check_drift.identity_of(english, results[0]) == check_drift.identity_of(
+        chinese, results[1]
+    )
     later = page("v7.2.0", "v7.1.0", ("2000", "2100"))
     assert drifts(chinese, english, later) == [(later.source, english.source)]
     (once,) = history_of(POINT, [english, chinese], []).published
@@ -70,7 +72,7 @@ def test_the_cloud_is_another_place_even_with_the_same_figures() -> None:
     """A page of TiDB Cloud is no translation of one of own hosts."""
     own, cloud = page(), page(product="TiDB Cloud")
     assert own.id != cloud.id
-    assert identity.identity_of(own, own.workloads[0]) != identity.identity_of(
+    assert check_drift.identity_of(own, own.workloads[0]) != check_drift.identity_of(
         cloud, cloud.workloads[0]
     )
     assert len(history_of(POINT, [own, cloud], []).published) == 2

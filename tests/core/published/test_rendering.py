@@ -37,6 +37,7 @@ from benchlab.published.reading.model import (
 from benchlab.published.reading.stated import published_headline
 from benchlab.published.rendering import bundle as published
 from benchlab.published.rendering.page import Page
+from benchlab.published.rendering.tables import percent
 from tests.builders.published_page import read
 
 SHARED = Path(__file__).parents[3].parent / "shared"
@@ -248,8 +249,8 @@ def test_the_mean_is_that_of_the_rows_as_they_are_printed() -> None:
         [Row(n, {OLD: side(tps=a), NEW: side(tps=b)}, None, 1) for n, (a, b) in enumerate(pairs, 1)]
     )
     section = Page(report(found), language.english()).sections[0]
-    assert [section.result.improvement(n) for n in (1, 2, 3)] == ["33.33", "33.33", "33.34"]
-    assert section.result.headline == Decimal("33.33")
+    assert [percent(section.improvements[n]) for n in (1, 2, 3)] == ["33.33", "33.33", "33.34"]
+    assert section.headline == Decimal("33.33")
 
 
 def test_the_mean_is_the_one_that_an_audit_recomputes() -> None:
@@ -260,7 +261,7 @@ def test_the_mean_is_the_one_that_an_audit_recomputes() -> None:
             [Row(n, {OLD: side(tps=a), NEW: side(tps=b)}, Printed(p), 1) for n, a, b, p in pairs]
         )
     )
-    shown = Page(found, language.english()).sections[0].result.headline
+    shown = Page(found, language.english()).sections[0].headline
     exact = audit([found])[0].to_json()["workloads"][0]["headline_pct"]
     assert (str(shown), exact) == ("7.78", 7.775)
 
@@ -674,10 +675,10 @@ def assert_reproduced(found: PublishedReport, code: str) -> None:
     assert back.unread == ()
     assert audit([back])[0].findings == ()
     for section, each in zip(page.sections, back.workloads, strict=True):
-        if section.result.headline:
+        if section.headline:
             claimed = published_headline(back, each)
             assert claimed is not None
-            assert claimed.value == section.result.headline
+            assert claimed.value == section.headline
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

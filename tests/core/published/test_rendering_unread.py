@@ -10,7 +10,7 @@ from benchlab.language import english, load
 from benchlab.published.reading.model import Unread
 from benchlab.published.rendering import bundle
 from benchlab.published.rendering.page import Page
-from benchlab.published.rendering.unread import told
+from benchlab.published.rendering.unread import in_language
 from tests.builders.published_page import PAIRS, page, read, table
 
 FURTHER = table(["Threads", "v5.0 QPS", "v5.1 QPS"], ["8", "1", "2"])
@@ -78,14 +78,14 @@ def _listed(word: str) -> Unread:
 def test_english_tells_what_was_recorded(word: str) -> None:
     """Word by word: a form that is no longer the recorded one would be told differently."""
     found = _listed(word)
-    assert told(found, english()) == found.what
+    assert in_language(found, english()) == found.what
 
 
 @pytest.mark.parametrize("word", PAGES)
 def test_chinese_has_words_of_its_own(word: str) -> None:
     """With the page's own numbers, and none of the English words beside what the page prints."""
     found = _listed(word)
-    text = told(found, load("zh"))
+    text = in_language(found, load("zh"))
     assert re.search("[\u4e00-\u9fff]", text)
     assert not re.search(r"\b(?:the|of|at|a|that|neither|without|versions|threads)\b", text), text
     assert sorted(re.findall(r"\d+", text)) == sorted(
@@ -95,7 +95,7 @@ def test_chinese_has_words_of_its_own(word: str) -> None:
 
 def test_what_no_form_is_known_of_stays_as_it_was_recorded() -> None:
     """Another program may have listed it."""
-    assert told(Unread(7, "a picture"), load("zh")) == "a picture"
+    assert in_language(Unread(7, "a picture"), load("zh")) == "a picture"
 
 
 def test_a_chinese_page_lists_it_in_chinese() -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, get_args
 
 from benchlab.published.audit import (
-    check_commands,
     check_drift,
     check_figures,
-    check_names,
+    check_plan,
     check_threads,
     recompute,
 )
@@ -42,9 +41,9 @@ class Audit:
             "kind": report.kind,
             "language": report.language,
             "versions": list(report.versions),
-            "workloads": [_workload(report, each) for each in report.workloads],
+            "workloads": [_workload(report, workload) for workload in report.workloads],
             "findings": [finding.to_json() for finding in self.findings],
-            "unread": [{"line": each.line, "what": each.what} for each in report.unread],
+            "unread": [asdict(unread) for unread in report.unread],
         }
 
 
@@ -62,22 +61,17 @@ def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
             tuple(
                 sorted(
                     (
-                        *check_commands.check(report),
                         *check_figures.check(report),
-                        *check_names.check(report),
+                        *check_plan.check(report),
                         *check_threads.check(report),
                         *(finding for later, finding in drifts if later is report),
                     ),
-                    key=_order,
+                    key=lambda finding: (KINDS.index(finding.kind), finding.line),
                 )
             ),
         )
         for report in reports
     ]
-
-
-def _order(finding: Finding) -> tuple[int, int]:
-    return KINDS.index(finding.kind), finding.line
 
 
 def _workload(report: PublishedReport, workload: Workload) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from decimal import Decimal
+from typing import NamedTuple
 
 from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
@@ -20,35 +20,41 @@ def check(report: PublishedReport) -> Iterator[Finding]:
     for workload in report.workloads:
         for row in workload.rows:
             yield from _row(row, workload)
-        known = _Known.from_workload(workload)
-        of_it = [each for each in said if each.workload is workload]
-        main = headline(of_it)
-        if main is not None:
-            yield from _headline(main, known)
-        for each in of_it:
-            yield from _direction(each, known)
-            yield from _elsewhere(each, main, known)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """What is recomputed of a workload, once for all its sentences.
-
-    Attributes:
-        mean: of the rows, and what it can be; None where it cannot be recomputed.
-        rows: by their thread counts; one that stands there twice is left out.
-    """
-
-    mean: Decimal | None
-    bounds: Bounds | None
-    rows: Mapping[int, Row]
-
-    @classmethod
-    def from_workload(cls, workload: Workload) -> _Known:
-        """Recompute it."""
+        of_it = [one for one in said if one.workload is workload]
+        main, mean = headline(of_it), _mean(workload)
+        # One that stands there twice is left out.
         counts = Counter(row.threads for row in workload.rows)
         rows = {row.threads: row for row in workload.rows if counts[row.threads] == 1}
-        return cls(recompute.headline(workload), recompute.headline_bounds(workload), rows)
+        if main is not None and mean is not None:
+            yield from _headline(main, mean)
+        for one in of_it:
+            if one.change.threads is None:
+                yield from _direction(one, mean if one.of_all_rows else None)
+                if main is not None:
+                    yield from _elsewhere(one, main, mean)
+            elif one.change.threads in rows:
+                row = rows[one.change.threads]
+                recomputed = _improvement(row, workload)
+                yield from _direction(one, recomputed)
+                yield from _of_one_row(one, row, recomputed)
+
+
+class _Recomputed(NamedTuple):
+    """A figure of percent from the rows: from the printed figures, and what it can be."""
+
+    exact: Decimal
+    bounds: Bounds
+
+
+def _mean(workload: Workload) -> _Recomputed | None:
+    exact, bounds = recompute.headline(workload), recompute.headline_bounds(workload)
+    return None if exact is None or bounds is None else _Recomputed(exact, bounds)
+
+
+def _improvement(row: Row, workload: Workload) -> _Recomputed | None:
+    exact = recompute.improvement(row, workload)
+    bounds = recompute.improvement_bounds(row, workload)
+    return None if exact is None or bounds is None else _Recomputed(exact, bounds)
 
 
 def _row(row: Row, workload: Workload) -> Iterator[Finding]:
@@ -63,130 +69,102 @@ def _row(row: Row, workload: Workload) -> Iterator[Finding]:
         )
 
 
-def _headline(main: Stated, known: _Known) -> Iterator[Finding]:
-    workload, value, printed = main.workload, main.value, main.change.pct
-    bounds, mean = known.bounds, known.mean
-    if value is None or printed is None or bounds is None or mean is None:
+def _headline(main: Stated, mean: _Recomputed) -> Iterator[Finding]:
+    value, printed = main.value, main.change.pct
+    if value is None or printed is None or _agrees(main, mean):
         return
-    if _agrees(value, printed, main.change.direction, bounds):
-        return
-    if _contradicts(main, bounds) and bounds.allow(-value, printed.rounding):
+    if _contradicts(main, mean) and mean.bounds.allow(-value, printed.rounding):
         return  # only its word is wrong, and that is a finding of its own
-    found = recompute.named(value, recompute.decimals(printed), workload)
+    found = recompute.named(value, recompute.decimals(printed), main.workload)
     yield Finding(
         "headline_mismatch",
         main.where,
         main.claim.line,
         value,
-        _shown(mean, printed),
+        _shown(mean.exact, printed),
         f"it fits {'; or '.join(found)}" if found else "no other figure of the rows fits it",
     )
 
 
-def _direction(each: Stated, known: _Known) -> Iterator[Finding]:
+def _direction(one: Stated, recomputed: _Recomputed | None) -> Iterator[Finding]:
     """A word that says the opposite of the recomputed sign."""
-    bounds, recomputed = _recomputed(each, known)
-    if bounds is None or recomputed is None or not _contradicts(each, bounds):
-        return
-    word = "improved" if each.change.direction > 0 else "reduced"
-    printed = each.change.pct
-    yield Finding(
-        "direction_mismatch",
-        each.where,
-        each.claim.line,
-        f"{word} by {printed.text} %" if printed else word,
-        _shown(recomputed, printed),
-    )
+    if recomputed is not None and _contradicts(one, recomputed):
+        word, printed = "improved" if one.change.direction > 0 else "reduced", one.change.pct
+        yield Finding(
+            "direction_mismatch",
+            one.where,
+            one.claim.line,
+            f"{word} by {printed.text} %" if printed else word,
+            _shown(recomputed.exact, printed),
+        )
 
 
-def _elsewhere(each: Stated, main: Stated | None, known: _Known) -> Iterator[Finding]:
-    """A number of a sentence that is not the one its section prints."""
-    printed, value = each.change.pct, each.value
-    if printed is None or value is None or each is main:
+def _elsewhere(one: Stated, main: Stated, mean: _Recomputed | None) -> Iterator[Finding]:
+    """A number for all rows that is not the one its section prints."""
+    printed, value, whole, other = one.change.pct, one.value, main.change.pct, main.value
+    if printed is None or value is None or whole is None or other is None:
         return
-    if each.change.threads is not None:
-        yield from _of_one_row(each, value, printed, known)
+    if main.claim is one.claim or not one.of_all_rows:
         return
-    if main is None or main.claim is each.claim or not each.of_all_rows:
+    # Where there is no row to judge the directions by, they have to agree as well.
+    opposite = one.change.direction * main.change.direction < 0
+    if _alike(value, printed, other, whole) and not (opposite and mean is None):
         return
-    other, whole = main.value, main.change.pct
-    if other is None or whole is None:
-        return
-    if abs(abs(value) - abs(other)) <= max(printed.rounding, whole.rounding):
-        # The directions, too, have to agree where there is no row to judge them by.
-        told = each.change.direction * main.change.direction
-        if told >= 0 or known.mean is not None:
-            return
-    bounds, mean = known.bounds, known.mean
-    # Of two numbers outside the section the wrong one is told.
-    if (
-        main.claim.place != "section"
-        and bounds is not None
-        and _agrees(value, printed, each.change.direction, bounds)
-    ):
+    # Of two numbers outside the section the wrong one is the finding.
+    if main.claim.place != "section" and mean is not None and _agrees(one, mean):
         return
     yield Finding(
         "overview_mismatch",
-        each.where,
-        each.claim.line,
+        one.where,
+        one.claim.line,
         value,
-        None if mean is None else _shown(mean, printed),
+        None if mean is None else _shown(mean.exact, printed),
         f"{other} in {main.where}",
     )
 
 
-def _of_one_row(each: Stated, value: Decimal, printed: Printed, known: _Known) -> Iterator[Finding]:
-    row = _row_of(each, known)
-    if row is None:
+def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterator[Finding]:
+    """A number at one thread count that is neither its row's nor what the figures give."""
+    printed, value, in_table = one.change.pct, one.value, row.improvement
+    if printed is None or value is None or (in_table is None and recomputed is None):
         return
-    bounds = recompute.improvement_bounds(row, each.workload)
-    exact = recompute.improvement(row, each.workload)
-    in_table = row.improvement
-    if bounds and _agrees(value, printed, each.change.direction, bounds):
+    if recomputed is not None and _agrees(one, recomputed):
         return
-    if in_table and abs(abs(value) - abs(in_table.value)) <= max(
-        printed.rounding, in_table.rounding
-    ):
-        return
-    if in_table is None and exact is None:
+    if in_table and _alike(value, printed, in_table.value, in_table):
         return
     yield Finding(
         "overview_mismatch",
-        f"{each.where}, {row.threads} threads",
-        each.claim.line,
+        f"{one.where}, {row.threads} threads",
+        one.claim.line,
         value,
-        None if exact is None else _shown(exact, printed),
+        None if recomputed is None else _shown(recomputed.exact, printed),
         f"{in_table.text} in line {row.line}" if in_table else "",
     )
 
 
-def _recomputed(each: Stated, known: _Known) -> tuple[Bounds | None, Decimal | None]:
-    workload = each.workload
-    if each.change.threads is None:
-        return (known.bounds, known.mean) if each.of_all_rows else (None, None)
-    row = _row_of(each, known)
-    if row is None:
-        return None, None
-    return recompute.improvement_bounds(row, workload), recompute.improvement(row, workload)
-
-
-def _row_of(each: Stated, known: _Known) -> Row | None:
-    """The only row with the thread count of a sentence."""
-    return known.rows.get(each.change.threads) if each.change.threads is not None else None
-
-
-def _agrees(value: Decimal, printed: Printed, direction: int, bounds: Bounds) -> bool:
-    """A number without a word of direction may be that of a reduction, too."""
-    return bounds.allow(value, printed.rounding) or (
-        direction == 0 and bounds.allow(-value, printed.rounding)
+def _agrees(one: Stated, recomputed: _Recomputed) -> bool:
+    """A number without a word of direction may also be that of a reduction."""
+    value, printed, bounds = one.value, one.change.pct, recomputed.bounds
+    return (
+        value is not None
+        and printed is not None
+        and (
+            bounds.allow(value, printed.rounding)
+            or (one.change.direction == 0 and bounds.allow(-value, printed.rounding))
+        )
     )
 
 
-def _contradicts(each: Stated, bounds: Bounds) -> bool:
-    rounding = each.change.pct.rounding if each.change.pct else Decimal()
-    if each.change.direction > 0:
-        return bounds.high + rounding < 0
-    return each.change.direction < 0 and bounds.low - rounding > 0
+def _alike(value: Decimal, printed: Printed, other: Decimal, whole: Printed) -> bool:
+    """Whether two printed numbers are of one size."""
+    return abs(abs(value) - abs(other)) <= max(printed.rounding, whole.rounding)
+
+
+def _contradicts(one: Stated, recomputed: _Recomputed) -> bool:
+    rounding = one.change.pct.rounding if one.change.pct else Decimal()
+    if one.change.direction > 0:
+        return recomputed.bounds.high + rounding < 0
+    return one.change.direction < 0 and recomputed.bounds.low - rounding > 0
 
 
 def _shown(exact: Decimal, printed: Printed | None) -> Decimal:

@@ -1,12 +1,32 @@
-"""Planned thread counts, and latencies, against what the tables allow."""
+"""Planned thread counts, and latencies, against what the tables allow by Little's law.
+
+A client of N threads, each with one transaction at a time, keeps N = X * W: X transactions a second
+of W seconds in the mean (J. D. C. Little, Operations Research 9, 1961). So a row gives its mean
+latency without printing it. A p95 below that mean is implausible: fewer than 5 % of the
+transactions would have to take all the rest of the time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from math import exp, log
 
-from benchlab.published.audit import latency, recompute
+from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.reading.model import PublishedReport, ThreadList, Workload
+from benchlab.published.plan import command_line
+from benchlab.published.plan.client_options import SYSBENCH_SCRIPTS
+from benchlab.published.plan.command_line import NOT_MEASURED
+from benchlab.published.reading.model import (
+    Metric,
+    Printed,
+    PublishedReport,
+    Row,
+    StatedSetting,
+    ThreadList,
+    Workload,
+)
 
 _WHICH = "which of them was measured"
 
@@ -14,28 +34,35 @@ _WHICH = "which of them was measured"
 def check(report: PublishedReport) -> Iterator[Finding]:
     """``thread_plan_mismatch``, ``implausible_latency``."""
     for workload in report.workloads:
-        by_default = not latency.changed_queries(report.setting, workload.name)
+        by_default = not _changed_queries(report.setting, workload.name)
         yield from _plan(workload, report.setting.thread_lists, by_default=by_default)
-        yield from _latencies(workload, by_default=by_default)
+        for row in workload.rows:
+            yield from _latencies(row, workload, by_default=by_default)
 
 
 def _plan(
     workload: Workload, lists: Sequence[ThreadList], *, by_default: bool
 ) -> Iterator[Finding]:
     measured = tuple(dict.fromkeys(row.threads for row in workload.rows))
-    planned = [each for each in lists if workload.name in each.workloads]
-    planned = planned or [each for each in lists if not each.workloads]
-    # One count that was measured, too, may be an example, or one of several that steps name apart.
-    planned = [each for each in planned if len(each.threads) > 1 or each.threads[0] not in measured]
-    if not measured or not planned or any(set(each.threads) == set(measured) for each in planned):
+    own = [planned.threads for planned in lists if workload.name in planned.workloads]
+    candidates = [
+        planned
+        for planned in lists
+        if (workload.name in planned.workloads if own else not planned.workloads)
+        # One count that was measured as well may be an example, or one of several that steps name.
+        and (len(planned.threads) > 1 or planned.threads[0] not in measured)
+    ]
+    if not measured or not candidates:
         return
-    first = planned[0]
-    told = {
+    if any(set(planned.threads) == set(measured) for planned in candidates):
+        return
+    first = candidates[0]
+    possible = {
         threads: _possible(workload, threads, by_default=by_default)
         for threads in (first.threads, measured)
     }
-    allowed = [_listed(threads) for threads, possible in told.items() if possible]
-    refused = [_listed(threads) for threads, possible in told.items() if possible is False]
+    allowed = [_listed(threads) for threads, found in possible.items() if found]
+    refused = [_listed(threads) for threads, found in possible.items() if found is False]
     line = min(row.line for row in workload.rows)
     yield Finding(
         "thread_plan_mismatch",
@@ -59,39 +86,123 @@ def _law(allowed: Sequence[str], refused: Sequence[str]) -> str:
 
 
 def _possible(workload: Workload, threads: Sequence[int], *, by_default: bool) -> bool | None:
-    """Whether the rows can be of these thread counts, in their order; None: it cannot be told."""
+    """Whether the rows can be of these thread counts, in their order; None: not known."""
     if len(threads) != len(workload.rows):
         return None
     rows = sorted(workload.rows, key=lambda row: row.threads)
     found = [
-        latency.allows(row, count, workload.name, by_default=by_default)
+        allows(row, count, workload.name, by_default=by_default)
         for row, count in zip(rows, sorted(threads), strict=True)
     ]
-    told = [each for each in found if each is not None]
-    return all(told) if told else None
+    known = [possible for possible in found if possible is not None]
+    return all(known) if known else None
 
 
-def _latencies(workload: Workload, *, by_default: bool) -> Iterator[Finding]:
-    for row in workload.rows:
-        for version, side in row.sides.items():
-            printed = side.get("p95_ms")
-            if printed is None:
-                continue
-            where = f"line {row.line}, {workload.heading}, {row.threads} threads, {version}"
-            most = latency.most_p95(side)
-            mean = latency.least_mean(side, row.threads, workload.name, by_default=by_default)
-            if printed.value <= 0:
-                yield Finding(
-                    "implausible_latency", where, row.line, printed.value, None,
-                    "a latency is above zero",
-                )  # fmt: skip
-            elif mean is not None and most is not None and most < mean:
-                shown = recompute.rounded_to(mean, recompute.decimals(printed) + 1)
-                yield Finding(
-                    "implausible_latency", where, row.line, printed.value, shown,
-                    "the p95 is below the mean that Little's law gives, threads / TPS, in ms",
-                )  # fmt: skip
+def _latencies(row: Row, workload: Workload, *, by_default: bool) -> Iterator[Finding]:
+    for version, side in row.sides.items():
+        printed, most = side.get("p95_ms"), _most_p95(side)
+        if printed is None or most is None:
+            continue
+        mean = least_mean(side, row.threads, workload.name, by_default=by_default)
+        if printed.value <= 0:
+            recomputed, why = None, "a latency is above zero"
+        elif mean is not None and most < mean:
+            recomputed = recompute.rounded_to(mean, recompute.decimals(printed) + 1)
+            why = "the p95 is below the mean that Little's law gives, threads / TPS, in ms"
+        else:
+            continue
+        where = f"line {row.line}, {workload.heading}, {row.threads} threads, {version}"
+        yield Finding("implausible_latency", where, row.line, printed.value, recomputed, why)
 
 
 def _listed(threads: Sequence[int]) -> str:
     return ", ".join(str(count) for count in threads)
+
+
+# ---------------------------------------------------------------- Little's law
+
+_QUERIES = {
+    "oltp_point_select": 1,
+    "oltp_update_index": 1,
+    "oltp_update_non_index": 1,
+    "oltp_insert": 1,
+    "oltp_delete": 1,
+    "oltp_write_only": 6,
+    "oltp_read_only": 16,
+    "oltp_read_write": 20,
+}
+"""Queries of one transaction, by the defaults of sysbench's own scripts (oltp_common.lua)."""
+
+_READS = ("point-selects", "range-selects", "simple-ranges", "sum-ranges", "order-ranges",
+          "distinct-ranges")  # fmt: skip
+_WRITES = ("index-updates", "non-index-updates", "delete-inserts")
+_DECIDING: Mapping[str, tuple[str, ...]] = {
+    "oltp_update_index": ("index-updates",),
+    "oltp_update_non_index": ("non-index-updates",),
+    "oltp_write_only": (*_WRITES, "skip-trx"),
+    "oltp_read_only": (*_READS, "skip-trx"),
+    "oltp_read_write": (*_READS, *_WRITES, "skip-trx"),
+}
+"""Options that change how many queries a transaction has; the other scripts always have one."""
+
+_HISTOGRAM = Decimal(repr(exp(log(1e8) / 1023 / 2)))
+"""By how much a p95 of sysbench may be below the true one: it is the nearest of 1024 steps from
+0.001 to 100,000 ms, equal in logarithm (src/sb_histogram.c, src/sb_logger.c of 1.0 and 1.1)."""
+
+
+def least_mean(
+    side: Mapping[Metric, Printed], threads: int, workload: str, *, by_default: bool = True
+) -> Decimal | None:
+    """The lowest mean latency in ms that printed throughput and threads allow.
+
+    None where transactions a second are not known: TPC-C prints those of one kind only, and the
+    queries of a script of one's own are not known.
+
+    Args:
+        by_default: a transaction has as many queries as sysbench's own script has by default; else
+            its throughput in queries says nothing.
+    """
+    if workload not in _QUERIES:
+        return None
+    printed, queries = side.get("tps"), 1
+    if printed is None and by_default:
+        printed, queries = side.get("qps"), _QUERIES[workload]
+    if printed is None or printed.value <= 0:
+        return None
+    return Decimal(1000) * threads * queries / (printed.value + printed.rounding)
+
+
+def allows(row: Row, threads: int, workload: str, *, by_default: bool = True) -> bool | None:
+    """Whether the row's figures can be those of so many threads; None: not known."""
+    known = [
+        mean <= p95
+        for side in row.sides.values()
+        if (mean := least_mean(side, threads, workload, by_default=by_default)) is not None
+        and (p95 := _most_p95(side)) is not None
+    ]
+    return all(known) if known else None
+
+
+def _most_p95(side: Mapping[Metric, Printed]) -> Decimal | None:
+    """The highest p95 in ms that is printed like this one."""
+    printed = side.get("p95_ms")
+    return None if printed is None else (printed.value + printed.rounding) * _HISTOGRAM
+
+
+def _changed_queries(setting: StatedSetting, workload: str) -> bool:
+    """Whether a command or a file of options may change how many queries a transaction has.
+
+    A command that loads does not, nor one of another of sysbench's own scripts.
+    """
+    deciding = _DECIDING.get(workload, ())
+    if not deciding:
+        return False
+    in_file = re.compile(rf"^\s*(?:{'|'.join(deciding)})\s*=", re.MULTILINE)
+    return any(
+        line.client == "sysbench"
+        and line.action not in NOT_MEASURED
+        and (line.script == workload or line.script not in SYSBENCH_SCRIPTS)
+        and not line.options.keys().isdisjoint(deciding)
+        for command in setting.commands
+        if (line := command_line.read(command))
+    ) or any(in_file.search(block.text.replace("_", "-")) for block in setting.parameters)

@@ -16,6 +16,7 @@ PROGRAMS = CLIENTS | frozenset(
     {"mysql", "mysqladmin", "git", "curl", "wget", "haproxy", "make", "ssh", "scp", "ansible"}
     | {"ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
 )
+PORTS = range(1024, 65536)
 NOT_MEASURED = known.ACTIONS - {"run"}
 """Actions that load, check or remove data: no figure of a page is theirs."""
 # They start the program behind their own options.

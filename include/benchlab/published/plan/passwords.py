@@ -12,11 +12,11 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 
 from benchlab.published.plan.client_options import ACTIONS
+from benchlab.published.plan.command_line import PORTS
 from benchlab.published.reading.model import StatedSetting
 
 PLACEHOLDER = "${PASSWORD}"
 
-_PORTS = range(1024, 65536)
 _IS_PLACEHOLDER = re.compile(
     r"\$\w+|\$\{\w+\}|\{\{?[\s\w.-]*\}?\}|<[^<>]*>|\*+|[xX]{2,}|password|", re.ASCII
 )
@@ -192,4 +192,4 @@ def _bare(found: re.Match[str]) -> str:
 
 
 def _can_be_port(text: str) -> bool:
-    return re.fullmatch("[0-9]{4,5}", text) is not None and int(text) in _PORTS
+    return re.fullmatch("[0-9]{4,5}", text) is not None and int(text) in PORTS

@@ -262,6 +262,11 @@ class PublishedReport:
     unread: tuple[Unread, ...]
 
     @property
+    def is_about_cloud(self) -> bool:
+        """Whether it is about TiDB Cloud: another page than of the same version on own hosts."""
+        return "cloud" in self.title.lower()
+
+    @property
     def baseline(self) -> str | None:
         """None of a page about one version."""
         return self.versions[0] if len(self.versions) > 1 else None
