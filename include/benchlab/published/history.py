@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from typing import NamedTuple
 
 from benchlab import workloads
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
-from benchlab.analysis.verdict.decision import Verdict
 from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES
 from benchlab.published.audit import audit, check_drift, recompute
-from benchlab.published.audit.finding import Finding
 from benchlab.published.reading import stated
 from benchlab.published.reading.model import PublishedReport, Workload
 from benchlab.results.records import Campaign
@@ -52,27 +50,21 @@ class PublishedChange:
     findings: int
 
 
-@dataclass(frozen=True)
-class MeasuredChange:
-    """What one campaign found of the workload; see :class:`.compare.WorkloadComparison`."""
+class MeasuredChange(NamedTuple):
+    """A campaign and what it found of the workload."""
 
-    campaign: str
-    report: str
-    state: str
-    started_at: datetime
-    engine: str
-    target: str
-    baseline: str
-    candidate: str
-    aa: bool
-    slowdown_pct: float
-    threshold_pct: float
-    metric: str
-    rounds_used: int
-    estimate_pct: float | None
-    ci95_pct: tuple[float, float] | None
-    verdict: Verdict
-    arithmetic_mean_pct: float | None
+    campaign: Campaign
+    found: WorkloadComparison
+
+    @property
+    def baseline(self) -> str:
+        """The version of its baseline."""
+        return self.campaign.plan.sides["baseline"].version
+
+    @property
+    def candidate(self) -> str:
+        """The version of its candidate."""
+        return self.campaign.plan.sides["candidate"].version
 
 
 @dataclass(frozen=True)
@@ -105,53 +97,34 @@ def history_of(
 
     Raises:
         SpecError: neither a page nor a campaign has it; names those that are there.
+
+    >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
+    ()
     """
-    measured = list(campaigns)
-    there = {each.name for report in reports for each in report.workloads}
-    there |= {each.name for _, comparison in measured for each in comparison.workloads}
+    measured = [
+        MeasuredChange(campaign, found)
+        for campaign, comparison in campaigns
+        for found in comparison.workloads
+    ]
+    there = {found.name for report in reports for found in report.workloads}
+    there |= {change.found.name for change in measured}
     name = workloads.full_name(workload, there)
     if name is None:
         known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
         raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
-    of_workload = [
-        (campaign, each)
-        for campaign, comparison in measured
-        for each in comparison.workloads
-        if each.name == name
-    ]
-    changes = [_measured(*each) for each in of_workload if _has_two_sides(each[0])]
+    of_workload = [change for change in measured if change.found.name == name]
+    two_sided: list[MeasuredChange] = []
+    single: list[MeasuredChange] = []
+    for change in of_workload:
+        compares = set(change.campaign.plan.sides) == set(SIDES)
+        (two_sided if compares else single).append(change)
     return History(
         workload=name,
         published=tuple(sorted(_published(name, reports), key=_by_version)),
-        measured=tuple(sorted(changes, key=lambda change: (change.started_at, change.campaign))),
-        single=tuple(campaign.id for campaign, _ in of_workload if not _has_two_sides(campaign)),
-    )
-
-
-def _has_two_sides(campaign: Campaign) -> bool:
-    return set(campaign.plan.sides) == set(SIDES)
-
-
-def _measured(campaign: Campaign, found: WorkloadComparison) -> MeasuredChange:
-    plan = campaign.plan
-    return MeasuredChange(
-        campaign=campaign.id,
-        report=plan.report,
-        state=campaign.state,
-        started_at=campaign.started_at,
-        engine=plan.engine,
-        target=plan.target,
-        baseline=plan.sides["baseline"].version,
-        candidate=plan.sides["candidate"].version,
-        aa=campaign.is_aa,
-        slowdown_pct=plan.slowdown_pct,
-        threshold_pct=campaign.report_type.threshold_pct,
-        metric=found.metric,
-        rounds_used=found.rounds_used,
-        estimate_pct=found.estimate_pct,
-        ci95_pct=found.ci95_pct,
-        verdict=found.verdict,
-        arithmetic_mean_pct=found.arithmetic_mean_pct,
+        measured=tuple(
+            sorted(two_sided, key=lambda one: (one.campaign.started_at, one.campaign.id))
+        ),
+        single=tuple(change.campaign.id for change in single),
     )
 
 
@@ -164,8 +137,10 @@ def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedC
                 continue
             change = _change(report, workload)
             key = (check_drift.identity_of(report, workload), change.printed_pct)
-            same = found.get(key)
-            found[key] = _together(same, change) if same else change
+            if same := found.get(key):
+                findings = max(same.findings, change.findings)
+                change = replace(same, reports=(*same.reports, report.id), findings=findings)
+            found[key] = change
     return list(found.values())
 
 
@@ -188,53 +163,41 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
 
 def _own_findings(report: PublishedReport, workload: Workload) -> int:
     """How many findings the page would not have without the workload."""
-    others = [each for each in report.workloads if each is not workload]
+    others = [other for other in report.workloads if other is not workload]
     if len(others) == 1:
-        # Beside a single one, a sentence that names no workload would be about that one.
-        others.append(_nameless(workload))
+        # Beside a single one, a sentence that names no workload would be about that one: so there
+        # is a place without a name, figures or sentences.
+        others.append(
+            replace(
+                workload,
+                name="",
+                metric=None,
+                shape=None,
+                columns=(),
+                versions=(),
+                rows=(),
+                claims=(),
+            )
+        )
     without = replace(report, workloads=tuple(others))
-    return len(_findings(report) - _findings(without))
-
-
-def _findings(report: PublishedReport) -> set[Finding]:
-    return set(audit.audit([report])[0].findings)
-
-
-def _nameless(workload: Workload) -> Workload:
-    """A place without a name, figures or sentences."""
-    return replace(
-        workload, name="", metric=None, shape=None, columns=(), versions=(), rows=(), claims=()
-    )
-
-
-def _together(one: PublishedChange, other: PublishedChange) -> PublishedChange:
-    return replace(
-        one,
-        reports=(*one.reports, *other.reports),
-        findings=max(one.findings, other.findings),
-    )
+    found, rest = (set(audit.audit([page])[0].findings) for page in (report, without))
+    return len(found - rest)
 
 
 def _highest(workload: Workload) -> dict[str, float]:
-    metric = workload.metric
-    if metric is None:
-        return {}
-    return {
-        version: max(values)
-        for version in workload.versions
-        if (
-            values := [
-                float(row.sides[version][metric].value)
-                for row in workload.rows
-                if metric in row.sides.get(version, {})
-            ]
-        )
-    }
+    found: dict[str, float] = {}
+    for row in workload.rows:
+        for version, side in row.sides.items():
+            if workload.metric and (printed := side.get(workload.metric)):
+                value = float(printed.value)
+                found[version] = max(value, found.get(version, value))
+    return {version: found[version] for version in workload.versions if version in found}
+
+
+def _by_time(change: MeasuredChange) -> tuple[object, ...]:
+    return change.campaign.started_at, change.campaign.id
 
 
 def _by_version(change: PublishedChange) -> tuple[object, ...]:
-    return (
-        versions.order(change.candidate),
-        versions.order(change.baseline or ""),
-        change.reports,
-    )
+    order = versions.order
+    return order(change.candidate), order(change.baseline or ""), change.reports

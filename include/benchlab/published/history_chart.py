@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchlab.language.names import plain, title_of
+from benchlab.language.names import title_of
 from benchlab.published.history import History, MeasuredChange, PublishedChange
 from benchlab.published.history_text import versions_of
 from benchlab.report.charts import plotting
@@ -39,11 +40,25 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 def _figure(found: History, views: Sequence[LongView]) -> Figure:
     from matplotlib.figure import Figure
 
-    published = [each for each in found.published if _change(each) is not None]
-    measured = [each for each in found.measured if each.estimate_pct is not None]
+    published = [change for change in found.published if _change(change) is not None]
+    measured = [change for change in found.measured if change.found.estimate_pct is not None]
+    shown = measured[-_MOST_MEASURED:]
+    title = "Measured: estimate with its 95% interval"
+    if len(shown) < len(measured):
+        title += f"; the latest {len(shown)} of {len(measured)} campaigns"
     panels = [
-        _published_panel(published),
-        _measured_panel(measured),
+        _panel(
+            "Published: one value for each figure, so no interval",
+            [versions_of(change) for change in published],
+            [partial(_published, change) for change in published],
+            [_change(change) or 0.0 for change in published],
+        ),
+        _panel(
+            title,
+            [f"{versions_of(one)}, {one.campaign.started_at:%Y-%m-%d}" for one in shown],
+            [partial(_measured, change) for change in shown],
+            _reach(shown),
+        ),
         *(panel for view in views for panel in chart.panels(view)),
     ]
     height = _HEAD_IN + sum(panel.height_in for panel in panels)
@@ -59,63 +74,41 @@ def _figure(found: History, views: Sequence[LongView]) -> Figure:
     return figure
 
 
-def _published_panel(changes: Sequence[PublishedChange]) -> Panel:
-    def draw(figure: Figure, top_in: float) -> None:
-        axes = _axes(figure, top_in, len(changes))
-        _panel(axes, "Published: one value for each figure, so no interval", len(changes))
-        for row, change in enumerate(changes):
-            _published(axes, change, row)
-        axes.set_yticks(range(len(changes)), [versions_of(each) for each in changes], color=INK)
-        _limit(axes, _extent(changes))
+def _panel(
+    title: str,
+    names: Sequence[str],
+    rows: Sequence[Callable[[Axes, int], None]],
+    drawn: Sequence[float],
+) -> Panel:
+    """A row for each change.
 
-    return Panel(_height(len(changes)), draw)
-
-
-def _measured_panel(changes: Sequence[MeasuredChange]) -> Panel:
-    shown = changes[-_MOST_MEASURED:]
-    title = "Measured: estimate with its 95% interval"
-    if len(shown) < len(changes):
-        title += f"; the latest {len(shown)} of {len(changes)} campaigns"
+    Args:
+        rows: each draws its row, given its place from 0.
+        drawn: values that have to be within the panel.
+    """
+    frame_in = _ROW_IN * max(1, len(rows))
 
     def draw(figure: Figure, top_in: float) -> None:
-        axes = _axes(figure, top_in, len(shown))
-        _panel(axes, title, len(shown))
-        for row, one in enumerate(shown):
-            _measured(axes, one, row)
-        axes.set_yticks(range(len(shown)), [_name(each) for each in shown], color=INK)
-        _limit(axes, _reach(shown))
+        axes = plotting.axes(figure, top_in + _TITLE_IN, frame_in, left=0.27, width=0.57)
+        axes.set_title(title, loc="left", fontsize=10, color=MUTED)
+        axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+        axes.axvline(0, color=MUTED, linewidth=1)
+        axes.grid(axis="y", visible=False)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0")
+        if not rows:
+            axes.text(0.02, 0.5, "none", transform=axes.transAxes, va="center", color=MUTED)
+        for place, row in enumerate(rows):
+            row(axes, place)
+        axes.set_yticks(range(len(rows)), list(names), color=INK)
+        edge = 1.12 * max(5.0, *(abs(value) for value in drawn), 0.0)
+        axes.set_xlim(-edge, edge)
 
-    return Panel(_height(len(shown)), draw)
-
-
-def _height(rows: int) -> float:
-    return _TITLE_IN + _ROW_IN * max(1, rows) + _TICKS_IN
-
-
-def _axes(figure: Figure, top_in: float, rows: int) -> Axes:
-    """A panel of so many rows, its title beginning so far from the top."""
-    frame_in = _ROW_IN * max(1, rows)
-    return plotting.axes(figure, top_in + _TITLE_IN, frame_in, left=0.27, width=0.57)
-
-
-def _limit(axes: Axes, drawn: Sequence[float]) -> None:
-    edge = 1.12 * max(5.0, *(abs(value) for value in drawn), 0.0)
-    axes.set_xlim(-edge, edge)
+    return Panel(_TITLE_IN + frame_in + _TICKS_IN, draw)
 
 
-def _panel(axes: Axes, title: str, rows: int) -> None:
-    axes.set_title(title, loc="left", fontsize=10, color=MUTED)
-    axes.set_ylim(max(rows, 1) - 0.4, -0.6)
-    axes.axvline(0, color=MUTED, linewidth=1)
-    axes.grid(axis="y", visible=False)
-    axes.spines["left"].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0")
-    if not rows:
-        axes.text(0.02, 0.5, "none", transform=axes.transAxes, va="center", color=MUTED)
-
-
-def _published(axes: Axes, change: PublishedChange, row: int) -> None:
+def _published(change: PublishedChange, axes: Axes, row: int) -> None:
     value = _change(change)
     assert value is not None  # noqa: S101 - those without are not drawn
     recomputed = change.change_pct is not None
@@ -127,14 +120,15 @@ def _published(axes: Axes, change: PublishedChange, row: int) -> None:
     axes.text(1.02, row, said, transform=axes.get_yaxis_transform(), va="center", fontsize=8.5)
 
 
-def _measured(axes: Axes, change: MeasuredChange, row: int) -> None:
-    colour = MUTED if change.aa else VERDICT_COLOUR.get(change.verdict, MUTED)
-    if change.ci95_pct is not None:
-        axes.plot(list(change.ci95_pct), [row, row], color=colour, linewidth=2.2)
-    assert change.estimate_pct is not None  # noqa: S101 - those without are not drawn
-    axes.plot([change.estimate_pct], [row], "D", color=colour, markersize=6.5)
+def _measured(change: MeasuredChange, axes: Axes, row: int) -> None:
+    found = change.found
+    colour = MUTED if change.campaign.is_aa else VERDICT_COLOUR.get(found.verdict, MUTED)
+    if found.ci95_pct is not None:
+        axes.plot(list(found.ci95_pct), [row, row], color=colour, linewidth=2.2)
+    assert found.estimate_pct is not None  # noqa: S101 - those without are not drawn
+    axes.plot([found.estimate_pct], [row], "D", color=colour, markersize=6.5)
     axes.text(
-        1.02, row, change.verdict, transform=axes.get_yaxis_transform(), va="center",
+        1.02, row, found.verdict, transform=axes.get_yaxis_transform(), va="center",
         color=colour, fontsize=8.5,
     )  # fmt: skip
 
@@ -143,18 +137,9 @@ def _change(change: PublishedChange) -> float | None:
     return change.printed_pct if change.change_pct is None else change.change_pct
 
 
-def _extent(changes: Sequence[PublishedChange]) -> list[float]:
-    return [value for each in changes if (value := _change(each)) is not None]
-
-
 def _reach(changes: Sequence[MeasuredChange]) -> list[float]:
     """Estimates, and intervals that are not so wide that nothing else could be seen."""
-    estimates = [abs(each.estimate_pct or 0.0) for each in changes]
+    estimates = [abs(change.found.estimate_pct or 0.0) for change in changes]
     limit = max(5 * max(estimates, default=0.0), 20.0)
-    ends = [end for each in changes for end in each.ci95_pct or ()]
+    ends = [end for change in changes for end in change.found.ci95_pct or ()]
     return [*estimates, *(min(abs(end), limit) for end in ends if math.isfinite(end))]
-
-
-def _name(change: MeasuredChange) -> str:
-    versions = f"{plain(change.candidate)} vs. {plain(change.baseline)}"
-    return f"{versions}, {change.started_at:%Y-%m-%d}"

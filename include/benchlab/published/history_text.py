@@ -38,11 +38,36 @@ def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:
     Args:
         views: of its workload, one for each report type.
     """
-    document = asdict(found)
-    for change in document["measured"]:
-        change["started_at"] = change["started_at"].isoformat()
-    document["long_view"] = [text.to_json(view) for view in views]
-    return document
+    return {
+        "workload": found.workload,
+        "published": [asdict(change) for change in found.published],
+        "measured": [_measured_json(change) for change in found.measured],
+        "single": found.single,
+        "long_view": [text.to_json(view) for view in views],
+    }
+
+
+def _measured_json(change: MeasuredChange) -> dict[str, Any]:
+    campaign, plan, found = change.campaign, change.campaign.plan, change.found
+    return {
+        "campaign": campaign.id,
+        "report": plan.report,
+        "state": campaign.state,
+        "started_at": campaign.started_at.isoformat(),
+        "engine": plan.engine,
+        "target": plan.target,
+        "baseline": change.baseline,
+        "candidate": change.candidate,
+        "aa": campaign.is_aa,
+        "slowdown_pct": plan.slowdown_pct,
+        "threshold_pct": campaign.report_type.threshold_pct,
+        "metric": found.metric,
+        "rounds_used": found.rounds_used,
+        "estimate_pct": found.estimate_pct,
+        "ci95_pct": found.ci95_pct,
+        "verdict": found.verdict,
+        "arithmetic_mean_pct": found.arithmetic_mean_pct,
+    }
 
 
 def render(found: History, width: int, colour: bool, views: Sequence[LongView] = ()) -> str:
@@ -81,17 +106,17 @@ def _published(changes: Sequence[PublishedChange]) -> Table:
     table = table_of(
         "versions", "metric", "threads", "change", "printed", "highest", "findings", "report"
     )
-    for each in changes:
-        threads = f"{min(each.threads)} to {max(each.threads)}" if each.threads else MISSING
+    for change in changes:
+        threads = change.threads
         table.add_row(
-            versions_of(each),
-            each.metric or "chart",
-            threads,
-            numbers.change(each.change_pct),
-            numbers.change(each.printed_pct),
-            numbers.whole(each.highest.get(each.candidate)),
-            str(each.findings),
-            _pages(each),
+            versions_of(change),
+            change.metric or "chart",
+            f"{min(threads)} to {max(threads)}" if threads else MISSING,
+            numbers.change(change.change_pct),
+            numbers.change(change.printed_pct),
+            numbers.whole(change.highest.get(change.candidate)),
+            str(change.findings),
+            _pages(change),
         )
     return table
 
@@ -101,48 +126,43 @@ def _measured(changes: Sequence[MeasuredChange]) -> Table:
     table = table_of(
         "started", "versions", "metric", "rounds", "estimate", "95% interval", "verdict", "campaign"
     )
-    for each in changes:
+    for change in changes:
+        campaign, found = change.campaign, change.found
+        threshold_pct = campaign.report_type.threshold_pct
+        apart: list[str] = [found.verdict, *["A/A"] * campaign.is_aa]
+        if campaign.plan.slowdown_pct:
+            apart.append(f"slowed by {campaign.plan.slowdown_pct:g}%")
+        if campaign.state != "complete":
+            apart.append(campaign.state)
         table.add_row(
-            f"{each.started_at:%Y-%m-%d %H:%M}",
-            f"{each.candidate} vs. {each.baseline}",
-            each.metric,
-            str(each.rounds_used),
-            numbers.estimate(each.estimate_pct, each.threshold_pct),
-            numbers.interval(each.ci95_pct, each.threshold_pct),
-            Text(_verdict(each), style=_COLOUR.get(each.verdict, "")),
-            each.campaign,
+            f"{campaign.started_at:%Y-%m-%d %H:%M}",
+            versions_of(change),
+            found.metric,
+            str(found.rounds_used),
+            numbers.estimate(found.estimate_pct, threshold_pct),
+            numbers.interval(found.ci95_pct, threshold_pct),
+            Text(", ".join(apart), style=_COLOUR.get(found.verdict, "")),
+            campaign.id,
         )
     return table
 
 
-def versions_of(change: PublishedChange) -> str:
+def versions_of(change: PublishedChange | MeasuredChange) -> str:
     """As titles have them."""
-    if change.baseline is None:
-        return plain(change.candidate)
-    return f"{plain(change.candidate)} vs. {plain(change.baseline)}"
+    shown = f" vs. {plain(change.baseline)}" if change.baseline is not None else ""
+    return f"{plain(change.candidate)}{shown}"
 
 
 def _pages(change: PublishedChange) -> str:
     """Ids of a page in several languages at once: ``sysbench-v5.2.0-vs-v5.1.1-{en,zh}``."""
     languages: dict[str, list[str]] = {}
-    for each in map(plain, change.reports):
-        report, _, language = each.rpartition("-")
+    for name in map(plain, change.reports):
+        report, _, language = name.rpartition("-")
         if report and language in codes():
             languages.setdefault(report, []).append(language)
         else:
-            languages[each] = []  # a name that was given to it
+            languages[name] = []  # a name that was given to it
     return "\n".join(
         f"{report}-{{{','.join(found)}}}" if len(found) > 1 else "-".join((report, *found))
         for report, found in languages.items()
     )
-
-
-def _verdict(change: MeasuredChange) -> str:
-    apart: list[str] = [change.verdict]
-    if change.aa:
-        apart.append("A/A")
-    if change.slowdown_pct:
-        apart.append(f"slowed by {change.slowdown_pct:g}%")
-    if change.state != "complete":
-        apart.append(change.state)
-    return ", ".join(apart)
