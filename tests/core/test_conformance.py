@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +21,15 @@ import pytest
 from benchlab import engines, targets, workloads
 from benchlab.campaign import report_types
 from benchlab.engines.server import BaseEngine
-from benchlab.errors import UnavailableError
+from benchlab.errors import SpecError, UnavailableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan.dataset import AnyDataset, Dataset, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS
+from benchlab.targets.target import BaseTarget
 from benchlab.workloads.client import Program, program_of
 from tests.builders import fakes, plans
 
@@ -43,7 +49,7 @@ NO_VERSIONS = ("", "latest", "6.5", "v6.5", "nightly", "../10.2.11", "10.2.11\n"
 def test_something_of_each_kind_is_found() -> None:
     """A family without members would make every test below pass."""
     assert {"mariadb", "tidb"} <= set(ENGINES)
-    assert "local" in TARGETS
+    assert {"local", "hosts", "ec2"} <= set(TARGETS)
     assert {"files", "s3"} <= set(PUBLISHERS)
     assert {"oltp_point_select", "oltp_insert"} <= set(WORKLOADS)
 
@@ -105,6 +111,45 @@ def test_availability_starts_nothing_and_says_how(
     with pytest.raises(UnavailableError, match=version):
         ENGINES[name].install(executor, version, tmp_path / "servers")
     assert executor.log == []
+
+
+# ---------------------------------------------------------------- targets
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_is_what_it_is_called(name: str) -> None:
+    """A report type finds it by its name; what the trigger form asks of it is there."""
+    target = TARGETS[name]
+    assert target.name == name
+    assert issubclass(target, BaseTarget)
+    assert not inspect.isabstract(target)
+    for fact in (target.rents, target.deferrable, target.slows_down):
+        assert isinstance(fact, bool)
+    assert plans.spec().model_copy(update={"target": name}).target == name
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_that_needs_a_topology_refuses_none(name: str, tmp_path: Path) -> None:
+    """The sentence names the field and the kind; one that needs none gets none."""
+    here, target = Home(tmp_path, tmp_path / "state"), TARGETS[name]
+    spec = plans.spec().model_copy(update={"target": name, "topology": None})
+    if target.topology is None:
+        assert targets.load_topology(here, spec) is None
+        return
+    with pytest.raises(SpecError, match=f"^topology: missing.* kind {target.topology}"):
+        targets.load_topology(here, spec)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_gives_back_a_campaign_that_took_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without store, plan or credentials; and again."""
+    monkeypatch.setenv("BENCHLAB_LOCK", str(tmp_path / "lock"))
+    here = Home(tmp_path, tmp_path / "state")
+    said = [TARGETS[name].give_back(here, "never-was", Access()) for _ in range(2)]
+    assert said[0] == said[1]
+    assert not here.campaign("never-was").exists()
 
 
 # ---------------------------------------------------------------- workloads
@@ -270,7 +315,7 @@ def test_an_output_without_a_run_is_never_complete(name: str, text: str) -> None
 def options(name: str) -> dict[str, Any]:
     """What a report type has to say at least, by the examples of its fields."""
     fields = PUBLISHERS[name].options_model.model_fields
-    return {key: each.examples[0] for key, each in fields.items() if each.is_required()}  # type: ignore[index]
+    return {key: field.examples[0] for key, field in fields.items() if field.is_required()}  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", PUBLISHERS)
@@ -297,3 +342,65 @@ def test_a_publisher_refuses_what_it_does_not_know(name: str) -> None:
         model.model_validate({**options(name), "nosuch": 1})
     with pytest.raises(pydantic.ValidationError, match="frozen"):
         found.nosuch = 1
+
+
+# ---------------------------------------------------------------- new files
+
+
+# A plug-in of pytest that adds a folder to each family before its members are looked for; in each
+# folder is one file, ``arrival.py``, that does not keep its contract.
+PLUGIN = """
+import benchlab.engines, benchlab.report.publish, benchlab.targets, benchlab.workloads
+
+for family in (benchlab.engines, benchlab.report.publish, benchlab.targets, benchlab.workloads):
+    family.__path__.append(f"{FOLDER}/{family.__name__}")
+"""
+ARRIVALS = {
+    "benchlab.engines": (
+        "from benchlab.engines.server import BaseEngine\n"
+        "class Engine(BaseEngine):\n"
+        "    name = 'another'\n"
+        "    retryable_errors = ()\n"
+        "    owns = classmethod(lambda cls, version: False)\n"
+    ),
+    "benchlab.targets": (
+        "from benchlab.targets.target import BaseTarget\n"
+        "class Target(BaseTarget):\n"
+        "    name = 'arrival'\n"
+        "    topology = None\n"
+    ),
+    "benchlab.workloads": "NAMES, PROGRAMS, READ_ONLY, TOOL = ('arrival',), (), (), 'arrival'\n"
+    "parse = print\n",
+    "benchlab.report.publish": (
+        "from benchlab.report.publish.publisher import BasePublisher, Options\n"
+        "class Publisher(BasePublisher):\n"
+        "    name, options_model = 'arrival', Options\n"
+    ),
+}
+CHECKS = (
+    "test_an_engine_is_what_it_is_called",
+    "test_an_engine_says_which_errors_a_client_survives",
+    "test_a_target_is_what_it_is_called",
+    "test_a_workload_module_is_whole",
+    "test_a_publisher_is_what_it_is_called",
+)
+
+
+def test_a_new_file_of_a_family_is_found_and_checked(tmp_path: Path) -> None:
+    """There is no list to edit: a file that breaks its contract fails here on arrival."""
+    for family, text in ARRIVALS.items():
+        (tmp_path / family).mkdir()
+        (tmp_path / family / "arrival.py").write_text(text)
+    (tmp_path / "arrivals.py").write_text(PLUGIN.replace("{FOLDER}", str(tmp_path)))
+    paths = [str(tmp_path), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "arrivals", "-k", "arrival", __file__],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
+    failed = {line.partition("::")[2] for line in done.stdout.splitlines() if "FAILED" in line}
+    for check in CHECKS:
+        assert any(line.startswith(f"{check}[arrival]") for line in failed), done.stdout
