@@ -212,7 +212,11 @@ class Database(ABC):
         that the server sees Benchlab's own SQL come from, which is the load balancer's host.
         """
         ((address,),) = self.sql("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
-        self.sql("; ".join(open_account_statements(self.instance.database, address)))
+        account = f"'{OPEN_USER}'@'{address}'"
+        self.sql(
+            f"DROP USER IF EXISTS {account}; CREATE USER {account}; "
+            f"GRANT ALL ON {self.instance.database}.* TO {account}"
+        )
 
     def analyze(self, tables: Sequence[str]) -> None:
         """ANALYZE every table, so that no side plans its queries by guess.
@@ -295,16 +299,6 @@ class Database(ABC):
 
     def _name(self) -> str:
         return f"{self.instance.side} ({self.name} {self.instance.version})"
-
-
-def open_account_statements(database: str, address: str) -> list[str]:
-    """What makes the account of :meth:`Database.open_account`, in order."""
-    account = f"'{OPEN_USER}'@'{address}'"
-    return [
-        f"DROP USER IF EXISTS {account}",
-        f"CREATE USER {account}",
-        f"GRANT ALL ON {database}.* TO {account}",
-    ]
 
 
 def written(value: object) -> str:

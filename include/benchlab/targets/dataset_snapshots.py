@@ -9,11 +9,11 @@ more than one client, to the one that loaded it; its place says so::
 Every try to save one has a place of its own: BR refuses one that holds what a cut-off try left.
 The note is written last and says which place is whole.
 
-The hosts read and write the files by what they may themselves (an instance profile); Benchlab
+The hosts read and write the files with permissions of their own (an instance profile); Benchlab
 only looks for the note beside them, which has the dataset's checksum.
 
-What was restored lies otherwise in the storage than what was loaded row by row. So either both
-sides of a campaign are seeded, or none is; and the report says which.
+Restored data is laid out differently in the storage from data loaded row by row. So either both
+sides of a campaign are restored or neither is, and the report says which.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.targets.ec2.calls import AwsError, call
 
 Source = Literal["load", "snapshot"]
 # Raised when the way datasets are loaded changes what they hold.
@@ -58,17 +59,13 @@ class DatasetSnapshot:
         Raises:
             TargetError: S3 does not answer, or refuses, or what lies there is no such note.
         """
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.exceptions import BotoCoreError
 
-        place = urlsplit(self.note)
         try:
-            answer = self._s3().get_object(Bucket=place.netloc, Key=place.path.lstrip("/"))
-            found: Any = json.loads(answer["Body"].read())
-        except ClientError as error:
-            if error.response["Error"]["Code"] in ("NoSuchKey", "404"):
+            found: Any = json.loads(self._call("get_object")["Body"].read())
+        except (AwsError, BotoCoreError, ValueError) as error:
+            if isinstance(error, AwsError) and error.code in ("NoSuchKey", "404"):
                 return None
-            raise TargetError(f"snapshots: {self.note} cannot be read: {error}") from error
-        except (BotoCoreError, ValueError) as error:
             raise TargetError(f"snapshots: {self.note} cannot be read: {error}") from error
         if not isinstance(found, dict) or not found.keys() >= {"url", "checksum"}:
             raise TargetError(
@@ -87,17 +84,15 @@ class DatasetSnapshot:
         Raises:
             TargetError: S3 does not answer, or refuses.
         """
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        place = urlsplit(self.note)
-        body = json.dumps(note, indent=1).encode()
         try:
-            self._s3().put_object(Bucket=place.netloc, Key=place.path.lstrip("/"), Body=body)
-        except (BotoCoreError, ClientError) as error:
+            self._call("put_object", Body=json.dumps(note, indent=1).encode())
+        except AwsError as error:
             raise TargetError(f"snapshots: {self.note} cannot be written: {error}") from error
 
-    def _s3(self) -> Any:
-        return self.access.aws("s3", self.region)
+    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """A call about the note."""
+        place, s3 = urlsplit(self.note), self.access.aws("s3", self.region)
+        return call(s3, operation, Bucket=place.netloc, Key=place.path.lstrip("/"), **arguments)
 
 
 def place(
@@ -115,7 +110,7 @@ def place(
         client_program: what loads it, where there is a choice: each fills in rows of its own.
             None: there is none, and the place is that of releases that did not know of any.
     """
-    told = {
+    contents = {
         "generation": GENERATION,
         "dataset": spec.dataset.model_dump(),
         # What decides how the storage lays the rows out; a TiDB server's items do not.
@@ -123,6 +118,6 @@ def place(
         "clustered_index": side.parameters.get("tidb_enable_clustered_index"),
         **({"client_program": client_program} if client_program else {}),
     }
-    digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:12]
     root = (spec.snapshots or "").rstrip("/")
     return DatasetSnapshot(f"{root}/{family}/{side.version}-{digest}", access, region)

@@ -18,6 +18,8 @@ from benchlab import engines, targets, workloads
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
@@ -56,12 +58,29 @@ class FleetTarget(BaseTarget):
     def hosts(self, say: Say) -> Fleet:
         """The hosts, rented where need be; called again it finds those that are there."""
 
+    @classmethod
+    @abstractmethod
+    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
+        """Clean the hosts or end them, by the campaign's directory; see :meth:`give_back`."""
+
     @property
     @abstractmethod
     def region(self) -> str | None:
         """The AWS region of its dataset snapshots; None where it can have none."""
 
     # What all share
+
+    @classmethod
+    def give_back(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+    ) -> str:
+        """See :class:`BaseTarget`."""
+        state = home.campaign(campaign)
+        if ask_driver:
+            fleet_files.end_driver(state)
+        said = cls.return_hosts(home, state, access)
+        fleet_files.forget(state)
+        return said
 
     def acquire(self, origin: str) -> Holder | None:
         """Keep a second process from driving this very campaign; its fleet is its own."""
@@ -207,11 +226,11 @@ class FleetTarget(BaseTarget):
         facts = self.engine_facts(engine, cluster.caveat) | {
             "dataset": "restored from a dataset snapshot" if restored else "loaded by the client"
         }
-        told = on_all(self.fleet.hosts, self._tell)
+        described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
-            if told_of_role := sorted({told[host.name] for host in self.fleet.with_role(role)}):
-                number = len(self.fleet.with_role(role))
-                facts[f"{role}_hosts"] = f"{number} x {' / '.join(told_of_role)}"
+            if hosts := self.fleet.with_role(role):
+                lines = sorted({described[host.name] for host in hosts})
+                facts[f"{role}_hosts"] = f"{len(hosts)} x {' / '.join(lines)}"
         asked = {"sysbench": "sysbench --version", "haproxy": "haproxy -v", "tiup": TIUP_VERSION}
         for tool, command in asked.items():
             said = self.executor.run(["sh", "-c", command], check=False).stdout.splitlines()
@@ -317,7 +336,7 @@ class FleetTarget(BaseTarget):
             lambda host: self.executor_of(host).run(["sh", "-c", AUTHORISE, "sh", public]),
         )
 
-    def _tell(self, host: FleetHost) -> str:
+    def _describe(self, host: FleetHost) -> str:
         """One line on a host; equal for hosts that are alike."""
         script = (
             "model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1); "

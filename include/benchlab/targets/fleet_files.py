@@ -26,7 +26,6 @@ FLEET_FILE = "fleet.json"
 KEY_FILE = "ssh_key"
 DRIVER_LOCK = "driver.lock"
 OWNER_FILE = "owner"
-OPENED_FILE = "opened"
 DISPLACED_FILE = "displaced"
 
 
@@ -100,27 +99,12 @@ def public_key(state: Path) -> str:
     return " ".join(read.export_public_key().decode("ascii").split()[:2])
 
 
-def keep_owner(state: Path, name: str) -> None:
-    """Note by which name :class:`benchlab.hosts.access.Access` has the key of the hosts' owner."""
-    write(state / OWNER_FILE, name)
+def opened(state: Path) -> Path:
+    """The file that is there from when every host lets the campaign's key in until all are clean.
 
-
-def read_owner(state: Path) -> str:
-    """That name, of a campaign on hosts that somebody owns."""
-    return (state / OWNER_FILE).read_text(encoding="utf-8")
-
-
-def set_opened(state: Path, opened: bool) -> None:
-    """Note that every host lets the campaign's key in; or that at most its keys are left there."""
-    if opened:
-        (state / OPENED_FILE).touch()
-    else:
-        (state / OPENED_FILE).unlink(missing_ok=True)
-
-
-def is_opened(state: Path) -> bool:
-    """Whether every host lets the campaign's key in."""
-    return (state / OPENED_FILE).exists()
+    Afterwards there are at most its keys left on them.
+    """
+    return state / "opened"
 
 
 def keep_displaced(state: Path, campaigns: list[str]) -> None:
@@ -136,9 +120,14 @@ def read_displaced(state: Path) -> list[str]:
         return []
 
 
+def log_in(host: FleetHost, key: str, campaign: str) -> SSHExecutor:
+    """One host, by the text of a private key, at work for a campaign; connects on first use."""
+    return SSHExecutor(host, key, campaign, directory_on(host, campaign))
+
+
 def open_host(state: Path, host: FleetHost) -> SSHExecutor:
     """One host of the campaign whose directory this is."""
-    return SSHExecutor(host, read_key(state), state.name, directory_on(host, state.name))
+    return log_in(host, read_key(state), state.name)
 
 
 def open_client(home: Home, campaign: str) -> SSHExecutor:
@@ -163,7 +152,7 @@ def forget(state: Path) -> None:
     # The fleet first: without it nothing of the rest is looked for.
     for name in (
         FLEET_FILE,
-        OPENED_FILE,
+        "opened",
         OWNER_FILE,
         DISPLACED_FILE,
         KEY_FILE,

@@ -8,6 +8,7 @@ host says which.
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import cast
 
 from benchlab.errors import BenchlabError, SpecError, TargetError
@@ -67,7 +68,7 @@ class Target(FleetTarget):
 
     def has_fleet(self) -> bool:
         """Whether all hosts are open to the campaign's key."""
-        return super().has_fleet() and fleet_files.is_opened(self.state)
+        return super().has_fleet() and fleet_files.opened(self.state).exists()
 
     @property
     def region(self) -> str | None:
@@ -79,20 +80,12 @@ class Target(FleetTarget):
         return self._named_hosts
 
     @classmethod
-    def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
-    ) -> str:
+    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
         """Remove the clusters, all data and the campaign's keys; see :class:`FleetTarget`."""
-        state = home.campaign(campaign)
-        if ask_driver:
-            fleet_files.end_driver(state)
         if not (state / fleet_files.FLEET_FILE).exists():
-            fleet_files.forget(state)
             return "no host was touched"
         owned_hosts.give_back(state, access)
-        number = len(fleet_files.read_fleet(state).hosts)
-        fleet_files.forget(state)
-        return f"{number} hosts cleaned"
+        return f"{len(fleet_files.read_fleet(state).hosts)} hosts cleaned"
 
     @property
     def _topology(self) -> HostsTopology:
@@ -121,11 +114,11 @@ class Target(FleetTarget):
     def _open_hosts(self) -> None:
         """Let this campaign's key in. It is noted first where: a killed process leaves no key."""
         public = f"{fleet_files.public_key(self.state)} {logins.mark(self.campaign)}"
-        fleet_files.set_opened(self.state, False)
-        fleet_files.keep_owner(self.state, self._topology.ssh)
+        fleet_files.opened(self.state).unlink(missing_ok=True)
+        fleet_files.write(self.state / fleet_files.OWNER_FILE, self._topology.ssh)
         self.keep(self._named_hosts)
         on_all(self._named_hosts.hosts, lambda host: self._let_in(host, public))
-        fleet_files.set_opened(self.state, True)
+        fleet_files.opened(self.state).touch()
 
     def _take(self, origin: str) -> Holder | None:
         """Take the lock; whose place is taken is noted first, for it has to be cleaned up after."""
@@ -152,14 +145,12 @@ class Target(FleetTarget):
         """With the owner's key, once: the campaign's key opens the host from now on."""
         with self._as_owner(host) as executor:
             executor.run(["sh", "-c", logins.AUTHORISE, "sh", public])
-            # The lock of the fleet lies in it, too.
+            # The lock of the fleet is in it as well.
             base = str(fleet_files.directory_on(host, self.campaign).parent)
             executor.run(["sudo", "-n", "install", "-d", "-o", host.user, base])
 
     def _as_owner(self, host: FleetHost) -> SSHExecutor:
-        owners = self.access.ssh_key(self._topology.ssh)
-        directory = fleet_files.directory_on(host, self.campaign)
-        return SSHExecutor(host, owners, self.campaign, directory)
+        return fleet_files.log_in(host, self.access.ssh_key(self._topology.ssh), self.campaign)
 
     def _check_host(self, host: FleetHost) -> None:
         executor = self.executor_of(host)
@@ -170,8 +161,8 @@ class Target(FleetTarget):
                 f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
             )
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
-        told = executor.run(["df", "--output=avail", "-B1", str(host.data)]).stdout
-        free_gib = int(told.split()[-1]) / GIB
+        printed = executor.run(["df", "--output=avail", "-B1", str(host.data)]).stdout
+        free_gib = int(printed.split()[-1]) / GIB
         if "tikv" in host.roles and free_gib < self.plan.disk_gib:
             raise TargetError(
                 f"{executor.host}: data and snapshots of both sides need about "

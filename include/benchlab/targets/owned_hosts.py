@@ -6,8 +6,9 @@ leads to the hosts is kept until nothing is left, so that giving back can be rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from benchlab import engines
@@ -17,11 +18,10 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.remote_lock import RemoteLock
-from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import SIDES
 from benchlab.targets import fleet_files
 
-# Of nobody's campaign, so that the next one finds it.
+# Outside every campaign's directory, so that the next one finds it.
 LOCK = Path("benchlab") / "campaign.lock"
 REMOVE_LIMIT_S = 900.0
 
@@ -41,7 +41,7 @@ def give_back(state: Path, access: Access) -> None:
         TargetError: names every host and what could not be done there; the others are clean.
     """
     fleet, campaign = fleet_files.read_fleet(state), state.name
-    if fleet_files.is_opened(state):
+    if fleet_files.opened(state).exists():
         faults = clean(fleet, fleet_files.read_key(state), campaign)
         faults += _give_lock_back(state, fleet, is_clean=not faults)
         _refuse(
@@ -51,7 +51,7 @@ def give_back(state: Path, access: Access) -> None:
             f"`benchlab give-back {campaign}` has done the rest",
         )
         # From here on a host may let the campaign's key in no more.
-        fleet_files.set_opened(state, False)
+        fleet_files.opened(state).unlink()
     _refuse(
         _on_each(fleet, "take the keys away", lambda host: _revoke(state, host, access)),
         f"campaign {campaign}: its keys, marked {logins.mark(campaign)}, could not be taken away "
@@ -82,7 +82,11 @@ def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
     Returns:
         What could not be done, a text for each host and step; empty where all is clean.
     """
-    with logged_in(fleet, key, campaign) as executors:
+    with ExitStack() as stack:
+        executors = {
+            host.name: stack.enter_context(fleet_files.log_in(host, key, campaign))
+            for host in fleet.hosts
+        }
 
         def remove(host: FleetHost) -> None:
             directory = str(fleet_files.directory_on(host, campaign))
@@ -94,32 +98,17 @@ def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
         return faults + _on_each(fleet, "remove files", remove)
 
 
-@contextmanager
-def logged_in(fleet: Fleet, key: str, campaign: str) -> Iterator[dict[str, SSHExecutor]]:
-    """All hosts by name, with one campaign's tag; connections are opened on first use."""
-    executors = {
-        host.name: SSHExecutor(host, key, campaign, fleet_files.directory_on(host, campaign))
-        for host in fleet.hosts
-    }
-    try:
-        yield executors
-    finally:
-        for executor in executors.values():
-            executor.close()
-
-
 def _remove_clusters(
     fleet: Fleet, executors: Callable[[FleetHost], Executor], campaign: str
 ) -> list[str]:
     directory = fleet_files.directory_on(fleet.client, campaign)
     faults = []
     clusters = [engine.cluster for engine in engines.by_name().values() if engine.cluster]
-    for cluster in clusters:
-        for side in SIDES:
-            try:
-                cluster.remove(fleet, executors, campaign, side, directory)
-            except BenchlabError as error:  # the other side and the files shall go all the same
-                faults.append(f"remove the cluster of {side}: {error}")
+    for cluster, side in itertools.product(clusters, SIDES):
+        try:
+            cluster.remove(fleet, executors, campaign, side, directory)
+        except BenchlabError as error:  # the other side and the files shall go all the same
+            faults.append(f"remove the cluster of {side}: {error}")
     return faults
 
 
@@ -154,16 +143,15 @@ def _clean_displaced(state: Path, fleet: Fleet) -> list[str]:
 def _revoke(state: Path, host: FleetHost, access: Access) -> None:
     """With the campaign's key; with the owner's where that was never let in, or has been revoked.
 
-    The second also tells a host that took the key away from one that has other reasons.
+    The second also distinguishes a host that took the key away from one with other reasons.
     """
     command = ["sh", "-c", logins.REVOKE, "sh", logins.mark(state.name)]
     try:
         with fleet_files.open_host(state, host) as executor:
             executor.run(command)
     except UnreachableError:
-        owners = access.ssh_key(fleet_files.read_owner(state))
-        directory = fleet_files.directory_on(host, state.name)
-        with SSHExecutor(host, owners, state.name, directory) as executor:
+        owner = (state / fleet_files.OWNER_FILE).read_text(encoding="utf-8")
+        with fleet_files.log_in(host, access.ssh_key(owner), state.name) as executor:
             executor.run(command)
 
 

@@ -106,18 +106,12 @@ class Target(FleetTarget):
         return super().environment() | {"zone": ", ".join(found)}
 
     @classmethod
-    def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
-    ) -> str:
+    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
         """Terminate the instances, delete key pair and group, by tag; see :class:`FleetTarget`."""
-        state = home.campaign(campaign)
-        if ask_driver:
-            fleet_files.end_driver(state)
         given_back = [
-            f"{region}: {inventory.give_back(access.aws('ec2', region), campaign)}"
+            f"{region}: {inventory.give_back(access.aws('ec2', region), state.name)}"
             for region in _regions(home, state)
         ]
-        fleet_files.forget(state)
         # A campaign that is resumed rents anew, for a time of its own.
         (state / RENTAL_FILE).unlink(missing_ok=True)
         return "; ".join(given_back)

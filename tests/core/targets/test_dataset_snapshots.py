@@ -84,9 +84,7 @@ class Rented(FleetTarget):
         return REGION
 
     @classmethod
-    def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
-    ) -> str:
+    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
         """Nothing was rented."""
         return ""
 

@@ -4,7 +4,7 @@ Benchlab's user data (``user_data.sh.j2``) writes, each on a line of its own and
 :data:`STATUS_FILE` on the host::
 
     BENCHLAB-HOST-KEY ssh-ed25519 AAAA...
-    BENCHLAB-SET vm.swappiness=0
+    BENCHLAB-SET vm.swappiness=0  (settings as read back; for people)
     BENCHLAB-FAILED installing packages
     BENCHLAB-READY
 
@@ -26,9 +26,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 STATUS_FILE = "/var/lib/benchlab/status"
 TAIL_LINES = 20
@@ -37,7 +36,6 @@ _BEGIN = "-----BEGIN SSH HOST KEY KEYS-----"
 _END = "-----END SSH HOST KEY KEYS-----"
 _KEY = re.compile(r"ssh-ed25519 ([A-Za-z0-9+/]+=*)(?=\s|$)")
 _OUR_KEY = re.compile(r"BENCHLAB-HOST-KEY (ssh-ed25519 [A-Za-z0-9+/]+=*)(?=\s|$)")
-_SET = re.compile(r"BENCHLAB-SET ([a-z_.]+)=(\S*)")
 _ENDED = re.compile(r"BENCHLAB-(READY|FAILED)\b[ \t]*(.*)")
 _HEAD = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
 
@@ -50,13 +48,11 @@ class Console:
         host_key: ``ssh-ed25519 AAAA...``; None while there is none.
         ready: user data came to its end.
         failed: what failed; None while nothing did.
-        settings: kernel and system settings as they were read back, by name.
     """
 
     host_key: str | None = None
     ready: bool = False
     failed: str | None = None
-    settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def parse(text: str) -> Console:
@@ -73,9 +69,6 @@ def parse(text: str) -> Console:
         host_key=keys[-1] if keys else None,
         ready=last is not None and last[1] == "READY",
         failed=(last[2].strip() or "unknown") if last is not None and last[1] == "FAILED" else None,
-        settings=MappingProxyType(
-            {match[1]: match[2] for line in lines if (match := _SET.search(line))}
-        ),
     )
 
 

@@ -50,7 +50,6 @@ class Launched:
     name: str
     role: Role
     instance: str
-    subnet: str
 
 
 @dataclass(frozen=True)
@@ -125,8 +124,8 @@ def client_token(
 
     A campaign that rents again after it was given back asks for something else: it expires later.
     """
-    told = "\0".join((campaign, created_at.isoformat(), name, str(generation), subnet))
-    return "benchlab-" + hashlib.sha256(told.encode()).hexdigest()[:40]
+    asked = "\0".join((campaign, created_at.isoformat(), name, str(generation), subnet))
+    return "benchlab-" + hashlib.sha256(asked.encode()).hexdigest()[:40]
 
 
 def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
@@ -180,14 +179,14 @@ def _launch_in(
     """Every host, those that live already included, into ``launched`` as it comes."""
     for name, role, kind in order.rental.topology.host_types():
         if name in living:
-            launched.append(Launched(name, role, living[name].id, subnet.id))
+            launched.append(Launched(name, role, living[name].id))
             continue
         dead = sum(
             one.name == name and one.subnet == subnet.id and not one.living for one in listed
         )
         instance = _launch_one(subnet, order, name, role, dead)
         say(f"{name}: {kind} {instance.id} in {subnet}")
-        launched.append(Launched(name, role, instance.id, subnet.id))
+        launched.append(Launched(name, role, instance.id))
 
 
 def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int) -> Instance:

@@ -22,7 +22,7 @@ class Instance:
     """An instance as EC2 describes it.
 
     Attributes:
-        campaign, name, role: from its tags; empty where it has none.
+        campaign, name: from its tags; empty where it has none.
         expires_at: from its tag; None where that is missing or says nothing.
         reason: why it is in its state, where EC2 says so.
     """
@@ -37,7 +37,6 @@ class Instance:
     public: str | None
     campaign: str
     name: str
-    role: str
     expires_at: datetime | None
     reason: str
 
@@ -135,8 +134,8 @@ def give_back(client: Any, campaign: str, *, limits: Limits | None = None) -> Gi
     patience = replace(limits, gone_s=0.0) if faults else limits
     groups = _delete_each(client, belongings.groups, campaign, patience, faults)
     if faults:
-        told = "\n".join(faults)
-        raise TargetError(f"campaign {campaign}: not everything was given back:\n{told}")
+        named = "\n".join(faults)
+        raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
     return GivenBack(instances, pairs, groups)
 
 
@@ -198,7 +197,6 @@ def described(raw: Mapping[str, Any]) -> Instance:
         public=raw.get("PublicIpAddress"),
         campaign=labels.get(tags.CAMPAIGN, ""),
         name=labels.get(tags.NAME, ""),
-        role=labels.get(tags.ROLE, ""),
         expires_at=tags.moment(labels.get(tags.EXPIRES_AT)),
         reason=reason,
     )

@@ -16,7 +16,6 @@ class FoundImage:
     """An AMI; ``root_device`` is the name under which its root volume is mapped."""
 
     id: str
-    name: str
     root_device: str
     architecture: str
 
@@ -62,12 +61,8 @@ def find_image(access: Access, client: Any, image: Image) -> FoundImage:
     ready = [found for found in images if found.get("State") == "available"]
     if not ready:
         raise TargetError(f"{source}: {found_id} is not available in {region}")
-    return FoundImage(
-        str(found_id),
-        ready[0].get("Name", ""),
-        ready[0]["RootDeviceName"],
-        ready[0].get("Architecture", "x86_64"),
-    )
+    architecture = ready[0].get("Architecture", "x86_64")
+    return FoundImage(str(found_id), ready[0]["RootDeviceName"], architecture)
 
 
 def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
