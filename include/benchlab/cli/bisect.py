@@ -19,7 +19,7 @@ from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
 from benchlab.studies.bisection import text as bisect_view
-from benchlab.studies.bisection.run import ORIGIN, BisectionRun
+from benchlab.studies.bisection.run import ORIGIN, Bisection
 from benchlab.studies.bisection.search import Named
 
 app = typer.Typer()
@@ -85,13 +85,13 @@ def bisect(
         return done.campaign.id
 
     with open_store(home) as store:
-        bisection = BisectionRun.open(
+        found = Bisection.open(
             home, store, spec, good, bad, workload, counted, first_of_series=series
         )
-        found = bisection.look()
-        if not plan:
-            say = functools.partial(print, file=sys.stderr)
-            found = bisection.run(campaign, say, approved=approve)
+        if plan:
+            found.look()
+        else:
+            found.run(campaign, functools.partial(print, file=sys.stderr), approved=approve)
     if as_json:
         print(json.dumps(bisect_view.to_json(found), indent=2, ensure_ascii=False))
     else:

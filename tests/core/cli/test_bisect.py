@@ -17,7 +17,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 from benchlab.studies.bisection import search as bisection
 from benchlab.studies.bisection import text as bisect_view
-from benchlab.studies.bisection.run import ORIGIN, BisectionRun
+from benchlab.studies.bisection.run import ORIGIN, Bisection
 from benchlab.studies.bisection.search import Named, Next, Undecided
 from tests.builders import campaigns
 from tests.builders.installation import Here
@@ -94,10 +94,10 @@ def pair(spec: ReportSpec, baseline: str, candidate: str, **fields: Any) -> Repo
     return overrides.override(spec, {**fields, "baseline": baseline, "candidate": candidate})
 
 
-def run_of(here: Here, store: Store, spec: ReportSpec, **question: Any) -> BisectionRun:
+def run_of(here: Here, store: Store, spec: ReportSpec, **question: Any) -> Bisection:
     """A bisection from the first release to the last."""
     asked = {"good": OLD, "bad": NEW, "workload": WORKLOAD, **question}
-    return BisectionRun.open(here.home, store, spec, **asked)
+    return Bisection.open(here.home, store, spec, **asked)
 
 
 def test_from_an_empty_store_two_campaigns_name_the_release(
@@ -116,7 +116,7 @@ def test_from_an_empty_store_two_campaigns_name_the_release(
 
     again = run_of(there, store, spec).run(measured, said.append)
     assert again.reached == found.reached
-    assert again.measured == ()
+    assert again.measured == []
     assert len(measured.pairs) == 2
 
 
@@ -163,7 +163,7 @@ def test_what_was_measured_otherwise_is_not_used(
 ) -> None:
     """Another plan, an A/A campaign, a candidate that was slowed down."""
     measured.add(pair(spec, OLD, NEW, **other), "other")
-    assert run_of(there, store, spec).look().comparisons == ()
+    assert run_of(there, store, spec).look().comparisons == []
 
 
 def test_where_nothing_changed_the_exit_code_is_another(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Self
 
 from benchlab import engines, targets
 from benchlab.campaign import overrides, planning, report_types
@@ -40,47 +41,9 @@ calendar knows it.
 """
 
 
-@dataclass(frozen=True)
-class Bisection:
-    """How far a bisection has come.
-
-    Attributes:
-        spec: the report type of the workload alone.
-        undeployable: why releases of the way can be in no campaign.
-        comparisons: those that are known, by the place of their releases on the way.
-        measured: the campaigns of them that were run by this command.
-        reached: the outcome, or the comparison that is needed next.
-        plan: of one of its campaigns; None if none is needed any more.
-    """
-
-    spec: ReportSpec
-    workload: str
-    way: Way
-    undeployable: Mapping[str, str]
-    comparisons: tuple[PairComparison, ...]
-    measured: tuple[str, ...]
-    reached: Next | BisectionOutcome
-    plan: Plan | None
-
-    @property
-    def minutes(self) -> float | None:
-        """At most, of all campaigns that are still needed."""
-        return self._times(self.plan.minutes if self.plan else None)
-
-    @property
-    def dollars(self) -> float | None:
-        """The same; None also if nothing is rented."""
-        return self._times(self.plan.dollars if self.plan else None)
-
-    def _times(self, of_one: float | None) -> float | None:
-        if of_one is None or not isinstance(self.reached, Next):
-            return None
-        return of_one * self.reached.at_most
-
-
 @dataclass
-class BisectionRun:
-    """One bisection, as :meth:`open` makes it.
+class Bisection:
+    """One bisection, as :meth:`open` makes it, and how far it has come.
 
     Attributes:
         spec: the report type of the workload alone; which versions it compares does not matter.
@@ -88,7 +51,10 @@ class BisectionRun:
         undeployable: why releases of the way can be in no campaign.
         measured: the campaigns that it has run.
         left: campaigns of those that were announced at the beginning; None before the first.
-        dollars: what the campaigns that it has run may have cost.
+        spent: dollars that the campaigns that it has run may have cost.
+        comparisons: those that are known, by the place of their releases on the way.
+        reached: the outcome, or the comparison that is needed next, as of the last look.
+        plan: of one of the campaigns that are still needed; None if none is.
     """
 
     home: Home
@@ -100,7 +66,10 @@ class BisectionRun:
     undeployable: dict[str, str]
     measured: list[str] = field(default_factory=list)
     left: int | None = None
-    dollars: float = 0.0
+    spent: float = 0.0
+    comparisons: list[PairComparison] = field(init=False)
+    reached: Next | BisectionOutcome = field(init=False)
+    plan: Plan | None = None
 
     @classmethod
     def open(
@@ -114,7 +83,7 @@ class BisectionRun:
         kinds: Collection[ReleaseKind] = FINAL,
         *,
         first_of_series: bool = False,
-    ) -> BisectionRun:
+    ) -> Bisection:
         """Begin a bisection; measures nothing yet.
 
         Args:
@@ -127,7 +96,7 @@ class BisectionRun:
             SpecError: the versions, the workload or the report type cannot be bisected.
 
         Example:
-            ``BisectionRun.open(home, store, spec, "v6.1.0", "v6.5.0", "oltp_insert").look()``
+            ``Bisection.open(home, store, spec, "v6.1.0", "v6.5.0", "oltp_insert").look()``
         """
         first, last = versions.parse(good), versions.parse(bad)
         ends = {"baseline": first.text, "candidate": last.text}
@@ -146,36 +115,42 @@ class BisectionRun:
                 undeployable[version] = str(error)
         return cls(home, store, alone, workload, way, days, undeployable)
 
-    def look(self) -> Bisection:
-        """What is known, and what follows from it; starts nothing.
+    @property
+    def minutes(self) -> float | None:
+        """At most, of all campaigns that are still needed."""
+        return self._times(self.plan.minutes if self.plan else None)
+
+    @property
+    def dollars(self) -> float | None:
+        """The same; None also if nothing is rented."""
+        return self._times(self.plan.dollars if self.plan else None)
+
+    def _times(self, of_one: float | None) -> float | None:
+        if of_one is None or not isinstance(self.reached, Next):
+            return None
+        return of_one * self.reached.at_most
+
+    def look(self) -> Self:
+        """Bring itself up to what the store has; starts nothing.
 
         Raises:
             UnavailableError: a comparison is needed, and one of its releases cannot be deployed.
         """
-        known, plan = self._known(), None
-        reached = search.search(
-            self.way.releases, known, self.spec.threshold_pct, self.undeployable, self.left
-        )
+        self.comparisons, self.plan = self._known(), None
+        way, threshold = self.way.releases, self.spec.threshold_pct
+        reached = search.search(way, self.comparisons, threshold, self.undeployable, self.left)
         if isinstance(reached, Next):
             for version in (reached.baseline, reached.candidate):
                 if version in self.undeployable:
                     raise UnavailableError(f"{version}: {self.undeployable[version]}")
             pair = self._pinned(reached.baseline, reached.candidate)
-            plan = planning.plan(self.home, pair, pair.engine, pair.report)
-        return Bisection(
-            spec=self.spec,
-            workload=self.workload,
-            way=self.way,
-            undeployable=dict(self.undeployable),
-            comparisons=tuple(known),
-            measured=tuple(self.measured),
-            reached=reached,
-            plan=plan,
-        )
+            self.plan = planning.plan(self.home, pair, pair.engine, pair.report)
+        self.reached = reached
+        return self
 
     def run(
         self, campaign: RunCampaign, say: Callable[[str], None], *, approved: bool = False
-    ) -> Bisection:
+    ) -> Self:
         """Measure until there is an outcome, with no more campaigns than are announced at first.
 
         Args:
@@ -190,13 +165,12 @@ class BisectionRun:
             SpecError: what is still needed is not approved.
         """
         limit = self.spec.budget.approve_above if self.spec.budget else 0.0
-        while isinstance((seen := self.look()).reached, Next):
-            wanted = seen.reached
+        while isinstance(wanted := self.look().reached, Next):
             if self.left is None:
                 self.left = wanted.at_most
-                limit = max(limit, seen.dollars or 0.0) if approved else limit
+                limit = max(limit, self.dollars or 0.0) if approved else limit
                 self._refuse_unknown(approved)
-            self._refuse_unapproved(seen, limit)
+            self._refuse_unapproved(limit)
             if not self._fetch(wanted, say):
                 continue
             say(f"{wanted.candidate} against {wanted.baseline}: {wanted.why}")
@@ -204,13 +178,13 @@ class BisectionRun:
             done = campaign(spec, self._interrupted(spec), self.days.get(wanted.candidate))
             self.measured.append(done)
             self.left -= 1
-            self.dollars += (seen.plan.dollars if seen.plan else None) or 0.0
+            self.spent += (self.plan.dollars if self.plan else None) or 0.0
             if self._find(spec) is None:
                 raise NotMeasuredError(
                     f"{done}: not complete, so that {wanted.candidate} against {wanted.baseline} "
                     "is not known; see its report, then start the bisection again"
                 )
-        return seen
+        return self
 
     def _pinned(self, baseline: str, candidate: str) -> ReportSpec:
         return overrides.override(self.spec, {"baseline": baseline, "candidate": candidate})
@@ -238,26 +212,21 @@ class BisectionRun:
                 spec = self._pinned(baseline, candidate)
             except SpecError:
                 continue  # what is refused today has not been measured with today's plan
-            if (found := self._find(spec)) is not None:
-                pair = self._comparison(compared, found, baseline, candidate)
+            if (campaign := self._find(spec)) is not None:
+                found = compared.compared(campaign)
+                workload = found.workload(self.workload)
+                pair = PairComparison(
+                    baseline,
+                    candidate,
+                    workload.verdict,
+                    found.estimates.get(self.workload),
+                    campaign.id,
+                    tuple(map(str, workload.reasons)),
+                    workload.scope,
+                )
                 pair = pair.turned() if place[baseline] > place[candidate] else pair
                 known.setdefault((place[pair.baseline], place[pair.candidate]), pair)
         return [known[places] for places in sorted(known)]
-
-    def _comparison(
-        self, compared: Comparisons, campaign: Campaign, baseline: str, candidate: str
-    ) -> PairComparison:
-        found = compared.compared(campaign)
-        workload = found.workload(self.workload)
-        return PairComparison(
-            baseline,
-            candidate,
-            workload.verdict,
-            found.estimates.get(self.workload),
-            campaign.id,
-            tuple(map(str, workload.reasons)),
-            workload.scope,
-        )
 
     def _refuse_unknown(self, approved: bool) -> None:
         rents = targets.by_name()[self.spec.target].rents
@@ -267,10 +236,10 @@ class BisectionRun:
                 "so that it may not exist; give --approve to rent hosts for it all the same"
             )
 
-    def _refuse_unapproved(self, seen: Bisection, limit: float) -> None:
+    def _refuse_unapproved(self, limit: float) -> None:
         """All campaigns together count: nobody is there to be asked before each of them."""
-        most = self.dollars + (seen.dollars or 0.0)
-        if seen.dollars is None or most < limit + _CENT:
+        most = self.spent + (self.dollars or 0.0)
+        if self.dollars is None or most < limit + _CENT:
             return
         done = f" (with {', '.join(self.measured)}, which are kept)" if self.measured else ""
         raise SpecError(
