@@ -26,7 +26,7 @@ from benchlab.published.reading.model import PublishedReport
 from benchlab.results.records import Campaign
 from benchlab.studies.long_view import chart
 from benchlab.studies.long_view.selection import AaFigure, NoiseOfCampaigns
-from benchlab.studies.long_view.view import ChainView, FoundChange, Link, LongView
+from benchlab.studies.long_view.view import ChainView, Link, LongView
 from tests.builders import campaigns, plans, weekly
 from tests.builders.installation import Here
 from tests.builders.published_page import read
@@ -211,13 +211,11 @@ def view_of(weeks: int, *changes: int, bridged: bool = False, why_not: str = "")
                     for point in made.points
                 ),
                 changes=tuple(
-                    FoundChange(
-                        ChangePoint(week, -0.05, interval, 1e-9, f"week-{week}",
-                                    f"week-{week - 1}", "v8.1.0", "v8.2.0", ("week-3",)),
-                        {f"week-{week - 1}": (), f"week-{week}": ()},
-                    )
+                    ChangePoint(week, -0.05, interval, 1e-9, f"week-{week}",
+                                f"week-{week - 1}", "v8.1.0", "v8.2.0", ("week-3",))
                     for week in changes
                 ),
+                addresses={f"week-{week}": () for at in changes for week in (at - 1, at)},
                 drift=Drift(weeks - 10, weeks - 1, "v8.1.0", "v8.9.0", -0.04, interval, 9, 1e-4)
                 if changes
                 else None,

@@ -284,11 +284,12 @@ def test_a_regression_is_found_between_its_campaigns(regressed: Weeks) -> None:
     record = regressed.home.campaign("week-007") / "published"
     record.parent.mkdir(parents=True)
     record.write_text(json.dumps({"addresses": {"s3": "https://x/report.html"}}))
-    (found,) = only_chain(regressed).changes
-    assert (found.place.before, found.place.campaign) == ("week-006", "week-007")
-    assert (found.place.previous, found.place.candidate) == ("10.11.5", "11.4.5")
-    assert math.expm1(found.place.change) == pytest.approx(-0.1, abs=0.01)
-    assert found.addresses == {"week-006": (), "week-007": ("https://x/report.html",)}
+    chain = only_chain(regressed)
+    (found,) = chain.changes
+    assert (found.before, found.campaign) == ("week-006", "week-007")
+    assert (found.previous, found.candidate) == ("10.11.5", "11.4.5")
+    assert math.expm1(found.change) == pytest.approx(-0.1, abs=0.01)
+    assert chain.addresses == {"week-006": (), "week-007": ("https://x/report.html",)}
 
 
 def test_a_report_type_without_campaigns_has_no_long_view(weeks: Weeks) -> None:

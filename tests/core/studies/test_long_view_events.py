@@ -87,9 +87,7 @@ def test_what_a_level_rests_on_is_named_where_it_is_beside_the_change(chain: Cha
             chain,
             links=tuple(links),
             changes=(
-                dataclasses.replace(
-                    first, place=dataclasses.replace(first.place, outliers=outliers)
-                ),
+                dataclasses.replace(first, outliers=outliers),
                 second,
             ),
         )

@@ -10,7 +10,7 @@ from statistics import fmean
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from benchlab.analysis.trend.change_points import MIN_POINTS
+from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.verdict.paired import percent
 from benchlab.language import english
 from benchlab.language.names import plain
@@ -18,7 +18,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.report.charts import plotting
 from benchlab.report.charts.plotting import GRID, INK, MUTED, VERDICT_COLOUR, Panel
 from benchlab.studies.long_view.text import differences, noise, percents
-from benchlab.studies.long_view.view import ChainView, FoundChange, LongView
+from benchlab.studies.long_view.view import ChainView, LongView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def panels(view: LongView) -> list[Panel]:
 
 def _panel(view: LongView, chain: ChainView) -> Panel:
     days = _days(chain)
-    places = [_between(chain, found.place.index) for found in chain.changes]
+    places = [_between(chain, found.index) for found in chain.changes]
     lanes = _lanes([_share(days, place) * _WIDTH_IN for place in places])
     head_in = _TITLE_IN + _LANE_IN * len(set(lanes))
     noise_in = _NOISE_IN if chain.noise.figures else 0.0
@@ -126,7 +126,7 @@ def _levels(axes: Axes, chain: ChainView) -> None:
 
 def _means(axes: Axes, chain: ChainView) -> None:
     """Between change points the mean of the levels that count."""
-    edges = [0, *(found.place.index for found in chain.changes), len(chain.links)]
+    edges = [0, *(found.index for found in chain.changes), len(chain.links)]
     for begin, end in itertools.pairwise(edges):
         points = [link.point for link in chain.links[begin:end]]
         counted = [point.level for point in points if point.ratio.campaign not in chain.outliers]
@@ -161,13 +161,12 @@ def _between(chain: ChainView, index: int) -> float:
     return fmean(_day(link.point.ratio.at) for link in chain.links[index - 1 : index + 1])
 
 
-def _change(axes: Axes, found: FoundChange, at: float, lane: int, share: float) -> None:
+def _change(axes: Axes, found: ChangePoint, at: float, lane: int, share: float) -> None:
     """A line at that time; above the frame what the change is."""
-    place = found.place
-    colour = _COLOUR[place.change > 0]
+    colour = _COLOUR[found.change > 0]
     axes.axvline(at, color=colour, linestyle=":", linewidth=1.4, zorder=1)
-    change = Numbers(english()).change(percent(place.change))
-    versions = " to ".join(dict.fromkeys((plain(place.previous), plain(place.candidate))))
+    change = Numbers(english()).change(percent(found.change))
+    versions = " to ".join(dict.fromkeys((plain(found.previous), plain(found.candidate))))
     axes.text(
         at, 1 + (0.05 + lane * _LANE_IN) / _FRAME_IN, f"{change}\n{versions}",
         transform=axes.get_xaxis_transform(), color=colour, fontsize=8.5, va="bottom",

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchlab.analysis.trend.change_points import MIN_POINTS
+from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
@@ -20,7 +20,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
 from benchlab.studies.long_view.selection import Differences, NoiseOfCampaigns
-from benchlab.studies.long_view.view import ChainView, FoundChange, Link, LongView
+from benchlab.studies.long_view.view import ChainView, Link, LongView
 
 _ABOUT = (
     "change: of the campaign, candidate against baseline. level: these changes chained, against "
@@ -59,7 +59,7 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         },
         "points": [_link_json(link) for link in view.links],
         "points_needed": MIN_POINTS,
-        "change_points": [_change_json(found) for found in view.changes],
+        "change_points": [_change_json(view, found) for found in view.changes],
         "outliers": list(view.outliers),
         "drift": _drift_json(view.drift),
     }  # fmt: skip
@@ -81,14 +81,14 @@ def _link_json(link: Link) -> dict[str, Any]:
     }
 
 
-def _change_json(found: FoundChange) -> dict[str, Any]:
-    place = found.place
+def _change_json(view: ChainView, found: ChangePoint) -> dict[str, Any]:
+    beside = (found.before, found.campaign)
     return {
-        **{name: getattr(place, name) for name in ("before", "campaign", "previous", "candidate")},
-        "change_pct": percent(place.change),
-        "ci95_pct": percents(place.ci95),
-        "p": place.p,
-        "reports": {campaign: list(places) for campaign, places in found.addresses.items()},
+        **{name: getattr(found, name) for name in ("before", "campaign", "previous", "candidate")},
+        "change_pct": percent(found.change),
+        "ci95_pct": percents(found.ci95),
+        "p": found.p,
+        "reports": {campaign: list(view.addresses[campaign]) for campaign in beside},
     }
 
 
@@ -189,7 +189,7 @@ def _below(view: ChainView) -> Iterator[Text]:
     elif not view.changes:
         yield Text("No change point.")
     for found in view.changes:
-        yield from _change(found, view.threshold_pct)
+        yield from _change(view, found)
     if view.outliers:
         yield Text(f"Outliers, which did not count: {', '.join(view.outliers)}")
     if drift := view.drift:
@@ -229,15 +229,14 @@ def noise(found: NoiseOfCampaigns) -> str:
     return f"A/A campaigns: {count}; they scatter by {sd}% (standard deviation)."
 
 
-def _change(found: FoundChange, threshold_pct: float) -> Iterator[Text]:
-    place = found.place
-    change = _sized(place.change, "95%", place.ci95, threshold_pct)
+def _change(view: ChainView, found: ChangePoint) -> Iterator[Text]:
+    change = _sized(found.change, "95%", found.ci95, view.threshold_pct)
     yield Text(
-        f"Change point: {change}, {plain(place.previous)} -> {plain(place.candidate)}",
-        style=_COLOUR[place.change > 0],
+        f"Change point: {change}, {plain(found.previous)} -> {plain(found.candidate)}",
+        style=_COLOUR[found.change > 0],
     )
-    for when, campaign in (("last before", place.before), ("first after", place.campaign)):
-        at = found.addresses[campaign] or (f"`benchlab render {campaign}`",)
+    for when, campaign in (("last before", found.before), ("first after", found.campaign)):
+        at = view.addresses[campaign] or (f"`benchlab render {campaign}`",)
         yield Text("  ".join([f"  {when}", campaign, *map(plain, at)]))
 
 

@@ -7,7 +7,7 @@ A/A campaigns are in no chain; they show the noise. Which campaigns are chained 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.trend import change_points
@@ -55,24 +55,13 @@ class Link:
 
 
 @dataclass(frozen=True)
-class FoundChange:
-    """A change point, with what leads on from it.
-
-    Attributes:
-        addresses: where the reports of the campaigns before and after it are, by campaign; a report
-            that was not published from this machine has none.
-    """
-
-    place: ChangePoint
-    addresses: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
 class ChainView:
     """The chain of one workload in one setting and one line of versions.
 
     Attributes:
         line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.lines`).
+        addresses: where the reports of the campaigns before and after each change are, by campaign;
+            empty for a report that was not published from this machine.
         differs: from the setting of the next newer chain, as (here, there); empty for the newest.
         threshold_pct: of its newest campaign.
         metric: of the throughput.
@@ -81,7 +70,8 @@ class ChainView:
     line: str
     chain: Chain
     links: tuple[Link, ...]
-    changes: tuple[FoundChange, ...]
+    changes: tuple[ChangePoint, ...]
+    addresses: Mapping[str, tuple[str, ...]]
     drift: Drift | None
     noise: NoiseOfCampaigns
     differs: Differences
@@ -91,7 +81,7 @@ class ChainView:
     @property
     def outliers(self) -> tuple[str, ...]:
         """The campaigns that did not count when its change points were looked for."""
-        return tuple(dict.fromkeys(name for found in self.changes for name in found.place.outliers))
+        return tuple(dict.fromkeys(name for found in self.changes for name in found.outliers))
 
     @property
     def lacks_points(self) -> int:
@@ -168,7 +158,9 @@ def _chain_view(home: Home, chained: Chained, workload: str) -> ChainView:
     newest, noise = chained.members[0].compared, chained.noise
     made = chain([_ratio(member, workload) for member in chained.members])
     threshold = newest.campaign.report_type.threshold_pct
-    places = change_points.find(made, threshold, noise.sd)
+    changes = change_points.find(made, threshold, noise.sd)
+    beside = [campaign for found in changes for campaign in (found.before, found.campaign)]
+    records = {name: PublicationRecord(home.campaign(name) / "published") for name in beside}
     intervals = {
         member.compared.campaign.id: member.compared.workload(workload).ci95_pct
         for member in chained.members
@@ -177,22 +169,14 @@ def _chain_view(home: Home, chained: Chained, workload: str) -> ChainView:
         line=chained.line,
         chain=made,
         links=_links(made, intervals, noise.sd),
-        changes=tuple(_found_change(home, place) for place in places),
-        drift=drift_module.find(made, places, threshold, noise.sd),
+        changes=tuple(changes),
+        addresses={name: tuple(record.addresses().values()) for name, record in records.items()},
+        drift=drift_module.find(made, changes, threshold, noise.sd),
         noise=noise,
         differs=chained.differs,
         threshold_pct=threshold,
         metric=newest.workload(workload).metric,
     )
-
-
-def _found_change(home: Home, place: ChangePoint) -> FoundChange:
-    records = {
-        campaign: PublicationRecord(home.campaign(campaign) / "published")
-        for campaign in (place.before, place.campaign)
-    }
-    addresses = {campaign: tuple(r.addresses().values()) for campaign, r in records.items()}
-    return FoundChange(place, addresses)
 
 
 def _ratio(placed: Placed, workload: str) -> Ratio:
@@ -235,30 +219,33 @@ def _links(
 
 def _told(view: ChainView) -> Iterator[WorkloadChange]:
     """The changes of a chain that are events."""
-    places = [found.place for found in view.changes]
-    edges = [0, *(place.index for place in places), len(view.links)]
-    campaigns = [*(place.campaign for place in places[1:]), None]
+    edges = [0, *(found.index for found in view.changes), len(view.links)]
+    campaigns = [*(found.campaign for found in view.changes[1:]), None]
     for found, begin, end, until in zip(view.changes, edges, edges[2:], campaigns, strict=False):
-        if found.place.index >= len(view.links) - LATEST:
-            yield _change(view, found.place, (begin, end), until, found.addresses)
-    if view.drift is not None:
-        yield _change(view, view.drift, (view.drift.first, view.drift.last + 1), None, {})
+        if found.index >= len(view.links) - LATEST:
+            yield _change(view, found, view.links[begin:end], until)
+    if drift := view.drift:
+        yield _change(view, drift, view.links[drift.first : drift.last + 1])
 
 
 def _change(
     view: ChainView,
     found: ChangePoint | Drift,
-    span: tuple[int, int],
-    until: str | None,
-    addresses: Mapping[str, tuple[str, ...]],
+    links: Sequence[Link],
+    until: str | None = None,
 ) -> WorkloadChange:
     """With what has to be known of the points that its levels, or its slope, are made of."""
-    points = [link.point for link in view.links[slice(*span)]]
+    here = {link.point.ratio.campaign for link in links}
     bridged = [
-        (point.ratio.baseline, point.bridged_from)
-        for point in points
-        if point.bridged_from is not None
+        (link.point.ratio.baseline, link.point.bridged_from)
+        for link in links
+        if link.point.bridged_from is not None
     ]
-    here = {point.ratio.campaign for point in points}
-    outliers = tuple(campaign for campaign in view.outliers if campaign in here)
-    return WorkloadChange(found, until, tuple(dict.fromkeys(bridged)), outliers, addresses)
+    beside = () if isinstance(found, Drift) else (found.before, found.campaign)
+    return WorkloadChange(
+        found,
+        until,
+        tuple(dict.fromkeys(bridged)),
+        tuple(campaign for campaign in view.outliers if campaign in here),
+        {campaign: view.addresses[campaign] for campaign in beside},
+    )
