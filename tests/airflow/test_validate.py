@@ -13,9 +13,10 @@ from benchlab.analysis.gates.data_docs import DataDocsError, GateOutcome, Valida
 from benchlab_airflow.dags import stages
 
 class Work:
-    def compare(self):
-        return SimpleNamespace(excluded=(), not_evaluated=(), missing=("t1",), repeated_pairs=2)
-    def validate(self):
+    def outcome(self):
+        return SimpleNamespace(comparison=SimpleNamespace(
+            excluded=(), not_evaluated=(), missing=("t1",), repeated_pairs=2))
+    def validate(self, outcome):
         FOUND
 
 @contextlib.contextmanager

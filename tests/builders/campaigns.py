@@ -13,7 +13,8 @@ from datetime import timedelta
 from typing import Any
 
 from benchlab.plan import plan as planning
-from benchlab.plan.plan import Plan, PlannedTrial
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import Topology
 from benchlab.results.records import (

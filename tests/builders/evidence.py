@@ -14,17 +14,16 @@ from typing import Any
 import pytest
 
 from benchlab.analysis.gates import gates
-from benchlab.analysis.verdict import aa_campaigns, compare
 from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
+from benchlab.campaign.outcome import Comparer
+from benchlab.home import Home
 from benchlab.hosts.executor import JobStatus
-from benchlab.plan.dataset import Dataset
-from benchlab.plan.plan import PlannedTrial
-from benchlab.plan.report_type import Client
+from benchlab.plan.order import PlannedTrial
 from benchlab.report import bundle as report_bundle
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification, archive, manifest
-from benchlab.results.records import Campaign, TrialResult, inconsistencies
+from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
 from tests.builders import campaigns
@@ -60,17 +59,11 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
 
     executor = FakeExecutor(program=program)
     setting = TrialSetup(
-        deployment=FakeDeployment(made.plan, executor),
-        workload=sysbench,
-        dataset=Dataset(tables=4, table_size=10_000),
-        client=Client(),
-        client_path=None,
-        warmup_seconds=0,
-        password="",
-        gates=gates.of_table(gates.load_all(GATES), "trials"),
-        facts=made.facts,
-        sides=made.plan.sides,
-        environment=made.environment,
+        FakeDeployment(made.plan, executor),
+        made,
+        sysbench,
+        "",
+        gates.of_table(gates.load_all(GATES), "trials"),
     )
     begun = trial.begin(
         setting,
@@ -123,16 +116,9 @@ def report(store: Store, data_docs: Mapping[str, bytes] | None = None) -> tuple[
     """The published files of the campaign, and the A/A campaigns that calibrate it."""
     made, trials = store.campaign(ID), store.trials(ID)
     languages = made.report_type.languages
-    known = aa_campaigns.calibration_for(store, made)
-    outcome = compare.compare(
-        made.plan,
-        trials,
-        made.report_type.threshold_pct,
-        inconsistencies(made.facts),
-        gates=gates.load_all(GATES),
-        calibration=known,
-    )
-    return report_bundle.make(made, outcome, trials, data_docs, languages), list(known.campaigns)
+    outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
+    known = list(outcome.calibration.campaigns)
+    return report_bundle.make(made, outcome, trials, data_docs, languages), known
 
 
 def bundle_of(store: Store, **options: Any) -> bytes:

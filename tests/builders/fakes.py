@@ -14,6 +14,7 @@ from benchlab.engines.database import SQL_LIMIT_S, USER, written
 from benchlab.engines.server import Availability, BaseEngine, Instance
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Completed, Executor, JobStatus, tagged
+from benchlab.hosts.lock import Holder
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.targets.haproxy import Backend
@@ -250,6 +251,9 @@ class FakeDeployment:
     def executors(self) -> dict[str, Executor]:
         """The one host."""
         return {self.executor.host: self.executor}
+
+    def acquire(self, origin: str) -> Holder | None:
+        """Nobody else wants it."""
 
     def interrupt(self) -> None:
         """End everything on it."""

@@ -14,7 +14,7 @@ from typing import Any
 from upath import UPath
 
 from benchlab.home import Home
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.store import Store
 from tests.builders import campaigns, plans

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.engines.database import OPEN_USER, USER
-from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.report_type import Client, Side, SideSpec
-from benchlab.results.records import SideFacts
+from benchlab.plan.report_type import Client, Side
+from benchlab.results.records import Campaign
 from benchlab.targets.target import Deployment
 from benchlab.workloads.client import Endpoint, program_of
 from benchlab.workloads.workload import Workload
@@ -18,29 +17,19 @@ from benchlab.workloads.workload import Workload
 
 @dataclass(frozen=True)
 class TrialSetup:
-    """What is the same for every trial of a campaign.
+    """What is the same for every trial of a workload.
 
     Attributes:
-        client: its program has been chosen.
-        client_path: what is started as the client; None: what its command says.
+        campaign: its record, with the chosen client and what was found on the deployed sides.
         workload: the module that has the trial's workload.
-        facts: of each deployed side, for the gates; its dataset is checked where
-            ``check_dataset`` is set.
-        sides: what was asked for.
-        environment: the campaign's; what the hosts of a fleet say of themselves is in it.
+        gates: those of trials.
     """
 
     deployment: Deployment
+    campaign: Campaign
     workload: Workload
-    dataset: AnyDataset
-    client: Client
-    client_path: str | None
-    warmup_seconds: int
     password: str = field(repr=False)
     gates: Sequence[Gate]
-    facts: dict[Side, SideFacts]
-    sides: Mapping[Side, SideSpec]
-    environment: Mapping[str, str]
 
 
 def client_config(deployment: Deployment) -> Path:

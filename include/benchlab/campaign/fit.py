@@ -1,66 +1,50 @@
 """Whether a report type fits what there is: its target, engine, workloads and parameters.
 
-spec.py checks a report type by itself; this checks it against the installation, so that nothing
-is found out on machines that cost money.
+plan/report_type.py checks a report type by itself; this checks it against the installation, so that
+nothing is found out on machines that cost money.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
+from benchlab import engines, targets, workloads
 from benchlab.engines.server import BaseEngine
 from benchlab.plan.report_type import Components, ReportSpec, SideSpec
-from benchlab.targets.target import BaseTarget
 from benchlab.workloads.client import program_of
-from benchlab.workloads.workload import Workload
 
 # Connections that Benchlab opens beside the client's.
 OWN_SESSIONS = 10
 
 
-@dataclass(frozen=True)
-class Offer:
-    """What there is, by name.
-
-    Attributes:
-        planned: targets that can be planned for and not run on, each with the sentence why.
-    """
-
-    engines: Mapping[str, type[BaseEngine]]
-    targets: Mapping[str, type[BaseTarget]]
-    workloads: Mapping[str, Workload]
-    planned: Mapping[str, str]
-
-
-def faults(spec: ReportSpec, offer: Offer) -> list[str]:
+def faults(spec: ReportSpec) -> list[str]:
     """All that does not fit, as sentences that name the field."""
     return [
-        *_names(spec, offer),
-        *_workloads(spec, offer),
-        *_versions(spec, offer),
-        *_parameters(spec, offer),
-        *_target(spec, offer),
-        *_slowdown(spec, offer),
+        *_names(spec),
+        *_workloads(spec),
+        *_versions(spec),
+        *_parameters(spec),
+        *_target(spec),
+        *_slowdown(spec),
         *_schedule(spec),
     ]
 
 
-def _names(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+def _names(spec: ReportSpec) -> Iterator[str]:
     known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
-        ("target", [spec.target], [*offer.targets, *offer.planned]),
-        ("engine", [spec.engine], [*offer.engines, "auto"]),
-        ("engines", spec.engines, offer.engines),
-        ("workloads", spec.workloads, offer.workloads),
+        ("target", [spec.target], [*targets.by_name(), *targets.PLANNED_ONLY]),
+        ("engine", [spec.engine], [*engines.by_name(), "auto"]),
+        ("engines", spec.engines, engines.by_name()),
+        ("workloads", spec.workloads, workloads.by_name()),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
             yield f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(there)}"
 
 
-def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+def _workloads(spec: ReportSpec) -> Iterator[str]:
     """Workloads of one report type share a client and a dataset, so they are of one module."""
-    modules = {n: offer.workloads[n] for n in spec.workloads if n in offer.workloads}
+    modules = {n: workloads.by_name()[n] for n in spec.workloads if n in workloads.by_name()}
     if len(modules) < len(spec.workloads):
         return
     first = modules[spec.workloads[0]]
@@ -78,26 +62,26 @@ def _workloads(spec: ReportSpec, offer: Offer) -> Iterator[str]:
         yield str(fault)
 
 
-def _versions(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+def _versions(spec: ReportSpec) -> Iterator[str]:
     for name, entry in spec.engines.items():
         for side in spec.measured_sides:
             chosen = getattr(entry, side)
-            if chosen.is_resolved and name in offer.engines:
-                yield from _foreign(offer, name, f"{side}.version", chosen.version)
+            if chosen.is_resolved and name in engines.by_name():
+                yield from _foreign(name, f"{side}.version", chosen.version)
         for number, each in enumerate(entry.by_version):
             for field, version in (("since", each.since), ("until", each.until)):
-                if version and name in offer.engines:
-                    yield from _foreign(offer, name, f"by_version.{number}.{field}", version)
+                if version and name in engines.by_name():
+                    yield from _foreign(name, f"by_version.{number}.{field}", version)
 
 
-def _foreign(offer: Offer, engine: str, field: str, version: str) -> Iterator[str]:
-    if not offer.engines[engine].owns(version):
+def _foreign(engine: str, field: str, version: str) -> Iterator[str]:
+    if not engines.by_name()[engine].owns(version):
         yield f"engines.{engine}.{field}: {version!r} is not a version of {engine}"
 
 
-def _parameters(spec: ReportSpec, offer: Offer) -> Iterator[str]:
+def _parameters(spec: ReportSpec) -> Iterator[str]:
     for name, entry in spec.engines.items():
-        if (engine := offer.engines.get(name)) is None:
+        if (engine := engines.by_name().get(name)) is None:
             continue
         written = [
             entry.parameters,
@@ -143,10 +127,10 @@ def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> 
             )
 
 
-def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:
-    if spec.target not in offer.targets:
+def _target(spec: ReportSpec) -> Iterator[str]:
+    if spec.target not in targets.by_name():
         return
-    target = offer.targets[spec.target]
+    target = targets.by_name()[spec.target]
     if spec.sides == "single":
         yield f"sides: single: the target {spec.target} compares two sides"
     for name, entry in spec.engines.items():
@@ -158,11 +142,11 @@ def _target(spec: ReportSpec, offer: Offer) -> Iterator[str]:
     if target.topology is None:
         yield from _one_machine(spec)
     else:
-        yield from _fleet(spec, offer)
+        yield from _fleet(spec)
 
 
-def _slowdown(spec: ReportSpec, offer: Offer) -> Iterator[str]:
-    able = [name for name, target in offer.targets.items() if target.slows_down]
+def _slowdown(spec: ReportSpec) -> Iterator[str]:
+    able = [name for name, target in targets.by_name().items() if target.slows_down]
     if spec.slowdown_pct and spec.target not in able:
         yield (
             f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
@@ -197,8 +181,8 @@ def _one_machine(spec: ReportSpec) -> Iterator[str]:
             )
 
 
-def _fleet(spec: ReportSpec, offer: Offer) -> Iterator[str]:
-    target = offer.targets[spec.target]
+def _fleet(spec: ReportSpec) -> Iterator[str]:
+    target = targets.by_name()[spec.target]
     if spec.topology is None:
         yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
     if spec.engine == "auto":
@@ -208,5 +192,5 @@ def _fleet(spec: ReportSpec, offer: Offer) -> Iterator[str]:
     if spec.snapshots is not None and not target.rents:
         yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
     for name in spec.engines:
-        if name in offer.engines and offer.engines[name].cluster is None:
+        if name in engines.by_name() and engines.by_name()[name].cluster is None:
             yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"

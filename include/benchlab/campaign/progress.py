@@ -12,6 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
+
+from benchlab.plan.steps import Stage
 
 _BETWEEN = " · "
 # Characters of a part that tells something: `candidate`, `12 threads`, `oltp_upd…`.
@@ -26,7 +29,7 @@ class ProgressNote:
 
     Attributes:
         at: seconds since the epoch.
-        stage: ``provision``, ``prepare``, ``trial``, ``validate``, ``publish``, ``give back``...
+        stage: or ``failed``; then the phase is what failed.
         phase: within the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
         done, total: trials finished and planned; None outside the trials.
         trial: the trial's title; None outside the trials.
@@ -34,7 +37,7 @@ class ProgressNote:
     """
 
     at: float
-    stage: str
+    stage: Stage | Literal["failed"]
     phase: str
     done: int | None = None
     total: int | None = None
@@ -49,7 +52,8 @@ class ProgressNote:
             width: in characters; what stands between the beginning and the time left is shortened
                 to it.
         """
-        head, left = self.stage, f"{_duration(left_s)} left" if left_s is not None else ""
+        head: str = self.stage
+        left = f"{_duration(left_s)} left" if left_s is not None else ""
         if self.total is not None and self.done is not None:
             head = f"trial {min(self.done + 1, self.total)} of {self.total}"
         title = self.trial.split(_BETWEEN) if self.trial else []
@@ -68,6 +72,10 @@ class ProgressLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+
+    def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
+        """Append a step that happens now."""
+        self.write(ProgressNote(time.time(), stage, phase, note=note))
 
     def write(self, step: ProgressNote) -> None:
         """Append one step; a line is written at once, so writers do not mix."""

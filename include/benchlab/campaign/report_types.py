@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pydantic
 
-from benchlab import engines, language, targets, workloads
+from benchlab import engines, language
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.home import Home
+from benchlab.plan import documents, report_type, resolution
 from benchlab.plan import releases as calendars
-from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
@@ -129,10 +129,7 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
     Raises:
         SpecError: it names what is unknown, or what does not go together; all faults at once.
     """
-    offer = fit.Offer(
-        engines.by_name(), targets.by_name(), workloads.by_name(), targets.PLANNED_ONLY
-    )
-    if found := [*fit.faults(spec, offer), *_publishing(spec)]:
+    if found := [*fit.faults(spec), *_publishing(spec)]:
         raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
     return spec
 
@@ -151,7 +148,7 @@ def _publishing(spec: ReportSpec) -> Iterator[str]:
         try:
             found = publish.place(destination)
         except pydantic.ValidationError as error:
-            yield from report_type.faults(error, within=("publish", number))
+            yield from documents.faults(error, within=("publish", number))
             continue
         if found in places:
             yield f"publish.{number}: {found} is named twice"

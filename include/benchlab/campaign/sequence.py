@@ -9,10 +9,9 @@ import dataclasses
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 from benchlab import workloads
 from benchlab.analysis.gates import gates
@@ -24,7 +23,7 @@ from benchlab.campaign.trial import Begun
 from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
 from benchlab.hosts.lock import fence
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
@@ -36,8 +35,6 @@ FENCE_SLACK_S = 600.0
 # cannot, before the campaign is given up.
 TRIES = 3
 
-Outcome = TypeVar("Outcome")
-
 
 class TrialSequence:
     """The trials of one campaign.
@@ -46,8 +43,6 @@ class TrialSequence:
         home, store: the installation and its results store.
         campaign: its record.
         deployment: the target on which the sides are deployed.
-        keep: renews the lease of the machine's lock, or raises LockHeldError.
-        progress: told every phase.
     """
 
     def __init__(
@@ -56,13 +51,12 @@ class TrialSequence:
         store: Store,
         campaign: Campaign,
         deployment: Deployment,
-        keep: Callable[[], object],
-        progress: ProgressLog,
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
-        self.deployment, self.keep, self.progress = deployment, keep, progress
+        self.deployment = deployment
         self.spec, self.plan = campaign.report_type, campaign.plan
         self.directory: Path = home.campaign(campaign.id)
+        self.progress = ProgressLog(self.directory / "progress.jsonl")
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the next trial of the plan that has no result yet, and store it, once.
@@ -84,12 +78,8 @@ class TrialSequence:
             LockHeldError, StoreError: nothing was tried; calling again would not help.
         """
         with self._fenced():
-            return self._try(
-                attempt,
-                lambda planned, results, tries: self._keep(
-                    self._collect(planned, self._begin_trial(planned, attempt, results, tries))
-                ),
-            )
+            begun = self._begin_next(attempt)
+            return self._collect(begun) if isinstance(begun, Begun) else begun
 
     def begin_next(self, attempt: int = 1) -> Begun | TrialResult | None:
         """The first half of :meth:`measure_next`: as far as the start of the client.
@@ -100,10 +90,7 @@ class TrialSequence:
             What has been begun; a result, where the trial was given up; None: nothing is left.
         """
         with self._fenced():
-            return self._try(
-                attempt,
-                lambda planned, results, tries: self._begin_trial(planned, attempt, results, tries),
-            )
+            return self._begin_next(attempt)
 
     def collect(self, begun: Begun) -> TrialResult:
         """The second half: wait for the client's end, read what it printed, store it.
@@ -113,19 +100,10 @@ class TrialSequence:
                 client once it can.
         """
         with self._fenced():
-            for result in self.store.trials(self.campaign.id):
-                if (result.trial.id, result.attempt) == (begun.trial, begun.attempt):
-                    return result  # another process has come first
-            planned = next(t for t in self.plan.trials if t.id == begun.trial)
-            self.keep()
-            try:
-                return self._keep(self._collect(planned, begun))
-            except BenchlabError as error:
-                tries = self._tries(planned, begun.attempt)
-                self._note_failure(planned, tries, error)
-                if tries < TRIES:
-                    raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
-                return self._give_up(planned, begun.attempt, error)
+            if result := self.store.trial(self.campaign.id, begun.trial, begun.attempt):
+                return result  # another process has come first
+            self.deployment.acquire(self.campaign.origin)
+            return self._collect(begun)
 
     def measure_all(self) -> None:
         """All trials, then the invalid pairs again, up to the report type's limit."""
@@ -185,26 +163,34 @@ class TrialSequence:
         with fence(self.directory / "trial.fence", limit_s):
             yield
 
-    def _try(
-        self,
-        attempt: int,
-        work: Callable[[PlannedTrial, Sequence[TrialResult], int], Outcome],
-    ) -> Outcome | TrialResult | None:
-        """Do one try of the next trial; give it up after ``TRIES`` of them."""
+    def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
         self._refuse_to_go_on_in_vain(results)
         planned = self._next(results, attempt)
         if planned is None:
             return None
-        self.keep()
+        self.deployment.acquire(self.campaign.origin)
         tries = self._count_try(planned, attempt)
         try:
-            return work(planned, results, tries)
+            return self._begin_trial(planned, attempt, results, tries)
         except BenchlabError as error:
-            self._note_failure(planned, tries, error)
-            if tries < TRIES:
-                raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
-            return self._give_up(planned, attempt, error)
+            return self._failed(planned, attempt, error)
+
+    def _collect(self, begun: Begun) -> TrialResult:
+        planned = next(found for found in self.plan.trials if found.id == begun.trial)
+        try:
+            collected = trial.collect(
+                self.setting(planned),
+                planned,
+                begun,
+                on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
+            )
+            if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
+                self._checked(planned.side).touch()
+            self._measured(planned.side).touch()
+            return self._keep(collected)
+        except BenchlabError as error:
+            return self._failed(planned, begun.attempt, error)
 
     def _count_try(self, planned: PlannedTrial, attempt: int) -> int:
         """Note that a try begins; how many there have been, this one included."""
@@ -245,18 +231,6 @@ class TrialSequence:
         part.replace(notes)
         return begun
 
-    def _collect(self, planned: PlannedTrial, begun: Begun) -> trial.Collected:
-        collected = trial.collect(
-            self.setting(planned),
-            planned,
-            begun,
-            on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
-        )
-        if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
-            self._checked(planned.side).touch()
-        self._measured(planned.side).touch()
-        return collected
-
     def _checked(self, side: Side) -> Path:
         return self._mark(f"checked-{side}")
 
@@ -268,7 +242,13 @@ class TrialSequence:
         directory.mkdir(exist_ok=True)
         return directory / name
 
-    def _give_up(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
+    def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
+        """Give a trial up whose last try has failed; after another one it is tried again."""
+        tries = self._tries(planned, attempt)
+        note = f"{planned.title}, try {tries} of {TRIES}: {error}"
+        self.progress.note("trial", "failed", note)
+        if tries < TRIES:
+            raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
         now = datetime.now(UTC)
         result = TrialResult(
             trial=planned,
@@ -298,19 +278,12 @@ class TrialSequence:
 
     def setting(self, planned: PlannedTrial) -> TrialSetup:
         """What the trial needs to know of the campaign."""
-        record = self.store.campaign(self.campaign.id)
         return TrialSetup(
             deployment=self.deployment,
+            campaign=self.store.campaign(self.campaign.id),
             workload=workloads.by_name()[planned.workload],
-            dataset=self.spec.dataset,
-            client=record.client,
-            client_path=record.client_path,
-            warmup_seconds=self.spec.warmup_seconds,
             password=self.home.password(self.campaign.id),
             gates=gates.of_table(gates.load_all(self.home.configs / "quality"), "trials"),
-            facts=record.facts,
-            sides=self.plan.sides,
-            environment=record.environment,
         )
 
     def _keep(self, collected: trial.Collected) -> TrialResult:
@@ -338,10 +311,6 @@ class TrialSequence:
                 note="" if attempt == 1 else f"measured again, {attempt - 1}",
             )
         )
-
-    def _note_failure(self, planned: PlannedTrial, tries: int, error: BenchlabError) -> None:
-        note = f"{planned.title}, try {tries} of {TRIES}: {error}"
-        self.progress.write(ProgressNote(time.time(), "trial", "failed", note=note))
 
 
 def _begun(notes: Path) -> Begun | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchlab import targets
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import consistency, planning
+from benchlab.campaign import planning
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stored import StoredCampaign
@@ -26,7 +26,6 @@ from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecErro
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
-from benchlab.hosts.lock import Holder
 from benchlab.plan.report_type import Client, ReportSpec, Side
 from benchlab.results.records import ID, Campaign, Condition, Moment
 from benchlab.results.store import Store
@@ -35,7 +34,7 @@ from benchlab.workloads.client import Endpoint, program_of
 from benchlab.workloads.workload import Query
 
 EVERYDAY = Access()
-LOAD_LIMIT_S = 24 * 3600.0
+LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
 MAX_LOAD_THREADS = 16
 _ID = re.compile(ID)
 
@@ -64,7 +63,7 @@ class CampaignRun(StoredCampaign):
             home, campaign.id, self.plan, self.spec, access
         )
         self.target.client_program = campaign.environment.get("client_program")
-        self.sequence = TrialSequence(home, store, campaign, self.target, self.keep, self.progress)
+        self.sequence = TrialSequence(home, store, campaign, self.target)
 
     @classmethod
     def create(
@@ -76,13 +75,15 @@ class CampaignRun(StoredCampaign):
         origin: str,
         access: Access = EVERYDAY,
         planned_for: datetime | None = None,
+        chosen: tuple[str, str] | None = None,
     ) -> CampaignRun:
         """Plan a campaign, check that the machine is fit for it, and write it to the store.
 
-        Called again with the same id and plan, it carries the campaign on.
+        Called again with the same id and plan, it resumes the campaign.
 
         Args:
             planned_for: the moment whose versions it compares; None: now.
+            chosen: the engine and why, from :func:`planning.choose_engine`; None: asks it.
 
         Raises:
             SpecError, UnavailableError: before anything is started.
@@ -92,7 +93,7 @@ class CampaignRun(StoredCampaign):
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
             )
-        engine, reason = planning.choose_engine(spec, home)
+        engine, reason = chosen or planning.choose_engine(spec, home)
         planned = planning.plan(home, spec, engine, campaign)
         planning.refuse_undecided(home, spec)
         gates.load_all(home.configs / "quality")  # not after hours of loading data
@@ -141,7 +142,7 @@ class CampaignRun(StoredCampaign):
         """
         self.note("register", "check the machine")
         try:
-            dead = self.keep()
+            dead = self.target.acquire(self.campaign.origin)
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
@@ -204,8 +205,10 @@ class CampaignRun(StoredCampaign):
         self._begin("deploy", side)
         self.sequence.abandon_cut_pairs()
         self.sequence.deployed(side)
-        self._stop_all()
-        engine = self._engine(side)
+        for deployed in self.target.sides:
+            self.target.balancer(deployed).stop()
+            self.target.engine(deployed).stop()
+        engine = self.target.engine(side)
         engine.deploy()
         reported = engine.version()
         if not engine.is_requested_version(reported):
@@ -227,7 +230,7 @@ class CampaignRun(StoredCampaign):
             TargetError: a table does not hold the rows it should.
         """
         self._begin("load", side)
-        engine = self._engine(side)
+        engine = self.target.engine(side)
         engine.start()
         engine.create_database()
         if self._endpoint(side).user == OPEN_USER:
@@ -252,14 +255,18 @@ class CampaignRun(StoredCampaign):
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; note the facts and the dataset's checksum."""
         self._begin("analyze", side)
-        engine = self._engine(side)
+        engine = self.target.engine(side)
         engine.start()
-        engine.analyze(self._tables())
+        tables = list(self.workload.tables(self.spec.dataset))
+        engine.analyze(tables)
+        before = self.store.campaign(self.campaign.id).facts.get(side)
+        checked = before.consistency if before else {}
         facts = dataclasses.replace(
             engine.facts(),
-            dataset_checksum=engine.checksum(self._tables()),
-            rows={table: engine.row_count(table) for table in self._tables()},
-            consistency=consistency.found_before(self.store.campaign(self.campaign.id), side),
+            dataset_checksum=engine.checksum(tables),
+            rows={table: engine.row_count(table) for table in tables},
+            # Only trials can change what was found after the last of them.
+            consistency={key: checked[key] for key in checked if key == "last trial"},
         )
         self.store.set_facts(self.campaign.id, side, facts)
 
@@ -288,10 +295,23 @@ class CampaignRun(StoredCampaign):
         self._begin(f"check after {moment}", side)
         for other in self.target.sides:
             if other != side:
-                self._engine(other).stop()
-        engine = self._engine(side)
+                self.target.engine(other).stop()
+        engine = self.target.engine(side)
         engine.start()
-        return consistency.check(conditions, engine, self.store, self.campaign.id, moment, query)
+        database = engine.instance.database
+        found = conditions.check(
+            query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
+        )
+        if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:
+            raise TargetError(f"{side}: it has not been analyzed; do that first")
+        facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
+        self.store.set_facts(self.campaign.id, side, facts)
+        if moment == "load" and (faults := [str(each.fault) for each in found if each.violations]):
+            raise TargetError(
+                f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
+                "be measured on it: load it again, and if it is so again, with another client"
+            )
+        return found
 
     def check_after_trials(
         self, query_on: Callable[[Database], Query | None] = lambda engine: None
@@ -306,7 +326,7 @@ class CampaignRun(StoredCampaign):
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
             try:
-                found[side] = self.check(side, "last trial", query_on(self._engine(side)))
+                found[side] = self.check(side, "last trial", query_on(self.target.engine(side)))
             except BenchlabError as error:
                 self.note("failed", f"check after last trial {side}", str(error))
         return found
@@ -318,7 +338,7 @@ class CampaignRun(StoredCampaign):
             EngineError: the server did not stop cleanly.
         """
         self._begin("back up", side)
-        engine = self._engine(side)
+        engine = self.target.engine(side)
         engine.start()
         facts = self.store.campaign(self.campaign.id).facts[side]
         # Not before it has been checked: what is kept is restored again and again.
@@ -336,19 +356,14 @@ class CampaignRun(StoredCampaign):
         self.target.close()
         return self.target.give_back(self.home, self.campaign.id, self.access)
 
-    def _begin(self, stage: str, side: Side) -> None:
+    def _begin(self, phase: str, side: Side) -> None:
         """A stage of a side begins; what a try of it that died left running is ended first."""
-        self.note("prepare", f"{stage} {side}")
-        self.keep()
-        mark = self.directory / f"{stage.replace(' ', '-')}-{side}.begun"
+        self.note("prepare", f"{phase} {side}")
+        self.target.acquire(self.campaign.origin)
+        mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"
         if mark.exists():
             self.target.interrupt()
         mark.touch()
-
-    def keep(self) -> Holder | None:
-        """Take the machine, or renew the lease; a dead campaign whose place was taken."""
-        displaced: Holder | None = self.target.acquire(self.campaign.origin)
-        return displaced
 
     # What the stages are made of
 
@@ -372,18 +387,6 @@ class CampaignRun(StoredCampaign):
     def _endpoint(self, side: Side) -> Endpoint:
         password = self.home.password(self.campaign.id)
         return endpoint(self.target, side, self.workload, self._client, password)
-
-    def _engine(self, side: Side) -> Database:
-        engine: Database = self.target.engine(side)
-        return engine
-
-    def _stop_all(self) -> None:
-        for side in self.target.sides:
-            self.target.balancer(side).stop()
-            self._engine(side).stop()
-
-    def _tables(self) -> list[str]:
-        return list(self.workload.tables(self.spec.dataset))
 
 
 def run(work: CampaignRun) -> list[Path]:

@@ -5,26 +5,23 @@ None of it needs the machine on which it was measured.
 
 from __future__ import annotations
 
-import functools
+import dataclasses
 import shutil
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from benchlab import workloads
 from benchlab.analysis.gates import data_docs, gates
 from benchlab.analysis.gates.data_docs import DataDocsError, Validation
-from benchlab.analysis.verdict import aa_campaigns
-from benchlab.analysis.verdict import compare as compare_module
-from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.compare import Comparison
-from benchlab.campaign import consistency
-from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.campaign.outcome import Comparer, Outcome
+from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import names
 from benchlab.plan.report_type import FILES, Destination
+from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
 from benchlab.report.formats import pages
 from benchlab.report.publish import files, place, publisher_of
@@ -60,34 +57,24 @@ class StoredCampaign:
         self.plan = campaign.plan
         self.directory = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
+        self._comparer = Comparer(home, store)
 
     @property
     def workload(self) -> Workload:
         """The module that has its workloads."""
         return workloads.workload_of(self.spec)
 
-    def compare(self) -> Comparison:
-        """The verdicts from what the store has now."""
-        record = self.store.campaign(self.campaign.id)
-        return compare_module.compare(
-            self.plan,
-            self.store.trials(self.campaign.id),
-            self.spec.threshold_pct,
-            inconsistencies(record.facts),
-            gates=gates.load_all(self.home.configs / "quality"),
-            calibration=self._calibration,
-        )
+    def outcome(self) -> Outcome:
+        """What the store has of it now, compared."""
+        return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
-    @functools.cached_property
-    def _calibration(self) -> Calibration:
-        """Read once: those of many A/A campaigns are many trials."""
-        record = self.store.campaign(self.campaign.id)
-        return aa_campaigns.calibration_for(self.store, record)
-
-    def validate(self) -> Validation:
+    def validate(self, outcome: Outcome | None = None) -> Validation:
         """Evaluate all gates once more, by Great Expectations; keep the data docs for the report.
 
         Nothing that was measured or decided depends on it: a caller may publish without.
+
+        Args:
+            outcome: of this campaign; None reads it from the store.
 
         Raises:
             DataDocsError: it failed; there are no data docs then, and the progress says why.
@@ -96,27 +83,26 @@ class StoredCampaign:
         shutil.rmtree(self._data_docs, ignore_errors=True)
         try:
             with data_docs.guarded():
-                found = self._evaluate_gates()
-                files.write(found.files, self._data_docs)
+                validation = self._evaluate_gates(outcome or self.outcome())
+                files.write(validation.files, self._data_docs)
         except DataDocsError as error:
             self.note("failed", "validate", str(error))
             raise
-        self.note("validate", "evaluated", data_docs.summary(found.outcomes))
-        for sentence in found.disagreements:
+        self.note("validate", "evaluated", data_docs.summary(validation.outcomes))
+        for sentence in validation.disagreements:
             self.note("validate", "warning", sentence)
-        return found
+        return validation
 
-    def _evaluate_gates(self) -> Validation:
-        outcome = self.compare()
-        trials = self.store.trials(self.campaign.id)
-        excluded = {(each.trial, each.attempt) for each in outcome.excluded}
+    def _evaluate_gates(self, outcome: Outcome) -> Validation:
+        comparison = outcome.comparison
+        excluded = {(found.trial, found.attempt) for found in comparison.excluded}
         metric = self.plan.metric(self.plan.trials[0].workload)
         return data_docs.build(
-            gates.of_metric(gates.load_all(self.home.configs / "quality"), metric),
-            trials,
-            {(each.trial.id, each.attempt) for each in trials} - excluded,
+            gates.of_metric(self._comparer.gates, metric),
+            outcome.trials,
+            {(result.trial.id, result.attempt) for result in outcome.trials} - excluded,
             [trial.id for trial in self.plan.trials],
-            [(each.workload, each.threads, each.side, each.gates) for each in outcome.cells],
+            [(cell.workload, cell.threads, cell.side, cell.gates) for cell in comparison.cells],
             self.campaign.id,
         )
 
@@ -143,12 +129,11 @@ class StoredCampaign:
         wanted = self._destinations(destinations)
         chosen = self._chosen(wanted, only)
         self.note("publish", "report")
-        self.finish()
-        publication, without_evidence = self._publication()
+        publication, without_evidence = self._publication(self.finish())
         self._record.begin(publication.edition, list(map(place, wanted)), destinations)
         publish_everywhere(
             publication,
-            [publisher_of(each, self.home, self.access) for each in chosen],
+            [publisher_of(destination, self.home, self.access) for destination in chosen],
             self._record,
             lambda *words: self.note("publish", *words),
             again=publish_command(self.campaign.id, only, destinations),
@@ -170,19 +155,28 @@ class StoredCampaign:
         return self.spec.model_copy(update={"publish": tuple(instead)}).destinations
 
     def _chosen(self, wanted: Sequence[Destination], only: str | None) -> list[Destination]:
-        if only is not None and only not in {each.to for each in wanted}:
+        publishers = [destination.to for destination in wanted]
+        if only is not None and only not in publishers:
             raise SpecError(
                 f"{self.campaign.id} is not published to {only!r}, but to: "
-                + ", ".join(dict.fromkeys(each.to for each in wanted))
+                + ", ".join(dict.fromkeys(publishers))
             )
-        return [each for each in wanted if only in (None, each.to) or each.to == FILES]
+        return [chosen for chosen in wanted if only in (None, chosen.to) or chosen.to == FILES]
 
-    def _publication(self) -> tuple[Publication, str | None]:
+    def _publication(self, outcome: Outcome) -> tuple[Publication, str | None]:
         """The report with its evidence, and why there is none where it cannot be made."""
-        record, outcome = self.store.campaign(self.campaign.id), self.compare()
-        contents, fault = self._contents(record, outcome), None
+        record, comparison, fault = outcome.campaign, outcome.comparison, None
+        docs = files.read(self._data_docs)
+        contents = bundle.make(record, comparison, outcome.trials, docs, self.spec.languages)
         try:
-            contents[EVIDENCE] = self._evidence(contents, outcome)
+            contents[EVIDENCE] = evidence.make(
+                self.store,
+                record.id,
+                contents,
+                gates=self.home.configs / "quality",
+                calibration=comparison.calibration.campaigns,
+                secrets=self.home.known_passwords(record.id),
+            )
         except EvidenceError as error:  # the report is not to be lost for it
             fault = str(error)
             self.note("failed", "evidence", fault)
@@ -194,7 +188,7 @@ class StoredCampaign:
             started_at=record.started_at,
             state=record.state,
             aa=record.is_aa,
-            verdicts={workload.name: workload.verdict for workload in outcome.workloads},
+            verdicts={workload.name: workload.verdict for workload in comparison.workloads},
             pages={
                 code: f"{page.folder}report.html"
                 for code, page in pages.of_languages(self.spec.languages).items()
@@ -208,22 +202,6 @@ class StoredCampaign:
         )
         return publication, fault
 
-    def _contents(self, record: Campaign, outcome: Comparison) -> dict[str, bytes]:
-        """The report, by relative path; the same campaign gives the same."""
-        docs = files.read(self._data_docs)
-        results = self.store.trials(record.id)
-        return bundle.make(record, outcome, results, docs, self.spec.languages)
-
-    def _evidence(self, report: Mapping[str, bytes], outcome: Comparison) -> bytes:
-        return evidence.make(
-            self.store,
-            self.campaign.id,
-            report,
-            gates=self.home.configs / "quality",
-            calibration=outcome.calibration.campaigns,
-            secrets=self.home.known_passwords(self.campaign.id),
-        )
-
     @property
     def _record(self) -> PublicationRecord:
         return PublicationRecord(self.directory / "published")
@@ -232,16 +210,20 @@ class StoredCampaign:
     def _data_docs(self) -> Path:
         return self.directory / bundle.DATA_DOCS
 
-    def finish(self) -> None:
+    def finish(self) -> Outcome:
         """Set the final state: complete, or failed where something gave no figure to rely on.
 
         That is a planned trial without a valid result, or a side that is not consistent any more.
         A campaign that has this state keeps the time of its end.
         """
-        unreliable = self.compare().missing or self.doubts()
-        state = "failed" if unreliable else "complete"
-        if self.store.campaign(self.campaign.id).state != state:
-            self.store.finish(self.campaign.id, state)  # type: ignore[arg-type]
+        found = self.outcome()
+        unreliable = found.comparison.missing or self._doubts(found.campaign)
+        state: Literal["complete", "failed"] = "failed" if unreliable else "complete"
+        if found.campaign.state != state:
+            self.store.finish(self.campaign.id, state)
+            finished = self.store.campaign(self.campaign.id)
+            found = dataclasses.replace(found, campaign=finished)
+        return found
 
     def verdict(self) -> None:
         """Fail where something could not be measured; a finding is not a failure.
@@ -253,8 +235,8 @@ class StoredCampaign:
             PublishError: nothing is missing, and there is a report, but not everywhere, or
                 without its evidence.
         """
-        outcome = self.compare()
-        doubts = self.doubts()
+        found = self.outcome()
+        outcome, doubts = found.comparison, self._doubts(found.campaign)
         instead = self._record.instead()
         again = publish_command(self.campaign.id, instead=instead)
         places = map(place, self._destinations(instead))
@@ -286,20 +268,32 @@ class StoredCampaign:
             for e in outcome.excluded
             if e.trial in outcome.missing
         ]
-        if not self.store.trials(self.campaign.id):
+        if not found.trials:
             missing = f"none of the {len(self.plan.trials)} trials was measured"
         else:
             missing = _missing(outcome.missing, len(self.plan.trials))
         raise NotMeasuredError("\n".join([missing, *why, *doubts]))
 
-    def doubts(self) -> list[str]:
-        """Why its figures cannot be relied on though they are there, as sentences."""
-        record = self.store.campaign(self.campaign.id)
-        return consistency.doubts(record, self.workload.CONSISTENCY)
-
-    def note(self, stage: str, phase: str, note: str = "") -> None:
+    def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
         """Write a step to the campaign's progress."""
-        self.progress.write(ProgressNote(time.time(), stage, phase, note=note))
+        self.progress.note(stage, phase, note)
+
+    def _doubts(self, record: Campaign) -> list[str]:
+        """What does not hold after the last trials, or has not been asked, as sentences."""
+        if self.workload.CONSISTENCY is None:
+            return []
+        return [
+            *(
+                f"{side}: {sentence}"
+                for side, sentences in inconsistencies(record.facts).items()
+                for sentence in sentences
+            ),
+            *(
+                f"{side}: its consistency after the last trial is not known"
+                for side in record.plan.sides
+                if side not in record.facts or "last trial" not in record.facts[side].consistency
+            ),
+        ]
 
 
 def _missing(trials: Sequence[str], planned: int) -> str:

@@ -22,7 +22,7 @@ from benchlab.errors import UnreachableError
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import Executor, JobStatus
 from benchlab.hosts.metrics import HostMetrics, Watched
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
 from benchlab.workloads.client import program_of
@@ -113,11 +113,11 @@ def begin(
         attempt: number of the measurement of its pair of blocks.
         earlier: what an earlier try of this very trial noted when it started its client.
         check_dataset: compare the dataset with the snapshot's before the run.
-        restore: lay the snapshot back first.
+        restore: restore the snapshot first.
         repeated: an earlier try died; what it left running is ended, unless it is the client,
             which is adopted.
         on_new: called before a new client is started: what ``earlier`` says holds no more.
-        on_phase: told the name of each phase as it begins.
+        on_phase: called with the name of each phase as it begins.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be brought to run, and so
@@ -223,12 +223,13 @@ def _make_ready(setting: TrialSetup, trial: PlannedTrial, clock: _Clock, *, rest
 
 
 def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
-    if not setting.warmup_seconds:
+    seconds = setting.campaign.report_type.warmup_seconds
+    if not seconds:
         return
     with clock.phase("warm-up"):
-        command = run_command(setting, trial, setting.warmup_seconds)
+        command = run_command(setting, trial, seconds)
         setting.deployment.executor.run(
-            [*UNHEARD, *command], timeout_s=setting.warmup_seconds + CLIENT_SLACK_S, check=False
+            [*UNHEARD, *command], timeout_s=seconds + CLIENT_SLACK_S, check=False
         )
 
 
@@ -266,19 +267,19 @@ def _harness(setting: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watche
 
 def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
     """The client's command for so many seconds of the trial."""
-    deployment = setting.deployment
+    deployment, client = setting.deployment, setting.campaign.client
     command: list[str] = setting.workload.run_command(
         trial.workload,
-        endpoint(deployment, trial.side, setting.workload, setting.client, setting.password),
+        endpoint(deployment, trial.side, setting.workload, client, setting.password),
         str(client_config(deployment)),
-        setting.dataset,
+        setting.campaign.report_type.dataset,
         threads=trial.threads,
         seconds=seconds,
-        client=setting.client,
+        client=client,
         ignore_errors=deployment.engine(trial.side).retryable_errors,
     )
-    program = program_of(setting.client.program, setting.workload.PROGRAMS)
-    return program.started(command, setting.client_path)
+    program = program_of(client.program, setting.workload.PROGRAMS)
+    return program.started(command, setting.campaign.client_path)
 
 
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:
@@ -304,6 +305,3 @@ def _wait(executor: Executor, job: str, until: float) -> JobStatus:
             executor.stop_job(job, timeout_s=5)
             return executor.job_status(job)
         time.sleep(POLL_S)
-
-
-# What a client's output tells, and nothing else: it can be told again from the output that is kept.

@@ -19,7 +19,7 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.engines.database import BackgroundJobs, Database
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
 
@@ -29,12 +29,12 @@ BACKGROUND_ENDED = "background_jobs_ended_before"
 
 def dataset_differs(setting: TrialSetup, side: Side) -> float | None:
     """1 if the dataset, read as a whole, is not the snapshot's, else 0."""
-    wanted = setting.facts[side].dataset_checksum if side in setting.facts else None
-    if wanted is None:
+    facts = setting.campaign.facts.get(side)
+    if facts is None or facts.dataset_checksum is None:
         return None
-    tables = list(setting.workload.tables(setting.dataset))
+    tables = list(setting.workload.tables(setting.campaign.report_type.dataset))
     found = setting.deployment.engine(side).checksum(tables)
-    return 0.0 if found == wanted else 1.0
+    return 0.0 if found == facts.dataset_checksum else 1.0
 
 
 def before_run(setting: TrialSetup, side: Side) -> dict[str, float | None]:
@@ -52,8 +52,8 @@ def of_client(
             setting.workload,
             trial,
             output,
-            dataset=setting.dataset,
-            interval_s=setting.client.report_interval,
+            dataset=setting.campaign.report_type.dataset,
+            interval_s=setting.campaign.client.report_interval,
             expected_errors=setting.deployment.engine(trial.side).retryable_errors,
         ),
         "client_exit_code": status.exit_code,
@@ -86,11 +86,12 @@ def of_servers(
 
 def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
     """What was found before the first trial and holds for all of them."""
-    loaded = setting.facts[side].consistency.get("load") if side in setting.facts else None
+    campaign = setting.campaign
+    facts = campaign.facts.get(side)
     return {
-        **dataset_columns(loaded),
-        **fleet_columns(setting.environment),
-        **configuration_columns(setting.facts, setting.sides),
+        **dataset_columns(facts.consistency.get("load") if facts else None),
+        **fleet_columns(campaign.environment),
+        **configuration_columns(campaign.facts, campaign.plan.sides),
     }
 
 

@@ -11,7 +11,7 @@ import typer
 
 from benchlab import workloads
 from benchlab.analysis.elsewhere import compare as elsewhere
-from benchlab.campaign.stored import StoredCampaign
+from benchlab.campaign.outcome import Comparer
 from benchlab.cli.options import Json, open_store, width
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import find
@@ -80,13 +80,12 @@ def compare(
             "threshold, and A/A campaigns of its report type are taken"
         )
     with open_store(home) as store:
-        work = StoredCampaign(home, store, store.campaign(campaign))
-        outcome = work.compare()
+        made = Comparer(home, store).outcome(store.campaign(campaign))
         if as_json:
-            document = json_text.to_json(work.campaign, outcome, store.trials(campaign))
+            document = json_text.to_json(made.campaign, made.comparison, made.trials)
             print(json.dumps(document, indent=2, ensure_ascii=False))
         else:
-            built = model.build(work.campaign, outcome, store.trials(campaign))
+            built = model.build(made.campaign, made.comparison, made.trials)
             print(terminal.render(built, width(), sys.stdout.isatty()))
 
 

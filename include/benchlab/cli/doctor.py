@@ -21,8 +21,8 @@ from benchlab.hosts.access import aws_credentials
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
-from benchlab.plan.plan import GIB
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.steps import GIB
 from benchlab.plan.versions import FINAL
 from benchlab.report.charts import fonts
 from benchlab.report.notifications import notifiers

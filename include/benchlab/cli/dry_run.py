@@ -116,7 +116,8 @@ class _Rehearsed(CampaignRun):
         super().__init__(home, store, record)
         self.commands: dict[Command, None] = {}
         self._stage, self._scratch = "", f"{self.directory.parent}/"
-        self._rows = self.workload.tables(spec.dataset)
+        tables = self.workload.tables(spec.dataset)
+        self._rows = {table: rows or 0 for table, rows in tables.items()}
         self.directory.mkdir()
         if isinstance(self.target, local.Target):
             self.target.executor = self._host(
@@ -129,11 +130,9 @@ class _Rehearsed(CampaignRun):
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
             self.target.rehearse_on(fleet, hosts)
         # On the instance, so that the target itself knows nothing of it.
+        vars(self.target)["acquire"] = lambda origin: None
         deployed = self.target.engine
         vars(self.target)["engine"] = lambda side: _Silent(deployed(side), self._rows, self._keep)
-
-    def keep(self) -> None:
-        """Take no machine."""
 
     def note(self, stage: str, phase: str, note: str = "") -> None:
         """What is kept from now on belongs to this stage, of whichever side."""
@@ -203,7 +202,7 @@ class _Rehearsed(CampaignRun):
 class _Silent:
     """A database without servers: it acts on its hosts, and every answer is as it should be."""
 
-    def __init__(self, database: Database, rows: dict[str, int | None], show: Show) -> None:
+    def __init__(self, database: Database, rows: dict[str, int], show: Show) -> None:
         self._database, self._show, self.row_count = database, show, rows.__getitem__
         version = database.instance.version
         self._answers = {

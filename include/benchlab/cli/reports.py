@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from benchlab import language
+from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.overrides import override, parse_assignments
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli.options import CampaignId, Json, open_store, width
@@ -118,10 +119,9 @@ def _contents(
     imported = PublishedReports(store)
     if report in imported.ids():
         return published_bundle.make(imported.get(report), chosen), "figures.csv"
-    work = StoredCampaign(home, store, store.campaign(report))
-    trials = store.trials(report)
-    made = bundle.make(work.campaign, work.compare(), trials, languages=(chosen.code,))
-    return made, "comparison.csv"
+    made = Comparer(home, store).outcome(store.campaign(report))
+    files = bundle.make(made.campaign, made.comparison, made.trials, languages=(chosen.code,))
+    return files, "comparison.csv"
 
 
 @app.command("import")

@@ -147,8 +147,8 @@ def run(
     name = campaign or stages.new_id(spec.report)
     with open_store(home) as store:
         work, paths = drive(home, store, spec, name, "benchlab run", planned_for=on)
-        record = store.campaign(work.campaign.id)
-        report_model = model.build(record, work.compare(), store.trials(record.id))
+        made = work.outcome()
+        report_model = model.build(made.campaign, made.comparison, made.trials)
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
     for path in paths:
         print(path)

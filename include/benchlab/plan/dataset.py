@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
+
+from benchlab.plan.documents import DATASET_KINDS, Frozen
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Dataset(_Frozen):
+class Dataset(Frozen):
     """sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
 
     tables: Annotated[int, Field(ge=1, le=1024)]
@@ -27,7 +25,7 @@ class Dataset(_Frozen):
         return f"{self.tables} tables x {self.table_size:,} rows"
 
 
-class Warehouses(_Frozen):
+class Warehouses(Frozen):
     """TPC-C's nine tables, scaled by the number of warehouses."""
 
     warehouses: Annotated[int, Field(ge=1, le=100_000)]
@@ -42,16 +40,12 @@ class Warehouses(_Frozen):
         return f"{self.warehouses:,} warehouses"
 
 
-# Names of the kinds, as pydantic puts them into the place of a fault; spec.py takes them out.
-KINDS = ("sysbench", "tpcc")
-
-
 def _kind(raw: Any) -> str:
     of_tpcc = isinstance(raw, Warehouses) or (isinstance(raw, dict) and "warehouses" in raw)
-    return KINDS[1] if of_tpcc else KINDS[0]
+    return DATASET_KINDS[1] if of_tpcc else DATASET_KINDS[0]
 
 
 AnyDataset = Annotated[
-    Annotated[Dataset, Tag(KINDS[0])] | Annotated[Warehouses, Tag(KINDS[1])],
+    Annotated[Dataset, Tag(DATASET_KINDS[0])] | Annotated[Warehouses, Tag(DATASET_KINDS[1])],
     Discriminator(_kind),
 ]

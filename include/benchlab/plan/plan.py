@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from benchlab.errors import SpecError
 from benchlab.plan import order
@@ -14,18 +17,6 @@ from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
 from benchlab.plan.steps import GIB, PlanStep
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
-
-__all__ = [
-    "GIB",
-    "Host",
-    "Plan",
-    "PlanStep",
-    "PlannedTrial",
-    "hosts",
-    "make",
-    "needs_approval",
-    "seed_of",
-]
 
 # What a workload's throughput is where the plan does not say: transactions per second.
 DEFAULT_METRIC = "tps"
@@ -97,47 +88,21 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The shape that ``benchlab plan --json`` prints."""
-        return {
-            "report": self.report,
-            "engine": self.engine,
-            "target": self.target,
-            "sides": {side: spec.model_dump() for side, spec in self.sides.items()},
-            "rounds": self.rounds,
-            "seed": self.seed,
-            "trials": [asdict(trial) for trial in self.trials],
-            "hosts": [
-                {key: value for key, value in asdict(host).items() if key != "name" or value}
-                for host in self.hosts
-            ],
-            "minutes": self.minutes,
-            "dollars": self.dollars,
-            "disk_gib": self.disk_gib,
-            "placement": self.placement,
-            "topology": self.topology,
-            "steps": [asdict(step) for step in self.steps],
-            "vcpus": self.vcpus,
-            "prices_as_of": self.prices_as_of,
-            "page_minutes": self.page_minutes,
-            "seeded_minutes": self.seeded_minutes,
-            "seeded_dollars": self.seeded_dollars,
-            "warnings": list(self.warnings),
-            "metrics": self.metrics,
-            "slowdown_pct": self.slowdown_pct,
-        }
+        document: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        for host in document["hosts"]:
+            if not host["name"]:
+                del host["name"]
+        return document
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Plan:
         """The inverse of :meth:`to_json`; what a plan of an earlier release lacks is as it was."""
-        return cls(
-            **{
-                **raw,
-                "sides": {side: SideSpec(**spec) for side, spec in raw["sides"].items()},
-                "trials": tuple(PlannedTrial(**trial) for trial in raw["trials"]),
-                "hosts": tuple(Host(**host) for host in raw["hosts"]),
-                "steps": tuple(PlanStep(**step) for step in raw.get("steps", ())),
-                "warnings": tuple(raw.get("warnings", ())),
-            }
-        )
+        return _adapter().validate_python(raw)
+
+
+@cache
+def _adapter() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)
 
 
 def make(

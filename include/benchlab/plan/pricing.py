@@ -7,7 +7,6 @@ has no vCPUs. Amounts are decimal numbers and stay such until they are rounded u
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 
 from benchlab.errors import SpecError
+from benchlab.plan.documents import Row, csv_rows
 from benchlab.plan.topology import Ec2Topology
 
 COLUMNS = ("instance_type", "region", "vcpu", "usd_per_hour", "as_of", "source")
@@ -86,7 +86,7 @@ class PriceList:
             ) from None
 
     def vcpu(self, instance_type: str, region: str) -> int:
-        """How many vCPUs an instance type has. Raises as :meth:`of`."""
+        """How many vCPUs an instance type has. Raises as :meth:`price`."""
         found = self.price(instance_type, region).vcpu
         if found is None:
             raise SpecError(f"{self.path}: {instance_type}: vcpu: empty; it is no instance type")
@@ -125,35 +125,24 @@ def load(path: Path) -> PriceList:
     Raises:
         SpecError: it cannot be read, or a line is wrong; names file, line and column.
     """
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = csv.DictReader(file)
-            if tuple(rows.fieldnames or ()) != COLUMNS:
-                raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
-            prices: dict[tuple[str, str], Price] = {}
-            for row in rows:
-                price = _price(row, f"{path}: line {rows.line_num}")
-                key = (price.instance_type, price.region)
-                if key in prices:
-                    raise SpecError(
-                        f"{path}: line {rows.line_num}: {price.instance_type} in {price.region} "
-                        "has a price already"
-                    )
-                prices[key] = price
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+    columns, rows = csv_rows(path)
+    if columns != COLUMNS:
+        raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
+    prices: dict[tuple[str, str], Price] = {}
+    for line, row in rows:
+        price = _price(row, f"{path}: line {line}")
+        key = (price.instance_type, price.region)
+        if key in prices:
+            raise SpecError(
+                f"{path}: line {line}: {price.instance_type} in {price.region} has a price already"
+            )
+        prices[key] = price
     return PriceList(path, prices)
 
 
-def _price(row: Mapping[str, str | None], where: str) -> Price:
-    cells: dict[str, str] = {}
-    for column in COLUMNS:
-        text = (row.get(column) or "").strip()
-        if not text and column != "vcpu":
-            raise SpecError(f"{where}: {column}: empty")
-        cells[column] = text
-    if None in row:
-        raise SpecError(f"{where}: has more than {len(COLUMNS)} columns")
+def _price(cells: Row, where: str) -> Price:
+    if empty := next((name for name in COLUMNS if name != "vcpu" and not cells[name]), None):
+        raise SpecError(f"{where}: {empty}: empty")
     vcpu = cells["vcpu"]
     if vcpu and (not vcpu.isdecimal() or int(vcpu) < 1):
         raise SpecError(f"{where}: vcpu: {vcpu!r} is not a whole number of at least 1")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchlab.errors import SpecError
 from benchlab.plan import versions
+from benchlab.plan.documents import Row, csv_rows
 from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, Version
 
 COLUMNS = ("version", "release_date", "type")
@@ -83,7 +84,7 @@ def load(path: Path) -> Calendar:
         SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, a
             version twice; names the file and each such line.
     """
-    columns, rows = _rows(path)
+    columns, rows = csv_rows(path)
     if columns != COLUMNS:
         raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
     releases = _releases(path, rows)
@@ -106,20 +107,19 @@ def read_new(path: Path) -> NewReleases:
     Raises:
         SpecError: as :func:`load` says, but for the order; or a type has to be written.
     """
-    columns, rows = _rows(path)
+    columns, rows = csv_rows(path)
     if missing := [each for each in COLUMNS[:2] if each not in columns]:
         raise SpecError(
             f"{path}: line 1: has no column {', '.join(missing)}; a list of releases has at least "
             f"{', '.join(COLUMNS[:2])}"
         )
     named = [(line, row) for line, row in rows if row.get("type") != BEFORE_VERSIONS]
-    left_out = (
+    left_out = tuple(
         f"line {line}: {row['version']} ({BEFORE_VERSIONS})"
         for line, row in rows
         if row.get("type") == BEFORE_VERSIONS
     )
-    releases = _releases(path, named)
-    return NewReleases(tuple(release for _, release in releases), tuple(left_out))
+    return NewReleases(tuple(release for _, release in _releases(path, named)), left_out)
 
 
 def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) -> Merged:
@@ -171,30 +171,7 @@ def _place(release: Release) -> tuple[date, tuple[int, int, int], str]:
     return release.day, release.version.numbers, release.version.text
 
 
-_Row = Mapping[str, str]
-
-
-def _rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, _Row]]]:
-    """The columns of a file, and its rows with their line numbers."""
-    try:
-        # A spreadsheet may begin a file with a byte order mark.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file, strict=True)
-            columns = tuple(lines.fieldnames or ())
-            rows = [(lines.line_num, _row(row, f"{path}: line {lines.line_num}")) for row in lines]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
-    return columns, rows
-
-
-def _row(row: Mapping[str | None, str | list[str] | None], where: str) -> _Row:
-    if None in row:
-        raise SpecError(f"{where}: has more columns than the first line names")
-    # A line break stays, and is refused where the text is read.
-    return {str(column): str(text or "").strip(" \t") for column, text in row.items()}
-
-
-def _releases(path: Path, rows: Iterable[tuple[int, _Row]]) -> list[tuple[int, Release]]:
+def _releases(path: Path, rows: Iterable[tuple[int, Row]]) -> list[tuple[int, Release]]:
     """The release of each row with its line; all faults at once."""
     faults = list[str]()
     found = dict[str, tuple[int, Release]]()
@@ -214,7 +191,7 @@ def _releases(path: Path, rows: Iterable[tuple[int, _Row]]) -> list[tuple[int, R
     return list(found.values())
 
 
-def _release(row: _Row) -> Release:
+def _release(row: Row) -> Release:
     version = versions.parse(row["version"])
     return Release(version, _day(row["release_date"]), _kind(version, row.get("type", "")))
 
@@ -228,26 +205,22 @@ def _day(text: str) -> date:
 
 
 def _kind(version: Version, text: str) -> ReleaseKind:
-    kind = text or _told_by(version)
+    kind = text
+    if not text and (version.is_prerelease or version.numbers[2] > 0):
+        kind = "pre-release" if version.is_prerelease else "patch"
     fits = (kind == "pre-release" or not version.is_prerelease) and (
         kind != "patch" or version.numbers[2] > 0
     )
     for known in RELEASE_KINDS:
         if kind == known and fits:
             return known
-    if kind is None:
+    if not kind:
         raise SpecError(
             f"type: missing, and {version.text} does not tell it; write {', '.join(RELEASE_KINDS)}"
         )
     if kind in RELEASE_KINDS:
         raise SpecError(f"type: {kind!r} cannot be that of {version.text}")
     raise SpecError(f"type: unknown: {kind!r}; there are: {', '.join(RELEASE_KINDS)}")
-
-
-def _told_by(version: Version) -> ReleaseKind | None:
-    if version.is_prerelease:
-        return "pre-release"
-    return "patch" if version.numbers[2] > 0 else None
 
 
 def _refuse(faults: Sequence[str]) -> None:

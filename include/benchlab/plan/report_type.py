@@ -8,18 +8,18 @@ what is allowed.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
 import pydantic
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
 from benchlab.plan import versions
-from benchlab.plan.dataset import KINDS, AnyDataset
+from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
 from benchlab.plan.schedule import Schedule
 
 Side = Literal["baseline", "candidate"]
@@ -44,11 +44,7 @@ FILES = "files"
 APPROVAL_DAYS = 3
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class SideSpec(_Frozen):
+class SideSpec(Frozen):
     """One side: a version plus the parameters that only this side has.
 
     Attributes:
@@ -58,8 +54,8 @@ class SideSpec(_Frozen):
     """
 
     version: str
-    parameters: Parameters = {}
-    components: Components = {}
+    parameters: Parameters = Field(default={})
+    components: Components = Field(default={})
 
     @pydantic.field_validator("version")
     @classmethod
@@ -72,7 +68,7 @@ class SideSpec(_Frozen):
         return not versions.is_rule(self.version)
 
 
-class VersionParameters(_Frozen):
+class VersionParameters(Frozen):
     """Parameters of the sides whose version lies in a range.
 
     Attributes:
@@ -82,8 +78,8 @@ class VersionParameters(_Frozen):
 
     since: str | None = None
     until: str | None = None
-    parameters: Parameters = {}
-    components: Components = {}
+    parameters: Parameters = Field(default={})
+    components: Components = Field(default={})
 
     @pydantic.field_validator("since", "until")
     @classmethod
@@ -109,7 +105,7 @@ class VersionParameters(_Frozen):
         )
 
 
-class EngineSpec(_Frozen):
+class EngineSpec(Frozen):
     """What is compared where this engine is deployed.
 
     Attributes:
@@ -121,10 +117,10 @@ class EngineSpec(_Frozen):
 
     baseline: SideSpec
     candidate: SideSpec | None = None
-    parameters: Parameters = {}
-    components: Components = {}
+    parameters: Parameters = Field(default={})
+    components: Components = Field(default={})
     by_version: Annotated[tuple[VersionParameters, ...], Field(strict=False)] = ()
-    by_workload: dict[Name, Components] = {}
+    by_workload: dict[Name, Components] = Field(default={})
 
     @pydantic.model_validator(mode="after")
     def _rules_fit(self) -> Self:
@@ -136,7 +132,7 @@ class EngineSpec(_Frozen):
         return self
 
 
-class Client(_Frozen):
+class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
@@ -151,7 +147,7 @@ class Client(_Frozen):
     auto_inc: bool = True
 
 
-class Published(_Frozen):
+class Published(Frozen):
     """The published document whose plan this is.
 
     Attributes:
@@ -167,7 +163,7 @@ class Published(_Frozen):
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
 
 
-class Budget(_Frozen):
+class Budget(Frozen):
     """Dollars of one campaign.
 
     Attributes:
@@ -185,7 +181,7 @@ class Budget(_Frozen):
         return self
 
 
-class Ports(_Frozen):
+class Ports(Frozen):
     """Where things listen: the load balancer, and the servers of a ``local`` target.
 
     ``entry`` is the load balancer's, the one address the client is given; ``stats`` its
@@ -229,7 +225,7 @@ class Destination(BaseModel):
         return dict(self.__pydantic_extra__)
 
 
-class ReportSpec(_Frozen):
+class ReportSpec(Frozen):
     """One report type.
 
     Attributes:
@@ -400,9 +396,8 @@ class ReportSpec(_Frozen):
         for key, value in overrides.items():
             if key == "report":
                 raise SpecError("report: the name of a report type cannot be overridden")
-            else:
-                _set_dotted(raw, key, value)
-        return _validated(raw, where="override")
+            _set_dotted(raw, key, value)
+        return validated(ReportSpec, raw, where="override")
 
 
 def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:
@@ -465,11 +460,7 @@ def load(path: Path) -> ReportSpec:
         SpecError: the file cannot be read, is not YAML, or does not validate; all faults of
             the file are named at once.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
-    spec = loads(text, where=str(path))
+    spec = loads(read_text(path), where=str(path))
     if spec.report != path.stem and spec.published is None:
         raise SpecError(f"{path}: report: {spec.report!r} must be the file's name, {path.stem!r}")
     return spec
@@ -482,76 +473,4 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
         raise SpecError(
             f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
         )
-    return _validated(raw, where)
-
-
-def from_yaml(text: str, where: str) -> object:
-    """What YAML text says; None where it says nothing.
-
-    Raises:
-        SpecError: it is not YAML, or a key is in one mapping twice; begins with ``where``.
-    """
-    try:
-        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
-    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
-        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
-        raise SpecError(f"{where}: not YAML: {error}") from error
-    except RecursionError as error:
-        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
-
-
-def _validated(raw: dict[str, Any], where: str) -> ReportSpec:
-    try:
-        return ReportSpec.model_validate(raw)
-    except pydantic.ValidationError as error:
-        raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
-
-
-def faults(error: pydantic.ValidationError, within: tuple[str | int, ...] = ()) -> list[str]:
-    """What is wrong, as sentences that each begin with the field.
-
-    Args:
-        error: of a model that is a report type, or a part of one.
-        within: the field whose part that is, from the report type on.
-    """
-    sentences = []
-    items = error.errors(include_url=False)
-    for item in items:
-        if item["type"] == "too_short" and any(
-            len(other["loc"]) > len(item["loc"]) and other["loc"][: len(item["loc"])] == item["loc"]
-            for other in items
-        ):
-            continue  # the list is only short because its items were refused
-        place = (*within, *item["loc"])
-        if place[:1] == ("dataset",) and place[1:2] and place[1] in KINDS:
-            place = (place[0], *place[2:])
-        names = map(str, place)
-        field = ".".join(name if name.isprintable() else repr(name) for name in names)
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"
-        elif item["type"] == "missing":
-            message = "missing; it must be set"
-        elif field and not isinstance(item["input"], dict | list):
-            message += f", found {item['input']!r}"
-        sentences.append(f"{field}: {message}" if field else message)
-    return sentences
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML lets a repeated key silently win; here it is an error."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=deep)
-            if not isinstance(key, Hashable):
-                raise yaml.constructor.ConstructorError(
-                    None, None, "a list or a mapping cannot be a key", key_node.start_mark
-                )
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+    return validated(ReportSpec, raw, where)

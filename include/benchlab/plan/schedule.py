@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 
 import pydantic
 from croniter import CroniterBadDateError, croniter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from benchlab.plan.documents import Frozen
 from benchlab.plan.releases import days
 from benchlab.plan.versions import Release, ReleaseKind
 
@@ -24,11 +25,7 @@ FIRST_MONDAY = date(1970, 1, 5)
 _CRON = re.compile(r"[0-9]{1,2} [0-9]{1,2}( (?![Rr])[0-9A-Za-z*,/#-]+){3}")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class _Schedule(_Frozen):
+class _Schedule(Frozen):
     """What every schedule has.
 
     Attributes:

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import PlainValidator
 
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.plan.order import PlannedTrial
@@ -85,20 +88,44 @@ PAGE_COPY_BYTES_PER_S = 1e9
 """`cp` of a data directory on one host's NVMe disk, as by hand: one host after the other."""
 
 
+Stage = Literal[
+    "plan",
+    "register",
+    "provision",
+    "prepare",
+    "deploy",
+    "load",
+    "analyze",
+    "check",
+    "back up",
+    "measure",
+    "trial",
+    "repeats",
+    "validate",
+    "publish",
+    "verdict",
+    "notify",
+    "give back",
+]
+"""Of a campaign, in its plan, its progress and its tasks. ``prepare`` are those from ``deploy`` to
+``back up``; ``trial`` is a part of ``measure``, ``repeats`` are the pairs of blocks measured again.
+"""
+EARLIER_STAGES = {"release": "give back"}
+
+
 @dataclass(frozen=True)
 class PlanStep:
     """One step of a campaign.
 
     Attributes:
-        stage: ``provision``, ``deploy``, ``load``, ``analyze``, ``check``, ``back up``,
-            ``prepare`` (these five on one machine), ``measure``, ``repeats``, ``check``,
-            ``publish``, ``give back``. A dataset without conditions is not checked.
+        stage: a dataset without conditions is not checked.
         side: None where it is not of one side.
         what: for people.
         minutes: estimated.
     """
 
-    stage: str
+    # Of a stored plan whatever another release wrote.
+    stage: Annotated[Stage, PlainValidator(lambda name: EARLIER_STAGES.get(name, name))]
     side: Side | None
     what: str
     minutes: float
@@ -153,7 +180,7 @@ def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
     return len(spec.measured_sides) * copies * data_bytes(spec, topology)
 
 
-_Timed = tuple[str, Side | None, str, float]
+_Timed = tuple[Stage, Side | None, str, float]
 
 
 def _local(spec: ReportSpec, trials: Sequence[PlannedTrial]) -> Iterator[_Timed]:

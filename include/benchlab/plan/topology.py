@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import pydantic
-import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from benchlab.errors import SpecError
 from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, Role
+from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
 
 InstanceType = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
@@ -23,11 +23,7 @@ Region = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
 HostKey = Annotated[str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [A-Za-z0-9+/=]+$")]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Machines(_Frozen):
+class Machines(Frozen):
     """The rented hosts of one role: all alike.
 
     Attributes:
@@ -40,7 +36,7 @@ class Machines(_Frozen):
     root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
 
 
-class Image(_Frozen):
+class Image(Frozen):
     """The AMI, by its id or by the SSM parameter that names the newest of a release."""
 
     id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]+$")] | None = None
@@ -53,7 +49,7 @@ class Image(_Frozen):
         return self
 
 
-class Ec2Topology(_Frozen):
+class Ec2Topology(Frozen):
     """A fleet to be rented.
 
     Attributes:
@@ -95,7 +91,7 @@ class Ec2Topology(_Frozen):
         ]
 
 
-class OwnedHost(_Frozen):
+class OwnedHost(Frozen):
     """A host that is there already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
@@ -110,7 +106,7 @@ class OwnedHost(_Frozen):
     ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
 
 
-class HostsTopology(_Frozen):
+class HostsTopology(Frozen):
     """A fleet of owned hosts.
 
     Attributes:
@@ -154,7 +150,7 @@ class HostsTopology(_Frozen):
         )
 
 
-class Nodes(_Frozen):
+class Nodes(Frozen):
     """The servers of one component in TiDB Cloud: all alike.
 
     Attributes:
@@ -167,7 +163,7 @@ class Nodes(_Frozen):
     storage_gib: Annotated[int, Field(ge=1)] | None = None
 
 
-class CloudTopology(_Frozen):
+class CloudTopology(Frozen):
     """A cluster that TiDB Cloud runs, and the rented host that drives the load.
 
     Attributes:
@@ -183,7 +179,7 @@ class CloudTopology(_Frozen):
 
 
 Topology = Ec2Topology | HostsTopology | CloudTopology
-_KINDS: dict[object, type[Topology]] = {
+_KINDS: dict[str, type[Topology]] = {
     "ec2": Ec2Topology,
     "hosts": HostsTopology,
     "tidb_cloud": CloudTopology,
@@ -196,23 +192,11 @@ def load(path: Path) -> Topology:
     Raises:
         SpecError: it cannot be read or does not validate; names the file and the field.
     """
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+    raw = from_yaml(read_text(path), str(path))
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        known = ", ".join(map(str, _KINDS))
-        raise SpecError(f"{path}: kind: must be one of {known}, found {kind!r}")
-    try:
-        return _KINDS[kind].model_validate(raw)
-    except pydantic.ValidationError as error:
-        faults = [
-            f"{path}: {'.'.join(map(str, item['loc']))}: "
-            + item["msg"].removeprefix("Value error, ")
-            for item in error.errors(include_url=False)
-        ]
-        raise SpecError("\n".join(faults)) from error
+        raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")
+    return validated(_KINDS[kind], raw, str(path))
 
 
 def regions(directory: Path) -> list[str]:

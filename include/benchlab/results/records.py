@@ -11,7 +11,8 @@ from pydantic import Field
 
 from benchlab.hosts.samples import HostFigures
 from benchlab.language import Message, message
-from benchlab.plan.plan import Plan, PlannedTrial
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
 ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"

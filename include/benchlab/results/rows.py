@@ -7,19 +7,19 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-import pydantic
 import sqlalchemy as sa
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy.schema import CreateColumn
 
 from benchlab.errors import StoreError
-from benchlab.hosts.samples import Figure, HostFigures
-from benchlab.plan.plan import Plan, PlannedTrial
-from benchlab.plan.report_type import RecordedSpec, ReportSpec, faults
+from benchlab.hosts.samples import HostFigures
+from benchlab.plan.documents import faults
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import RecordedSpec, ReportSpec, Side
 from benchlab.results.records import (
     Campaign,
-    Condition,
     GateResult,
-    InstanceFacts,
     Sample,
     SideFacts,
     TrialResult,
@@ -29,7 +29,10 @@ from benchlab.results.records import (
 # none: it is added to a store that lacks it, and who does not know it leaves it empty.
 SCHEMA_VERSION = 1
 
-_RECORDED: pydantic.TypeAdapter[ReportSpec] = pydantic.TypeAdapter(RecordedSpec)
+_REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
+# What an older Benchlab did not write, as servers and conditions, has its default.
+_FACTS = TypeAdapter(dict[Side, SideFacts])
+_HOST_FIGURES = TypeAdapter(tuple[HostFigures, ...])
 
 METADATA = sa.MetaData()
 # MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
@@ -186,29 +189,19 @@ def campaign_of(row: Any) -> Campaign:
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
         environment=json.loads(row.environment),
-        facts={side: side_facts_of(facts) for side, facts in json.loads(row.facts).items()},
+        facts=_FACTS.validate_json(row.facts),
         planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
     )
 
 
 def _report_type_of(row: Any) -> ReportSpec:
     try:
-        return _RECORDED.validate_python(json.loads(row.spec))
-    except pydantic.ValidationError as error:
+        return _REPORT_TYPE.validate_python(json.loads(row.spec))
+    except ValidationError as error:
         raise StoreError(
             f"campaign {row.id}: its report type cannot be read; use the Benchlab that measured "
             "it: " + "; ".join(faults(error))
         ) from error
-
-
-def side_facts_of(raw: dict[str, Any]) -> SideFacts:
-    """A side's facts from their JSON form; an older Benchlab wrote no servers and no conditions."""
-    instances = tuple(InstanceFacts(**each) for each in raw.get("instances", ()))
-    consistency = {
-        moment: tuple(Condition(**each) for each in conditions)
-        for moment, conditions in raw.get("consistency", {}).items()
-    }
-    return SideFacts(**{**raw, "instances": instances, "consistency": consistency})
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
@@ -244,19 +237,13 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         raw=row.raw,
         series=row.series,
         hosts=row.hosts,
-        host_figures=tuple(host_figures_of(each) for each in json.loads(row.host_figures or "[]")),
+        host_figures=_HOST_FIGURES.validate_json(row.host_figures or "[]"),
     )
 
 
 def _gate_of(row: Any) -> GateResult:
     """A gate from its row; an older Benchlab had gates of validity only, and wrote no kind."""
     return GateResult(row.gate, row.status, row.observed, row.sentence, row.kind or "validity")
-
-
-def host_figures_of(raw: dict[str, Any]) -> HostFigures:
-    """One host's figures from their JSON form."""
-    figures = {metric: Figure(**figure) for metric, figure in raw["figures"].items()}
-    return HostFigures(**{**raw, "figures": figures})
 
 
 def as_json(value: object) -> str:

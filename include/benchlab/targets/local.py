@@ -18,8 +18,8 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
-from benchlab.plan.plan import GIB
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.steps import GIB
 from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.haproxy import HAProxy
 from benchlab.targets.target import BaseTarget, Say

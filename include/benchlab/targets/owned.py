@@ -18,7 +18,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.plan import GIB
+from benchlab.plan.steps import GIB
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
 from benchlab.targets.fleet import FleetTarget

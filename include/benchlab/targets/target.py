@@ -63,6 +63,17 @@ class Deployment(Protocol):
         """The load balancer in front of one side."""
 
     @abstractmethod
+    def acquire(self, origin: str) -> Holder | None:
+        """Take the lock; called again, as every stage and trial does, renew its lease.
+
+        Returns:
+            The entry of a dead campaign whose place was taken.
+
+        Raises:
+            LockHeldError: another campaign, or another process of this one, is at work.
+        """
+
+    @abstractmethod
     def interrupt(self) -> None:
         """End every process that an interrupted try of the campaign left, on every host."""
 
@@ -130,17 +141,6 @@ class BaseTarget(Deployment, ABC):
 
         Raises:
             UnavailableError, TargetError, SpecError: names all that is missing, and what to do.
-        """
-
-    @abstractmethod
-    def acquire(self, origin: str) -> Holder | None:
-        """Take the lock; called again, as every stage and trial does, renew its lease.
-
-        Returns:
-            The entry of a dead campaign whose place was taken.
-
-        Raises:
-            LockHeldError: another campaign, or another process of this one, is at work.
         """
 
     @abstractmethod

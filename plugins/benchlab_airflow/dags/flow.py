@@ -24,6 +24,7 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 from benchlab import home, targets, workloads
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, SIDES, ReportSpec, Side
+from benchlab.plan.steps import Stage
 from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import stages, trigger_form
 from benchlab_airflow.messages import notify
@@ -100,7 +101,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             planned,
             *approval,
             registered,
-            task(stages.on_campaign, task_id="provision")("provision"),
+            task(stages.provision)(),
             *prepared,
             measured,
             *repeated,
@@ -126,15 +127,17 @@ def _register() -> XComArg:
 
 
 def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
-    def on_side(stage: str) -> XComArg:
-        return task(stages.on_side, task_id=stage)(stage, side)
+    def on_side(stage: Stage) -> XComArg:
+        return task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
 
     with TaskGroup(f"prepare_{side}") as group:
         chain(
-            *(on_side(stage) for stage in ("deploy", "load", "analyze")),
+            on_side("deploy"),
+            on_side("load"),
+            on_side("analyze"),
             # Before the snapshot: an inconsistent dataset is not worth one.
             *([task(stages.check)(side)] if has_conditions else []),
-            on_side("back_up"),
+            on_side("back up"),
         )
     return group
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from benchlab.campaign.stages import CampaignRun
     from benchlab.campaign.trial import Begun
     from benchlab.plan.report_type import Side
+    from benchlab.plan.steps import Stage
     from benchlab.results.records import Condition
 
 log = logging.getLogger(__name__)
@@ -87,9 +88,9 @@ def plan(report_file: str) -> list[str]:
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
             resolved = calendar_runs.resolve(here, spec, run, begun)
+            chosen = planning.choose_engine(resolved.spec, here)
             if begun is None:
-                engine, _ = planning.choose_engine(resolved.spec, here)
-                calendar_runs.refuse_measured(here, store, resolved.spec, engine, run)
+                calendar_runs.refuse_measured(here, store, resolved.spec, chosen[0], run)
             work = CampaignRun.create(
                 here,
                 store,
@@ -99,6 +100,7 @@ def plan(report_file: str) -> list[str]:
                 access(),
                 # Versions that somebody wrote are not those of a day.
                 planned_for=run.logical_date if resolved.notes else None,
+                chosen=chosen,
             )
             for note in resolved.notes:
                 log.info("%s", note)
@@ -141,13 +143,13 @@ def register() -> PokeReturnValue:
     return PokeReturnValue(is_done=True)
 
 
-def on_side(stage: str, side: Side) -> None:
-    """One of deploy, load, analyze, back_up."""
+def on_side(stage: Stage, side: Side) -> None:
+    """One of deploy, load, analyze, back up."""
     with _final_errors(*_UNFIT), _campaign() as work:
         if side not in work.plan.sides:
             log.info("nothing to do: this campaign measures one version, without a %s", side)
             return
-        getattr(work, stage)(side)
+        getattr(work, stage.replace(" ", "_"))(side)
 
 
 def check(side: Side) -> None:
@@ -179,10 +181,10 @@ def _tell(side: Side, conditions: Sequence[Condition] | None) -> None:
         say("%s: %s %s: %s violations", side, found.clause, found.sentence, found.violations)
 
 
-def on_campaign(stage: str) -> Any:
-    """A stage of both sides: provision."""
+def provision() -> None:
+    """Get hosts, servers and the client ready, for both sides."""
     with _final_errors(*_UNFIT), _campaign() as work:
-        return getattr(work, stage)()
+        work.provision()
 
 
 def measure(attempt: int) -> dict[str, Any] | None:
@@ -244,9 +246,10 @@ def validate() -> dict[str, Any]:
 
     gates: dict[str, dict[str, int]] = {}
     with _campaign() as work:
-        outcome = work.compare()
+        made = work.outcome()
+        outcome = made.comparison
         try:
-            found = work.validate()
+            found = work.validate(made)
         except DataDocsError as error:
             log.error("the report will be without data docs: %s", error)
         else:
@@ -283,10 +286,10 @@ def compare() -> dict[str, str]:
     from benchlab.report.model import report as model
 
     with _campaign() as work:
-        outcome = work.compare()
-        report = model.build(work.campaign, outcome, work.store.trials(work.campaign.id))
+        made = work.outcome()
+        report = model.build(made.campaign, made.comparison, made.trials)
     log.info("\n%s", terminal.render(report, 120, False))
-    return {workload.name: workload.verdict for workload in outcome.workloads}
+    return {workload.name: workload.verdict for workload in made.comparison.workloads}
 
 
 def publish() -> list[str]:

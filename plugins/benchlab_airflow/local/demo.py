@@ -212,9 +212,9 @@ def _report(demo: Demo, exit_code: int) -> int:
             )
             return 1
         work = CampaignRun.open(demo.here, store, demo.campaign)
-        results = store.trials(demo.campaign)
-        if results:
-            built = model.build(work.campaign, work.compare(), results)
+        made = work.outcome()
+        if made.trials:
+            built = model.build(made.campaign, made.comparison, made.trials)
             width = shutil.get_terminal_size((100, 24)).columns
             print(terminal.render(built, width, sys.stdout.isatty()))
     directory = demo.here.reports / demo.campaign

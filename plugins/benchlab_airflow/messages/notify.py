@@ -224,17 +224,18 @@ def _judged(
     from benchlab.studies.comparisons import Comparisons
     from benchlab.studies.long_view import view
 
-    record, outcome = work.campaign, work.compare()
+    made = work.outcome()
+    record = made.campaign
     if set(record.plan.sides) != set(SIDES):
         return
-    report = model.build(record, outcome, work.store.trials(record.id))
-    for event in events.of_comparison(record, outcome, failed=failed):
+    report = model.build(record, made.comparison, made.trials)
+    for event in events.of_comparison(record, made.comparison, failed=failed):
         yield event, lambda told: text.of_verdicts(told, report, links)
     wanted = any({"change_point", "drift"} & set(each.events) for each in notifiers)
     if wanted and record.state == "complete" and not record.is_aa:
         _warn_of_overtime()
-        made = Comparisons(work.home, work.store)
-        views = view.long_views(work.home, made, record.plan.report)
+        comparisons = Comparisons(work.home, work.store)
+        views = view.long_views(work.home, comparisons, record.plan.report)
         for event in view.change_events(record.plan.report, record.id, views):
             yield event, lambda told: text.of_changes(told, report, links)
 

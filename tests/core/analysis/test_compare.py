@@ -15,7 +15,8 @@ from scipy import stats
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, compare
 from benchlab.analysis.verdict.paired import holm
 from benchlab.analysis.verdict.usable_trials import invalid_pairs, usable_trials
-from benchlab.plan.plan import Plan, PlannedTrial
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.results.records import Condition, TrialResult, inconsistencies
 from tests.builders import campaigns, plans

@@ -87,13 +87,6 @@ def test_a_fault_names_clause_sentence_and_number() -> None:
 # ---------------------------------------------------------------- a campaign's checks
 
 
-class Deployment(fakes.FakeDeployment):
-    """Both sides, deployed; the machine is the campaign's."""
-
-    def acquire(self, origin: str) -> None:
-        """Nobody else wants it."""
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """An empty store."""
@@ -109,7 +102,7 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
         store.add_trial(record.id, result)
     work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
     work.directory.mkdir(parents=True)
-    work.target = Deployment(record.plan, fakes.FakeExecutor())
+    work.target = fakes.FakeDeployment(record.plan, fakes.FakeExecutor())
     published = PublicationRecord(work.directory / "published")
     published.begin("an edition", ["files"])
     published.add("files", "report.html")

@@ -11,7 +11,6 @@ import pytest
 from upath import UPath
 
 from benchlab.campaign import trial
-from benchlab.campaign.progress import ProgressLog
 from benchlab.campaign.sequence import TRIES, TrialSequence
 from benchlab.campaign.trial import Begun
 from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
@@ -48,15 +47,12 @@ class Bench:
         self.broken_servers: set[str] = set()
         self.executor = FakeExecutor(program=self.program)
         self.deployment = FakeDeployment(self.plan, self.executor)
-        self.keep: Callable[[], object] = lambda: None
         home = Home(ROOT, directory)
         self.sequence = TrialSequence(
             home,
             store,
             made,
             self.deployment,
-            lambda: self.keep(),
-            ProgressLog(directory / "progress.jsonl"),
         )
         self.directory = home.campaign(made.id)
         self.directory.mkdir(parents=True)
@@ -179,14 +175,16 @@ def test_after_the_mend_a_given_up_campaign_goes_on(make: Callable[..., Bench]) 
     assert not bench.sequence.repeats(2) or all(r.valid for r in bench.results() if r.attempt == 2)
 
 
-def test_what_trying_again_would_not_mend_is_raised_at_once(make: Callable[..., Bench]) -> None:
+def test_what_trying_again_would_not_mend_is_raised_at_once(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A machine that another campaign holds ends the loop; nothing is tried or counted."""
     bench = make()
 
-    def lost() -> None:
+    def lost(origin: str) -> None:
         raise LockHeldError("held by another campaign")
 
-    bench.keep = lost
+    monkeypatch.setattr(bench.deployment, "acquire", lost)
     with pytest.raises(LockHeldError):
         bench.sequence.measure_all()
     assert bench.results() == []

@@ -18,8 +18,8 @@ from benchlab.campaign.trial import Begun, Collected
 from benchlab.engines.database import BackgroundJobs
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
-from benchlab.plan.plan import PlannedTrial
-from benchlab.plan.report_type import Client, Side
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import Side
 from benchlab.targets.haproxy import Backend
 from benchlab.workloads import sysbench
 from tests.builders import campaigns, plans
@@ -70,19 +70,13 @@ class Bench:
     ) -> Collected:
         """Measure one trial; every option has its usual value."""
         fields = {"warmup_seconds": 1, **options}
-        setting = TrialSetup(
-            deployment=self.deployment,
-            workload=sysbench,
-            dataset=plans.spec().dataset,
-            client=Client(),
-            client_path=None,
-            warmup_seconds=fields.pop("warmup_seconds"),
-            password=PASSWORD,
-            gates=GATES,
-            facts=self.facts,
-            sides=self.plan.sides,
+        spec = plans.spec(warmup_seconds=fields.pop("warmup_seconds"))
+        record = dataclasses.replace(
+            campaigns.campaign(spec, facts=self.facts),
+            plan=self.plan,
             environment=self.environment,
         )
+        setting = TrialSetup(self.deployment, record, sysbench, PASSWORD, GATES)
         usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
         arguments: dict[str, Any] = {"earlier": None, "on_new": lambda: None, **usual, **fields}
         begun = trial.begin(setting, planned, attempt, on_phase=self.phases.append, **arguments)

@@ -107,7 +107,7 @@ def test_three_releases_of_one_day_are_one_day() -> None:
         ("v6.5.1-rc,2022-12-29,patch", "type: 'patch' cannot be that of v6.5.1-rc"),
         ("v6.5.0,2022-12-29,patch", "type: 'patch' cannot be that of v6.5.0"),
         ("v6.5.0,2022-12-29", "type: missing, and v6.5.0 does not tell it"),
-        ("v6.5.0,2022-12-29,LTS,x", "more columns"),
+        ("v6.5.0,2022-12-29,LTS,x", "more than 3 columns"),
         ("v06.5.0,2022-12-29,LTS", "'v06.5.0' is not a version"),
         ("v6.4.0,2022-11-17,DMR", "v6.4.0 is in line 2 already"),
         ("v6.3.0,2022-09-30,DMR", "v6.3.0 (2022-09-30) belongs before v6.4.0 (2022-11-17) of line"),

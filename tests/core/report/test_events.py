@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.verdict.compare import Comparison, compare
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.notifications import events, text

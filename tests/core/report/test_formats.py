@@ -22,7 +22,7 @@ import yaml
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.errors import StoreError
 from benchlab.hosts.samples import Figure, HostFigures
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
 from benchlab.report.formats import csv_text, markdown

@@ -13,7 +13,7 @@ from benchlab.analysis.verdict.compare import compare
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.language import english
 from benchlab.language.numbers import Numbers
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats import json_text, markdown, terminal
 from benchlab.report.model import hosts

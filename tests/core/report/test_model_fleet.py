@@ -23,7 +23,8 @@ from benchlab.home import find
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.language import english
 from benchlab.plan import report_type
-from benchlab.plan.plan import Plan, PlannedTrial
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle

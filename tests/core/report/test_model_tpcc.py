@@ -20,7 +20,7 @@ import pytest
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.plan import report_type
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
 from benchlab.report.formats import csv_text, json_text, markdown, terminal

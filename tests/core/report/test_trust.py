@@ -14,10 +14,12 @@ from upath import UPath
 from benchlab import home
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict.aa_campaigns import calibration_for
+from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.cell_gates import cell_gates
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, compare, rounds_of
-from benchlab.plan.plan import PlannedTrial
+from benchlab.campaign.outcome import Comparer
+from benchlab.home import Home
+from benchlab.plan.order import PlannedTrial
 from benchlab.report.charts.charts import draw
 from benchlab.report.formats import html, markdown, terminal
 from benchlab.report.model import report as model
@@ -175,6 +177,11 @@ def add(store: Store, made: Campaign, change: float) -> Campaign:
     for result in results(made, change=change):
         store.add_trial(made.id, result)
     return made
+
+
+def calibration_for(store: Store, made: Campaign) -> Calibration:
+    """What the store's A/A campaigns show; the gates of the installation are not read."""
+    return Comparer(Home(Path(), Path()), store).calibration(made)
 
 
 def aa(number: int, **fields: object) -> Campaign:

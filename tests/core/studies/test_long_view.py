@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.campaign.stored import StoredCampaign
+from benchlab.campaign.outcome import Comparer
 from benchlab.studies.bisection.run import ORIGIN
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import ChainView, LongView, long_view, long_views
@@ -272,7 +272,7 @@ def test_a_comparison_is_what_the_campaign_itself_says(weeks: Weeks) -> None:
     made = Comparisons(weeks.home, weeks.store)
     for campaign in (weeks.store.campaign(each) for each in ids):
         found = made.compared(campaign).comparison
-        assert found == StoredCampaign(weeks.home, weeks.store, campaign).compare()
+        assert found == Comparer(weeks.home, weeks.store).outcome(campaign).comparison
     assert found.calibration.campaigns == tuple(ids[1:6])
 
 

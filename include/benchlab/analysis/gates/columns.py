@@ -64,7 +64,7 @@ from collections.abc import Mapping, Sequence
 from benchlab.analysis.gates import symptoms, variables
 from benchlab.hosts.fleet import ROLES
 from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.plan import PlannedTrial
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side, SideSpec
 from benchlab.results.records import Condition, SideFacts
 from benchlab.workloads.output import Output

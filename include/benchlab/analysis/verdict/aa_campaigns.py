@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchlab.analysis.verdict.calibration import Calibration, calibrate
 from benchlab.analysis.verdict.compare import rounds_of
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
@@ -16,17 +15,6 @@ from benchlab.results.store import Store
 ALIKE = ("target", "topology", "dataset", "placement")
 # Of the machine, where there is no fleet; what a campaign did not record is no difference.
 MACHINE = ("cpu", "cores", "memory")
-
-
-def calibration_for(store: Store, campaign: Campaign) -> Calibration:
-    """What the A/A campaigns of the same report type and setting tell, this one left out."""
-    return calibrate(
-        {
-            other.id: figures_of(store, other)
-            for other in store.campaigns(campaign.plan.report)
-            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
-        }
-    )
 
 
 def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:

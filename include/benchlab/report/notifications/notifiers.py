@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
-import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
-from benchlab.plan import report_type
+from benchlab.plan import documents
+from benchlab.plan.report_type import Name
 from benchlab.report.notifications.events import KINDS, Event, EventKind
 
 FILE = "notifications.yaml"
@@ -30,7 +30,7 @@ class _Notifier(BaseModel):
 
     connection: _Connection
     events: Annotated[tuple[EventKind, ...], Field(min_length=1)] = TOLD
-    reports: Annotated[tuple[report_type.Name, ...], Field(min_length=1)] | None = None
+    reports: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
 
     def wants(self, event: Event) -> bool:
         """Whether it tells of an event; one that is of no report type is of interest to all."""
@@ -101,16 +101,8 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
     """
     if not path.exists():
         return ()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
-    raw = report_type.from_yaml(text, str(path))
-    try:
-        found = Notifications.model_validate({} if raw is None else raw).notifiers
-    except pydantic.ValidationError as error:
-        faults = (f"{path}: {fault}" for fault in report_type.faults(error))
-        raise SpecError("\n".join(faults)) from error
+    raw = documents.from_yaml(documents.read_text(path), str(path))
+    found = documents.validated(Notifications, {} if raw is None else raw, str(path)).notifiers
     for number, notifier in enumerate(found):
         if unknown := [name for name in notifier.reports or () if name not in reports]:
             raise SpecError(

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import PublishError
 from benchlab.language import templates
-from benchlab.plan import report_type
+from benchlab.plan import documents
 from benchlab.plan.report_type import Name
 from benchlab.report.publish.publisher import DIGEST_LENGTH, Publication
 from benchlab.results.records import ID
@@ -60,7 +60,7 @@ class Entry(BaseModel):
         try:
             return cls.model_validate(fields)
         except pydantic.ValidationError as error:
-            faults = "; ".join(report_type.faults(error))
+            faults = "; ".join(documents.faults(error))
             raise PublishError(
                 f"{publication.campaign}: no index can name this report: {faults}"
             ) from error

@@ -1,0 +1,87 @@
+"""What a campaign has shown so far: its record, its trials and the comparison of its sides."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.gates import gates
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict import compare
+from benchlab.analysis.verdict.aa_campaigns import can_calibrate, figures_of, is_alike
+from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.home import Home
+from benchlab.results.records import Campaign, TrialResult, inconsistencies
+from benchlab.results.store import Store
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A campaign as the store had it at one moment, with the comparison that follows from it."""
+
+    campaign: Campaign
+    trials: Sequence[TrialResult]
+    comparison: Comparison
+
+
+class Comparer:
+    """Compares campaigns of one store; gates and A/A campaigns, which they share, are read once.
+
+    Example:
+        ``Comparer(home, store).outcome(store.campaign("c1")).comparison.workloads``
+
+    Args:
+        home: the installation, for its gates.
+        store: the results store; A/A campaigns that are written to it later are not seen.
+    """
+
+    def __init__(self, home: Home, store: Store) -> None:
+        self.home, self.store = home, store
+        self._campaigns: dict[str, list[Campaign]] = {}
+        self._figures: dict[str, list[Rounds]] = {}
+        self._calibrations: dict[tuple[str, ...], Calibration] = {}
+
+    def outcome(self, campaign: Campaign) -> Outcome:
+        """What the trials show that the store has of a campaign now.
+
+        Raises:
+            SpecError: the gates cannot be read.
+            StoreError: the store cannot be read.
+        """
+        trials = self.store.trials(campaign.id)
+        comparison = compare.compare(
+            campaign.plan,
+            trials,
+            campaign.report_type.threshold_pct,
+            inconsistencies(campaign.facts),
+            gates=self.gates,
+            calibration=self.calibration(campaign),
+        )
+        return Outcome(campaign, trials, comparison)
+
+    def campaigns(self, report: str) -> list[Campaign]:
+        """All campaigns of a report type, the earliest first."""
+        if report not in self._campaigns:
+            self._campaigns[report] = self.store.campaigns(report)
+        return self._campaigns[report]
+
+    def calibration(self, campaign: Campaign) -> Calibration:
+        """What the A/A campaigns of the same report type and setting show, this one left out."""
+        alike = {
+            other.id: other
+            for other in self.campaigns(campaign.plan.report)
+            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
+        }
+        for name in alike.keys() - self._figures.keys():
+            self._figures[name] = figures_of(self.store, alike[name])
+        if (known := tuple(alike)) not in self._calibrations:
+            self._calibrations[known] = calibrate({name: self._figures[name] for name in known})
+        return self._calibrations[known]
+
+    @functools.cached_property
+    def gates(self) -> tuple[Gate, ...]:
+        """The definitions of all gates."""
+        return gates.load_all(self.home.configs / "quality")

@@ -1,0 +1,141 @@
+"""Files that people write: YAML as frozen data, all of whose faults are named, and CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from benchlab.errors import SpecError
+
+Model = TypeVar("Model", bound=BaseModel)
+Row = Mapping[str, str]
+# By which pydantic tells the kinds of a dataset apart; they are no fields.
+DATASET_KINDS = ("sysbench", "tpcc")
+
+
+class Frozen(BaseModel):
+    """Data of a file that somebody wrote."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        SpecError: it cannot be read; names it.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+
+
+def from_yaml(text: str, where: str) -> Any:
+    """What YAML text says; None where it says nothing.
+
+    Example:
+        ``from_yaml("rounds: 2", "a.yaml")`` is ``{"rounds": 2}``.
+
+    Raises:
+        SpecError: it is not YAML, or a key is in one mapping twice; begins with ``where``.
+    """
+    try:
+        return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
+        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
+        raise SpecError(f"{where}: not YAML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
+
+
+def validated(model: type[Model], raw: object, where: str) -> Model:
+    """A document as its model.
+
+    Raises:
+        SpecError: all faults, each beginning with ``where`` and its field.
+    """
+    try:
+        return model.model_validate(raw)
+    except ValidationError as error:
+        raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
+
+
+def faults(error: ValidationError, within: tuple[str | int, ...] = ()) -> list[str]:
+    """What is wrong, as sentences that each begin with the field.
+
+    Args:
+        error: of a document's model, or of the model of a part of it.
+        within: the field whose part that is.
+    """
+    sentences = []
+    items = error.errors(include_url=False)
+    for item in items:
+        if item["type"] == "too_short" and any(
+            len(other["loc"]) > len(item["loc"]) and other["loc"][: len(item["loc"])] == item["loc"]
+            for other in items
+        ):
+            continue  # the list is only short because its items were refused
+        place = (*within, *item["loc"])
+        if place[:1] == ("dataset",) and place[1:2] and place[1] in DATASET_KINDS:
+            place = (place[0], *place[2:])
+        names = map(str, place)
+        field = ".".join(name if name.isprintable() else repr(name) for name in names)
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"
+        elif item["type"] == "missing":
+            message = "missing; it must be set"
+        elif field and not isinstance(item["input"], dict | list):
+            message += f", found {item['input']!r}"
+        sentences.append(f"{field}: {message}" if field else message)
+    return sentences
+
+
+def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
+    """The columns of a CSV file, and its rows with their line numbers.
+
+    Raises:
+        SpecError: it cannot be read, or a row has too many cells; names the file and the line.
+    """
+    try:
+        # A spreadsheet may begin a file with a byte order mark.
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.DictReader(file, strict=True)
+            columns = tuple(lines.fieldnames or ())
+            rows: list[tuple[int, Row]] = []
+            for row in lines:
+                if None in row:
+                    raise SpecError(
+                        f"{path}: line {lines.line_num}: has more than {len(columns)} columns"
+                    )
+                # A line break stays, and is refused where the text is read.
+                cells = {column: (text or "").strip(" \t") for column, text in row.items()}
+                rows.append((lines.line_num, cells))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from error
+    return columns, rows
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """PyYAML lets a repeated key silently win; here it is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=deep)
+            if not isinstance(key, Hashable):
+                raise yaml.constructor.ConstructorError(
+                    None, None, "a list or a mapping cannot be a key", key_node.start_mark
+                )
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} is there twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
