@@ -8,24 +8,24 @@ of a workload in every round of its campaign, on both sides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.elsewhere import table as trials_table
-from benchlab.analysis.elsewhere.table import ERRORS, LATENCY, THROUGHPUT, Excluded, Rows
+from benchlab.analysis.elsewhere.table import CAMPAIGN, ERRORS, LATENCY, THROUGHPUT, Excluded
 from benchlab.analysis.verdict.one_sided import one_sided
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Message, message
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    import pandas as pd
 
-# Workloads that only read, and of others how many errors on one side only are no chance any more.
+# Workloads that only read; and from how many errors on one side only chance no longer explains
+# those of other workloads.
 READ_ONLY = ("oltp_point_select", "oltp_read_only")
 LEAST_ERRORS = 6
 
@@ -79,85 +79,75 @@ def read(path: Path) -> TrialsFile:
     notes = (f"columns that are not used: {unused}",) if unused else ()
     return TrialsFile(
         tuple(
-            _campaign(rows, tuple(table.excluded.get(rows.campaign, ())), notes)
-            for rows in table.campaigns
+            _campaign(str(name), rows, tuple(table.excluded.get(str(name), ())), notes)
+            for name, rows in table.rows.groupby(CAMPAIGN, sort=False)
         ),
         table.several,
     )
 
 
 def _campaign(
-    rows: Rows, excluded: tuple[Excluded, ...], common: tuple[str, ...]
+    name: str, rows: pd.DataFrame, excluded: tuple[Excluded, ...], common: tuple[str, ...]
 ) -> MeasuredElsewhere:
-    numbers = sorted(set(rows.rounds.tolist()))
+    numbers = sorted(rows["round"].unique().tolist())
     workloads, missing, notes, doubts = [], list[str](), list(common), {}
-    if gaps := _gaps(numbers):
+    if gaps := [_span(a + 1, b - 1) for a, b in pairwise(numbers) if b - a > 1]:
         plural = "s" * (len(gaps) > 1 or "-" in gaps[0])
         notes.append(f"not in the file: round{plural} {', '.join(gaps)}")
     missing += [f"round {gap}, everything" for gap in gaps]
-    for workload in dict.fromkeys(rows.workloads.tolist()):
-        own = rows.rows_of(workload)
-        rounds, units = _workload(workload, numbers, own)
-        workloads.append(rounds)
-        notes += units
-        missing += _missing(rounds)
+    for key, own in rows.groupby("workload", sort=False):
+        workload = str(key)
+        counts = {column: int(own[column].count()) for column in THROUGHPUT if column in own}
+        # The one that most trials have; of several the first.
+        metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
+        workloads.append(_rounds(workload, metric, numbers, own))
+        notes += _units(workload, metric, own)
+        missing += _missing(workloads[-1])
         doubts[workload] = tuple(_one_sided_errors(workload, own))
-    return MeasuredElsewhere(
-        rows.campaign, tuple(workloads), excluded, tuple(missing), tuple(notes), doubts
-    )
+    return MeasuredElsewhere(name, tuple(workloads), excluded, tuple(missing), tuple(notes), doubts)
 
 
-def _workload(name: str, numbers: Sequence[int], rows: Rows) -> tuple[Rounds, list[str]]:
-    """One workload's figures, and what is to be said of their units."""
+def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) -> Rounds:
     import numpy as np
+    import pandas as pd
 
-    there = {column: np.isfinite(values) for column, values in rows.figures.items()}
-    counts = {metric: int(there[metric].sum()) for metric in THROUGHPUT if metric in there}
-    told = {metric: count for metric, count in counts.items() if count}
-    # The one that most trials have; of several the first.
-    metric = max(told, key=lambda each: told[each]) if told else next(iter(counts), "tps")
-    threads = list(dict.fromkeys(rows.threads.tolist()))
-    column_of = {count: index for index, count in enumerate(threads)}
+    threads = rows["threads"].unique().tolist()
     place = (
-        np.searchsorted(np.asarray(numbers), rows.rounds),
-        np.asarray([column_of[count] for count in rows.threads.tolist()]),
-        rows.sides,
+        np.searchsorted(np.asarray(numbers), rows["round"]),
+        pd.Index(threads).get_indexer(pd.Index(rows["threads"])),
+        pd.Index(SIDES).get_indexer(pd.Index(rows["side"])),
     )
-    shown = dict.fromkeys((metric, *(m for m in (*THROUGHPUT, LATENCY) if m in there)))
+    shown = dict.fromkeys((metric, *(m for m in (*THROUGHPUT, LATENCY) if m in rows)))
     values = {}
     for column in shown:
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
-        if column in there:
-            values[column][place] = rows.figures[column]
-    rounds = Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values)
-    return rounds, list(_units(name, metric, told, there))
+        if column in rows:
+            values[column][place] = rows[column]
+    return Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values)
 
 
-def _units(
-    name: str, metric: str, told: Mapping[str, int], there: Mapping[str, NDArray[np.bool_]]
-) -> Iterator[str]:
-    if not told:
+def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
+    """What a reader should know of the units of a workload's throughputs."""
+    printed = [other for other in THROUGHPUT if other in rows and rows[other].count()]
+    if not printed:
         yield f"{name}: no trial has a throughput ({', '.join(THROUGHPUT)})"
-    for other in told:
-        count = int((there[other] & ~there[metric]).sum())
-        if count:
+    for other in printed:
+        if count := int((rows[other].notna() & rows[metric].isna()).sum()):
             yield (
                 f"{name}: mixed units: {count} trial{'s' * (count != 1)} with {other} and without "
                 f"{metric}; figures of different units are not compared"
             )
 
 
-def _one_sided_errors(workload: str, rows: Rows) -> Iterator[Message]:
-    """How long a trial took is not in the file, and so no rate: it is their number that counts.
+def _one_sided_errors(workload: str, rows: pd.DataFrame) -> Iterator[Message]:
+    """A reason to doubt a workload with errors on one side only.
 
-    Of writes a few are conflicts that any side may meet.
+    The file does not say how long a trial took, so there is no rate: the number of errors counts.
+    A few errors of writes are conflicts, which any side may meet.
     """
-    if ERRORS not in rows.figures:
+    if ERRORS not in rows:
         return
-    import numpy as np
-
-    errors = np.nan_to_num(rows.figures[ERRORS])
-    counts = {side: int(errors[rows.sides == which].sum()) for which, side in enumerate(SIDES)}
+    counts = {side: int(rows.loc[rows["side"] == side, ERRORS].sum()) for side in SIDES}
     least = 1 if workload in READ_ONLY else LEAST_ERRORS
     if any(counts.values()) and (found := one_sided(counts, least)):
         yield message("reason-errors", where=found.where("errors"))
@@ -180,18 +170,16 @@ def _missing(rounds: Rounds) -> Iterator[str]:
                 )
 
 
-def _gaps(numbers: Sequence[int]) -> list[str]:
-    """The numbers that are skipped, in ranges."""
-    skipped = [(a + 1, b - 1) for a, b in pairwise(numbers) if b - a > 1]
-    return [str(a) if a == b else f"{a}-{b}" for a, b in skipped]
-
-
 def _ranges(numbers: Iterable[int]) -> list[str]:
-    """Numbers in rising order, those that follow each other as one range: 1, 3-5."""
+    """Numbers in rising order, consecutive ones as one range: 1, 3-5."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    return [str(a) if a == b else f"{a}-{b}" for a, b in ranges]
+    return [_span(first, last) for first, last in ranges]
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"

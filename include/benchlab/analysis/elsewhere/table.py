@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +16,20 @@ from benchlab.errors import SpecError
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
 KEYS = ("workload", "threads", "round", "side")
 THROUGHPUT = ("tps", "tpmc", "qps")
 LATENCY = "p95_ms"
 ERRORS = "errors"
-# As a report's own trials.csv has it: the trials that were invalid, or measured again, have false.
+# A report's own trials.csv has this column: false for trials that were invalid or measured again.
 USED = "used"
 FIGURES = ("tps", "qps", "tpmc", LATENCY, ERRORS)
 CAMPAIGN = "campaign"
 LINE = "line"
-# What lies outside is no throughput, latency or count of anything.
+# A throughput, latency or count outside of these is an error of the file.
 LEAST, MOST = 1e-6, 1e12
-# Of the same fault, as many are named one by one.
+# So many occurrences of one fault are named one by one.
 NAMED = 1000
 
 _Excluded = dict[str, list["Excluded"]]
@@ -46,46 +44,18 @@ class Excluded:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A campaign's rows, or those of one of its workloads, as arrays of equal length.
-
-    Attributes:
-        sides: 0 for the baseline, 1 for the candidate.
-        figures: by column; NaN where missing.
-    """
-
-    campaign: str
-    workloads: NDArray[np.object_]
-    rounds: NDArray[np.int64]
-    threads: NDArray[np.int64]
-    sides: NDArray[np.int64]
-    figures: Mapping[str, NDArray[np.float64]]
-
-    def rows_of(self, workload: str) -> Rows:
-        """Those of one workload."""
-        own = self.workloads == workload
-        return Rows(
-            campaign=self.campaign,
-            workloads=self.workloads[own],
-            rounds=self.rounds[own],
-            threads=self.threads[own],
-            sides=self.sides[own],
-            figures={column: values[own] for column, values in self.figures.items()},
-        )
-
-
-@dataclass(frozen=True)
 class TrialsTable:
     """A cleaned file.
 
     Attributes:
-        campaigns: their rows, in the order in which the file begins them.
+        rows: with the columns of ``KEYS``, ``campaign`` and those of ``FIGURES`` that the file has,
+            NaN where one is missing; each trial once.
         several: it has a column for them.
         unused: columns that mean nothing here.
         excluded: by campaign, the rows whose figures are not used.
     """
 
-    campaigns: tuple[Rows, ...]
+    rows: pd.DataFrame
     several: bool
     unused: tuple[str, ...]
     excluded: Mapping[str, list[Excluded]]
@@ -109,7 +79,7 @@ def read(path: Path) -> TrialsTable:
     for column in FIGURES:
         if column in table:
             table[column] = _numbers(table, column, excluded)
-    return TrialsTable(tuple(_by_campaign(table)), several, unused, excluded)
+    return TrialsTable(table, several, unused, excluded)
 
 
 def _table(path: Path) -> pd.DataFrame:
@@ -193,28 +163,6 @@ def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
                 f"({int(mask.sum())} such row{'s' * (int(mask.sum()) != 1)})"
             )
     return table.assign(**{name: values.astype("int64") for name, values in numbers.items()})
-
-
-def _by_campaign(table: pd.DataFrame) -> Iterator[Rows]:
-    """The rows of each campaign, in the order in which the file begins them."""
-    import numpy as np
-    import pandas as pd
-
-    codes, names = pd.factorize(table[CAMPAIGN])
-    workloads = table["workload"].to_numpy()
-    rounds, threads = table["round"].to_numpy(), table["threads"].to_numpy()
-    sides = (table["side"] == SIDES[1]).to_numpy().astype(int)
-    figures = {column: table[column].to_numpy() for column in FIGURES if column in table}
-    order = np.argsort(codes, kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-        yield Rows(
-            campaign=str(names[codes[own[0]]]),
-            workloads=workloads[own],
-            rounds=rounds[own],
-            threads=threads[own],
-            sides=sides[own],
-            figures={column: values[own] for column, values in figures.items()},
-        )
 
 
 def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
