@@ -1,4 +1,4 @@
-"""The A/A campaigns of the store that tell what deployments of a campaign's kind happen to be."""
+"""Which stored A/A campaigns calibrate a given campaign."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 
-# What two campaigns must have alike, so that deployments of one tell about those of the other.
-# Versions, rounds and seconds may differ: a deployment is what it is for whatever is measured.
+# What two campaigns must have alike, so that the deployments of one are like those of the other.
+# Versions, rounds and seconds may differ: they change no deployment.
 ALIKE = ("target", "topology", "dataset", "placement")
-# Of the machine, where there is no fleet; what a campaign did not record is no difference.
+# Facts of the machine where there is no fleet. A fact that a campaign did not record is no
+# difference.
 MACHINE = ("cpu", "cores", "memory")
 
 
 def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
-    """A campaign's figures, those that count, by workload."""
+    """A campaign's figures by workload, of the trials that count."""
     used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
     return rounds_of(campaign.plan, used)
 
@@ -26,8 +27,8 @@ def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
 def can_calibrate(campaign: Campaign) -> bool:
     """A complete A/A campaign whose two sides were each loaded on its own.
 
-    Sides that were restored from one dataset snapshot have the same data layout, and so hide a
-    part of what deployments differ by.
+    Sides that were restored from one dataset snapshot have the same data layout, which hides part
+    of how deployments differ.
     """
     return (
         campaign.is_aa
@@ -42,7 +43,7 @@ def is_alike(one: Campaign, other: Campaign) -> bool:
 
 
 def differences(one: Campaign, other: Campaign) -> dict[str, tuple[Any, Any]]:
-    """What two campaigns have not alike, though a calibration takes it to be, by name."""
+    """What keeps one campaign from calibrating the other: both values, by name."""
     named = {
         "report type": (one.plan.report, other.plan.report),
         "engine": (one.plan.engine, other.plan.engine),

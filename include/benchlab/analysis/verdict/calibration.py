@@ -1,8 +1,8 @@
-"""What one deployment happens to be: its variance, from A/A campaigns.
+"""Deployment variance, from A/A campaigns.
 
-Data layout and placement are decided when a side is deployed and loaded. They stay as they are for
-a whole campaign, so that its rounds cannot show them, and a difference between two deployments
-looks like one between two versions. A/A campaigns, each deployed and loaded on its own, show it:
+Data layout and placement are decided when a side is deployed and loaded. They stay the same for a
+whole campaign, so its rounds cannot show them, and a difference between two deployments looks like
+one between two versions. A/A campaigns, each deployed and loaded on its own, show it:
 their estimates D_1 .. D_K differ by more than their rounds explain. By the method of moments (the
 balanced one-way random-effects model, any textbook on variance components):
 
@@ -10,10 +10,10 @@ balanced one-way random-effects model, any textbook on variance components):
 * within = mean of s_k^2 / R_k, the part of it that the rounds explain;
 * deployment variance of a workload = between - within, zero where that is negative.
 
-Five campaigns tell a variance badly: a workload whose campaigns agree by chance would have none.
-So a workload takes at least the mean over all workloads that were measured. Degrees of freedom
-are Satterthwaite's (1946), of the mean those of a mean of independent estimates, but never more
-than K - 1: what one deployment happens to be may be alike for its workloads, so that more of them
+Five campaigns estimate a variance badly: a workload whose campaigns agree by chance would have
+none. So a workload takes at least the mean over all workloads that were measured. Degrees of
+freedom are Satterthwaite's (1946); those of the mean are those of a mean of independent estimates,
+but never more than K - 1: one deployment may affect all its workloads alike, so that more of them
 do not make more deployments.
 """
 
@@ -51,7 +51,7 @@ class Component:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What A/A campaigns tell about deployments.
+    """What A/A campaigns show about deployments.
 
     Attributes:
         campaigns: ids of those that were used.
@@ -64,11 +64,11 @@ class Calibration:
     counts: Mapping[_Key, int] | None = None
 
     def component(self, rounds: Rounds, kind: MetricKind) -> Component | None:
-        """That of a workload, measured with the same thread counts; None where it is not known."""
+        """A workload's deployment variance with the same thread counts; None if it is not known."""
         return (self.components or {}).get(_key(rounds, kind))
 
     def unseen(self, rounds: Rounds, kind: MetricKind) -> Variance | None:
-        """What the rounds cannot show of a workload's estimate; None where nothing is known.
+        """The variance of a workload's estimate that its rounds cannot show; None: not known.
 
         That is its deployment variance, and how coarsely its client prints p95 latencies.
         """
@@ -108,20 +108,20 @@ def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
             found.setdefault(key, []).append(known)
         if estimates:
             used.append(campaign)
-    enough = {key: each for key, each in found.items() if len(each) >= MIN_CAMPAIGNS}
+    enough = {key: known for key, known in found.items() if len(known) >= MIN_CAMPAIGNS}
     return Calibration(
         campaigns=tuple(used),
         components=_components(enough),
-        counts={key: len(each) for key, each in found.items()},
+        counts={key: len(estimates) for key, estimates in found.items()},
     )
 
 
 def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Component]:
     between = {
-        key: Variance(variance([each.mean for each in estimates]), len(estimates) - 1)
+        key: Variance(variance([one.mean for one in estimates]), len(estimates) - 1)
         for key, estimates in found.items()
     }
-    within = {key: _mean([each.variance for each in estimates]) for key, estimates in found.items()}
+    within = {key: _mean([one.variance for one in estimates]) for key, estimates in found.items()}
     components = {}
     for kind in KINDS:
         keys = [key for key in found if key[-1] == kind]
@@ -139,7 +139,7 @@ def _excess(pairs: Sequence[tuple[Variance, Variance]]) -> Variance:
     """The mean of between - within over independent estimates, at least zero."""
     value = max(0.0, fmean(between.value - within.value for between, within in pairs))
     # Each variance V with f degrees of freedom has itself the variance 2 V^2 / f.
-    spread = sum(each.value**2 / each.df for pair in pairs for each in pair) / len(pairs) ** 2
+    spread = sum(v.value**2 / v.df for pair in pairs for v in pair) / len(pairs) ** 2
     df = value**2 / spread if spread else min(between.df for between, _ in pairs)
     return Variance(value, max(df, 1.0))
 

@@ -1,4 +1,4 @@
-"""Gates of cells, and symptoms that only one side shows, whose figures are then not trusted."""
+"""Gates of cells, and symptoms that only one side shows: no change is then concluded."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def one_sided_symptoms(
     """A sentence for each symptom that only one side of a workload shows, often enough."""
     failures: dict[str, Counter[Side]] = {}
     of_trials = ((r.trial.workload, r.trial.side, r.gates) for r in used)
-    of_cells = ((each.workload, each.side, each.gates) for each in cells)
+    of_cells = ((cell.workload, cell.side, cell.gates) for cell in cells)
     for workload, side, found in (*of_trials, *of_cells):
         if workload == rounds.workload:
             for result in found:

@@ -1,12 +1,11 @@
 """The comparison of a campaign's sides, workload by workload.
 
-The rule by which it is decided is in :mod:`benchlab.analysis.verdict.decision`. Throughput is the
-metric that the
+The decision rule is in :mod:`benchlab.analysis.verdict.decision`. Throughput is the metric that the
 plan names: transactions per second, or TPC-C's new orders per minute. p95 latency is decided
 beside it, by the same rule.
 
-A value that is missing is missing: a round in which a cell lacks a figure on a side takes no part
-in the estimate, and what is missing is named.
+A missing value stays missing: a round in which a cell lacks a figure on a side takes no part in the
+estimate, and the reader is told what is missing.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
-from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind, Verdict
+from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.one_sided import one_sided as where_lost
 from benchlab.analysis.verdict.paired import estimate, percent
@@ -66,29 +65,21 @@ class CellComparison:
 
 
 @dataclass(frozen=True)
-class WorkloadComparison:
-    """One workload's verdict on its throughput, and that on its p95 latency.
+class WorkloadComparison(Decision):
+    """One workload: the decision on its throughput, and that on its p95 latency.
 
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
         p95: the decision on its p95 latency; a positive estimate is a longer latency.
         scope: whether the verdict holds for the versions, or for this deployment only.
-        aa_campaigns: how many of it are known; from five on the verdict is for the versions.
+        aa_campaigns: how many A/A campaigns have it; from five on the verdict is for the versions.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
         heterogeneous: the thread counts that moved against the rest, in throughput.
-
-    The others are those of :class:`benchlab.analysis.verdict.decision.Decision`, on the throughput.
     """
 
     name: str
     metric: str
-    rounds_used: int
-    estimate_pct: float | None
-    ci95_pct: tuple[float, float] | None
-    p_adjusted: float | None
-    verdict: Verdict
     arithmetic_mean_pct: float | None
-    reasons: tuple[Said, ...]
     cells: tuple[CellComparison, ...]
     p95: Decision
     scope: Scope
@@ -153,8 +144,11 @@ def compare(
         threshold_pct: the smallest change that is called one, in percent.
         unsound: why a side's figures cannot be trusted though its trials are valid, by side
             (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
-        gates: the definitions; the symptoms of them tell what makes a verdict unstable.
-        calibration: what A/A campaigns of the same report type tell about deployments.
+        gates: the definitions; their symptoms decide what makes a verdict unstable.
+        calibration: what A/A campaigns of the same report type show about deployments.
+
+    Example:
+        ``compare(campaign.plan, store.trials(campaign.id), 2.0).workloads[0].verdict``
     """
     used, excluded = usable_trials(plan, results)
     workloads = rounds_of(plan, used)
@@ -163,7 +157,7 @@ def compare(
         for side, found in (unsound or {}).items()
         for why in found
     ]
-    cells = [each for rounds in workloads for each in cell_gates(rounds, gates)]
+    cells = [cell for rounds in workloads for cell in cell_gates(rounds, gates)]
     doubts = {
         rounds.workload: [*one_sided_symptoms(rounds, gates, used, cells), *distrust]
         for rounds in workloads
@@ -177,7 +171,9 @@ def compare(
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
         gates=evaluated,
-        not_evaluated=_never_evaluated([*evaluated, *(g for each in cells for g in each.gates)]),
+        not_evaluated=_never_evaluated(
+            [*evaluated, *(gate for cell in cells for gate in cell.gates)]
+        ),
         cells=tuple(cells),
         calibration=calibration or NO_CALIBRATION,
     )
@@ -188,8 +184,7 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
 
     Args:
         plan: what was to be measured.
-        used: the trials whose figures count
-        (:func:`benchlab.analysis.verdict.usable_trials.usable_trials`).
+        used: the trials whose figures count, as ``usable_trials`` finds them.
     """
     by_workload: dict[str, list[TrialResult]] = {}
     for result in used:
@@ -224,39 +219,49 @@ def judge(
         workloads: of one campaign.
         threshold_pct: the smallest change that is called one, in percent.
         doubts: by workload, why no change can be concluded from its figures.
-        calibration: what A/A campaigns tell about deployments.
+        calibration: what A/A campaigns show about deployments.
     """
     known = calibration or NO_CALIBRATION
-    decided = {
+    by_kind = {
         kind: decision.decide(
             {
-                rounds.workload: _evidence(rounds, kind, known, (doubts or {}).get(rounds.workload))
+                rounds.workload: _measured(rounds, kind, known, (doubts or {}).get(rounds.workload))
                 for rounds in workloads
             },
             threshold_pct,
         )
         for kind in KINDS
     }
-    cells = sum(len(rounds.threads) for rounds in workloads)
-    return tuple(
-        _workload(
-            rounds,
-            decided["throughput"][rounds.workload],
-            decided["p95"][rounds.workload],
-            _aa_campaigns(rounds, known),
-            moved(rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cells),
+    cell_count = sum(len(rounds.threads) for rounds in workloads)
+    compared = []
+    for rounds in workloads:
+        cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
+        changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
+        aa_campaigns = _aa_campaigns(rounds, known)
+        comparison = WorkloadComparison(
+            **vars(by_kind["throughput"][rounds.workload]),
+            name=rounds.workload,
+            metric=rounds.metric,
+            arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
+            cells=cells,
+            p95=by_kind["p95"][rounds.workload],
+            scope="versions" if aa_campaigns >= MIN_CAMPAIGNS else "this deployment",
+            aa_campaigns=aa_campaigns,
+            heterogeneous=moved(
+                rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cell_count
+            ),
         )
-        for rounds in workloads
-    )
+        compared.append(comparison)
+    return tuple(compared)
 
 
 def _aa_campaigns(rounds: Rounds, calibration: Calibration) -> int:
-    """How many tell about a workload: about its p95 latency, too, where that was measured."""
+    """How many have a workload, with its p95 latency where that was measured here."""
     kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
     return min(calibration.count(rounds, kind) for kind in kinds)
 
 
-def _evidence(
+def _measured(
     rounds: Rounds, kind: MetricKind, calibration: Calibration, doubts: Sequence[Said] | None
 ) -> Measurement:
     d = rounds.log_ratios(kind).mean(axis=1)
@@ -284,33 +289,6 @@ def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:
     return message(f"reason-lost-{kind}", count=count, **counts)
 
 
-def _workload(
-    rounds: Rounds,
-    throughput: Decision,
-    p95: Decision,
-    aa_campaigns: int,
-    heterogeneous: tuple[Moved, ...],
-) -> WorkloadComparison:
-    cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
-    changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-    return WorkloadComparison(
-        name=rounds.workload,
-        metric=rounds.metric,
-        rounds_used=throughput.rounds_used,
-        estimate_pct=throughput.estimate_pct,
-        ci95_pct=throughput.ci95_pct,
-        p_adjusted=throughput.p_adjusted,
-        verdict=throughput.verdict,
-        arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
-        reasons=throughput.reasons,
-        cells=cells,
-        p95=p95,
-        scope="versions" if aa_campaigns >= MIN_CAMPAIGNS else "this deployment",
-        aa_campaigns=aa_campaigns,
-        heterogeneous=heterogeneous,
-    )
-
-
 def _cell(rounds: Rounds, column: int) -> CellComparison:
     """One cell; its figures are over the rounds that both sides have, where there are any."""
     import numpy as np
@@ -333,15 +311,14 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
     )
 
 
-def _geometric_mean(values: Any) -> float | None:
+def _geometric_mean(values: Array) -> float | None:
     import numpy as np
 
-    told = values[np.isfinite(values)]
-    return float(np.exp(np.log(told).mean())) if len(told) else None
+    present = values[np.isfinite(values)]
+    return float(np.exp(np.log(present).mean())) if len(present) else None
 
 
 def _never_evaluated(gates: Iterable[GateResult]) -> tuple[str, ...]:
-    evaluated: dict[str, bool] = {}
-    for gate in gates:
-        evaluated[gate.gate] = evaluated.get(gate.gate, False) or gate.status != "not evaluated"
-    return tuple(gate for gate, seen in evaluated.items() if not seen)
+    found = list(gates)
+    evaluated = {result.gate for result in found if result.status != "not evaluated"}
+    return tuple(dict.fromkeys(result.gate for result in found if result.gate not in evaluated))

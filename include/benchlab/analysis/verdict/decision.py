@@ -1,4 +1,4 @@
-"""The decision rule: log ratios, a value a round, become an estimate, an interval and a verdict.
+"""The decision rule: log ratios, one per round, become an estimate, an interval and a verdict.
 
 Per workload and metric: in each round r, d_r is the mean over thread counts of
 ln(candidate / baseline). The two blocks of a round are adjacent in time, so what disturbs both
@@ -6,12 +6,12 @@ alike cancels in the ratio. d_1 .. d_R are then one sample of a paired t test:
 
 * estimate = mean(d), variance = s^2 / R, R - 1 degrees of freedom (Student 1908; any textbook on
   paired comparisons);
-* what one deployment happens to be does not vary within a campaign, and so hides from the rounds.
-  Where A/A campaigns have told its variance (:mod:`benchlab.analysis.verdict.calibration`), it is
+* the effect of one deployment does not vary within a campaign, so the rounds cannot show it. Where
+  A/A campaigns have shown its variance (:mod:`benchlab.analysis.verdict.calibration`), that is
   added, with degrees of freedom after Satterthwaite (1946);
 * 95 % interval = estimate +- t(0.975, df) * standard error;
-* p values are adjusted by Holm (1979) over the workloads, of each metric apart, which holds the
-  chance of any false alarm in a campaign on that metric at 5 %;
+* p values are adjusted by Holm (1979) over the workloads, separately for each metric, which holds
+  the chance of any false alarm in a campaign on that metric at 5 %;
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
   inside the threshold on both sides.
 
@@ -57,7 +57,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one metric of one workload has to be decided by.
+    """What one metric of one workload is decided by.
 
     Attributes:
         mean: of the log ratios; None where there is no complete round.
@@ -75,41 +75,44 @@ class Measurement:
     doubts: tuple[Said, ...] = ()
 
 
-def decide(evidence: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
+def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
     """Decide one metric of all workloads of a campaign, by workload.
 
+    Example:
+        ``decide({"oltp_insert": measurement}, 2.0)["oltp_insert"].verdict``
+
     Args:
-        evidence: by workload, all of the same metric.
+        measured: by workload, all of the same metric.
         threshold_pct: the smallest change that is called one, in percent.
     """
-    adjusted = holm({name: e.estimate.p_value for name, e in evidence.items() if e.estimate})
-    return {name: _decide(e, adjusted.get(name), threshold_pct) for name, e in evidence.items()}
+    adjusted = holm({name: m.estimate.p_value for name, m in measured.items() if m.estimate})
+    return {name: _decide(m, adjusted.get(name), threshold_pct) for name, m in measured.items()}
 
 
-def _decide(evidence: Measurement, p_adjusted: float | None, threshold_pct: float) -> Decision:
-    found = evidence.estimate
-    verdict, reasons = _verdict(evidence, p_adjusted, threshold_pct)
+def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: float) -> Decision:
+    found = measured.estimate
+    verdict, reasons = _verdict(measured, p_adjusted, threshold_pct)
     return Decision(
-        rounds_used=evidence.rounds,
-        estimate_pct=None if evidence.mean is None else percent(evidence.mean),
+        rounds_used=measured.rounds,
+        estimate_pct=None if measured.mean is None else percent(measured.mean),
         ci95_pct=_percents(found.interval(0.95)) if found else None,
         p_adjusted=p_adjusted,
         verdict=verdict,
-        reasons=(*evidence.notes, *reasons),
+        reasons=(*measured.notes, *reasons),
     )
 
 
 def _verdict(
-    evidence: Measurement, p_adjusted: float | None, threshold_pct: float
+    measured: Measurement, p_adjusted: float | None, threshold_pct: float
 ) -> tuple[Verdict, Sequence[Said]]:
-    if evidence.doubts:
-        return "unstable", evidence.doubts
-    found = evidence.estimate
+    if measured.doubts:
+        return "unstable", measured.doubts
+    found = measured.estimate
     if found is None or p_adjusted is None:
-        return "inconclusive", (message("reason-rounds", rounds=evidence.rounds),)
+        return "inconclusive", (message("reason-rounds", rounds=measured.rounds),)
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
-        return ("improvement" if is_better(evidence.kind, change) else "regression"), ()
+        return ("improvement" if is_better(measured.kind, change) else "regression"), ()
     low, high = _percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
         return "equivalent", ()

@@ -1,13 +1,12 @@
 """Which thread counts moved against the rest of their workload.
 
 A mean over thread counts can hide that one of them lost 10 %. In each round the log ratio of a
-thread count is set against the mean of the others'; over the rounds that is one sample of a
-paired t test (see :mod:`benchlab.analysis.verdict.decision`). The one that is furthest away, and
-significantly, is named and taken out, and the others are tested again without it, so that it does
-not make them
-stand out as well: a stepwise search for outliers. p values are multiplied by the number of cells
-of the campaign (Bonferroni), so that a campaign without any such cell names one in 5 % of cases
-at most.
+thread count is set against the mean of the others'; over the rounds that is one sample of a paired
+t test (see :mod:`benchlab.analysis.verdict.decision`). The one furthest away, if that is
+significant, is named and taken out, and the others are tested again without it, so that it does not
+make them stand out as well: a stepwise search for outliers. p values are multiplied by the number
+of cells of the campaign (Bonferroni), so that a campaign without any such cell names one in 5 % of
+cases at most.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def moved(
         change = percent(float(ratios[:, column].mean()))
         named.append(Moved(threads[column], percent(deviation), change))
         left.remove(column)
-    return tuple(sorted(named, key=lambda each: threads.index(each.threads)))
+    return tuple(sorted(named, key=lambda found: threads.index(found.threads)))
 
 
 def _furthest(

@@ -1,4 +1,4 @@
-"""Whether something happened on one side only, or so much more often that chance is no reason."""
+"""Whether something happened on one side only, or so much more often that it is not chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchlab.language import Message, message, side_name
 from benchlab.plan.report_type import SIDES, Side
 
-# The chance that counts of two sides alike differ so much that it is called one-sided.
+# Counts are one-sided if like sides would differ that much with less than this chance.
 CHANCE = 0.001
 
 
@@ -27,7 +27,7 @@ class OneSided:
     against: int
 
     def where(self, what: str) -> Message:
-        """Said as a part of a sentence; ``what`` was counted: trials, cells or errors."""
+        """As a part of a sentence; ``what`` was counted: trials, cells or errors."""
         return message(
             f"where-{what}-only" if not self.against else f"where-{what}-more",
             side=side_name(self.side),

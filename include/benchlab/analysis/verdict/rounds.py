@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# What is shown of a side in a cell, by the metric of the workload.
+# The figures that are shown for a side in a cell, by the metric of the workload.
 FIGURES: Mapping[str, tuple[str, ...]] = {
     "tps": ("tps", "qps", "p95_ms"),
     "tpmc": (
@@ -108,7 +108,7 @@ def collect(
 ) -> Rounds:
     """Lay figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
-    What is not a positive number is missing.
+    A figure that is not a positive number is missing.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.

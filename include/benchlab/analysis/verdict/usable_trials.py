@@ -1,4 +1,4 @@
-"""Which trials' figures count: of every pair of blocks those of one attempt."""
+"""Which trials' figures count: those of one attempt at every pair of blocks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ class Exclusion:
 def usable_trials(
     plan: Plan, results: Iterable[TrialResult]
 ) -> tuple[list[TrialResult], list[Exclusion]]:
-    """Of every pair of blocks, the attempt whose figures count.
+    """The trials whose figures count, and the others with the reason why they do not.
 
-    That is the first attempt in which every trial of the pair is there and valid; where no
-    attempt is, the last attempt's valid trials. All others are excluded, with the reason.
+    From every pair of blocks, the first attempt in which every trial of the pair is there and
+    valid; if there is none, the last attempt's valid trials.
+
+    Example:
+        ``used, excluded = usable_trials(campaign.plan, store.trials(campaign.id))``
     """
     used: list[TrialResult] = []
     excluded: list[Exclusion] = []
