@@ -12,7 +12,7 @@ from benchlab.workloads.workload import Workload
 
 # `tiup bench` fetches its component when it is first asked.
 ASK_LIMIT_S = 600.0
-# A shell's exit code of a program that is not there.
+# A shell's exit code for a program that is not there.
 NOT_FOUND = 127
 
 
@@ -52,7 +52,7 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen
                 # Another one would measure something else, unnoticed.
                 raise UnavailableError(
                     f"client.program: {program.name} is on {executor.host} and cannot be used; "
-                    f"mend it or name another client: {error}"
+                    f"fix it or name another client: {error}"
                 ) from error
             missing.append(program.name)
     raise UnavailableError(

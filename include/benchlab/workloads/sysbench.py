@@ -137,7 +137,7 @@ def _common(
     size = fitting(dataset, Dataset, "sysbench")
     at_least("threads", threads, 1)
     # Defaults that differ between sysbench releases (rand-type, percentile) or that decide
-    # what is measured are always written out, so that the command alone tells what was run.
+    # what is measured are always written out, so that the command alone says what was run.
     return [
         "sysbench",
         workload,

@@ -69,28 +69,22 @@ def connection(endpoint: Endpoint, config_path: str) -> list[str]:
 def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:
     """The end of a command that runs: for how long, what it prints, what it survives.
 
-    Raises ValueError if an error is no error number, or a lost connection.
-    """
-    return [
-        ignored_errors(ignore_errors),
-        f"--time={seconds}",
-        f"--report-interval={client.report_interval}",
-        "--percentile=95",
-        "--histogram=off",
-        "run",
-    ]
-
-
-def ignored_errors(numbers: Sequence[int]) -> str:
-    """The server's errors after which a thread goes on; sysbench replaces its own list by this.
+    A thread goes on after the server's ``ignore_errors``; sysbench replaces its own list by these.
 
     Raises ValueError if one is no error number, or a lost connection.
     """
-    for number in numbers:
+    for number in ignore_errors:
         at_least("ignore_errors", number, 1)
         if number in _LOST_CONNECTION_ERRORS:
             raise ValueError(
                 f"ignore_errors: {number} is a lost connection; sysbench 1.0.20 crashes instead "
                 "of reconnecting when it is ignored"
             )
-    return f"--mysql-ignore-errors={','.join(map(str, numbers))}"
+    return [
+        f"--mysql-ignore-errors={','.join(map(str, ignore_errors))}",
+        f"--time={seconds}",
+        f"--report-interval={client.report_interval}",
+        "--percentile=95",
+        "--histogram=off",
+        "run",
+    ]

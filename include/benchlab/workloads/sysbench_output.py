@@ -364,7 +364,7 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
 
 
 def _judge_spoiled_intervals(rest: str, failures: list[str], losses: list[str]) -> None:
-    """Lines of the series that could not be read are left out of it, and that is told."""
+    """Lines of the series that could not be read are left out of it and counted."""
     impossible = unreadable = 0
     for line in _SPOILED_INTERVAL.finditer(rest):
         if any(sign in line.group() for sign in _IMPOSSIBLE):

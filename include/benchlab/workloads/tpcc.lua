@@ -26,9 +26,7 @@ local ROWS_PER_INSERT = 1000
 
 sysbench.cmdline.options = {warehouses = {"Number of warehouses to load, or that were loaded", 1}}
 
--- ------------------------------------------------------------------------------------------------
--- What all threads share
--- ------------------------------------------------------------------------------------------------
+-- ---- What all threads share ---------------------------------------------------------------------
 
 -- Each thread has a Lua state of its own, and so have the reports. They share plain memory: every
 -- worker writes into its own slot, so that no lock is needed, and the reports only read there.
@@ -95,9 +93,7 @@ local function die(text)
    ffi.C._exit(1)
 end
 
--- ------------------------------------------------------------------------------------------------
--- Random values
--- ------------------------------------------------------------------------------------------------
+-- ---- Random values ------------------------------------------------------------------------------
 
 local uniform = sysbench.rand.uniform -- both bounds included
 
@@ -132,9 +128,7 @@ local function other_warehouse(home, warehouses)
    return other < home and other or other + 1
 end
 
--- ------------------------------------------------------------------------------------------------
--- The connection
--- ------------------------------------------------------------------------------------------------
+-- ---- The connection -----------------------------------------------------------------------------
 
 local driver, connection
 
@@ -202,9 +196,7 @@ local function checked_warehouses()
    return sysbench.opt.warehouses
 end
 
--- ------------------------------------------------------------------------------------------------
--- prepare
--- ------------------------------------------------------------------------------------------------
+-- ---- prepare ------------------------------------------------------------------------------------
 
 -- go-tpc's tables. TiDB reads what is in the comments.
 local TABLES = {
@@ -442,9 +434,7 @@ end
 
 sysbench.cmdline.commands = {prepare = {prepare_or_die, sysbench.cmdline.PARALLEL_COMMAND}}
 
--- ------------------------------------------------------------------------------------------------
--- run: the transactions
--- ------------------------------------------------------------------------------------------------
+-- ---- run: the transactions ----------------------------------------------------------------------
 
 local ONE_DISTRICT = " WHERE d_w_id = %d AND d_id = %d"
 local ONE_CUSTOMER = " WHERE c_w_id = %d AND c_d_id = %d AND c_id = %d"
@@ -659,9 +649,7 @@ local OPERATIONS = {
    {name = "STOCK_LEVEL", share = 4, execute = stock_level},
 }
 
--- ------------------------------------------------------------------------------------------------
--- run: the events
--- ------------------------------------------------------------------------------------------------
+-- ---- run: the events ----------------------------------------------------------------------------
 
 -- A bucket ends 2 % above the one before; the first at 10 us, the last at half an hour.
 local BUCKETS, FIRST_BUCKET_MS, BUCKET_LOG = 960, 0.01, math.log(1.02)
@@ -745,9 +733,7 @@ function thread_done()
    connection:disconnect()
 end
 
--- ------------------------------------------------------------------------------------------------
--- run: the reports
--- ------------------------------------------------------------------------------------------------
+-- ---- run: the reports ---------------------------------------------------------------------------
 
 -- When the first worker began and the last one ended its last transaction; nil if none has begun.
 local function time_of_work()

@@ -203,7 +203,11 @@ def _sysbench(endpoint: Endpoint, config_path: str, dataset: AnyDataset, threads
 def _go_tpc(
     action: str, endpoint: Endpoint, dataset: AnyDataset, threads: int, client: Client
 ) -> list[str]:
-    _without_password(endpoint)
+    if endpoint.password:
+        raise ValueError(
+            "password: go-tpc takes one on its command line only, where every user of the host "
+            "can read it; give it an account without, as benchlab/workloads/tpcc.py says"
+        )
     at_least("threads", threads, 1)
     # Also where they are go-tpc's defaults (10 warehouses, 1 thread): those differ by release,
     # and a run on fewer warehouses than were loaded is another workload.
@@ -218,11 +222,3 @@ def _go_tpc(
         f"--warehouses={fitting(dataset, Warehouses, 'tpcc').warehouses}",
         f"--threads={threads}",
     ]
-
-
-def _without_password(endpoint: Endpoint) -> None:
-    if endpoint.password:
-        raise ValueError(
-            "password: go-tpc takes one on its command line only, where every user of the host "
-            "can read it; give it an account without, as benchlab/workloads/tpcc.py says"
-        )

@@ -1,9 +1,9 @@
 """The consistency conditions of TPC-C's tables, asked by SQL over all warehouses at once.
 
 They are those of the TPC-C standard, revision 5.11, clause 3.3.2: conditions 1 to 4, which a tester
-has to demonstrate, and of few warehouses condition 10, which goes through every customer. Names of
-tables and columns are go-tpc's, whose ``orders`` is the standard's ORDER; ``tpcc/check.go`` there
-has the conditions, too, a warehouse at a time.
+has to demonstrate, and with few warehouses condition 10, which goes through every customer. Names
+of tables and columns are go-tpc's, whose ``orders`` is the standard's ORDER; its ``tpcc/check.go``
+has the same conditions, one warehouse at a time.
 
 Each statement returns one number: for how many warehouses, districts or customers the condition
 does not hold. Conditions 1 to 4 read each table once and aggregate it before anything is compared,

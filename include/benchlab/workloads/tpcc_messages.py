@@ -69,7 +69,7 @@ class Messages:
     """What was said, sorted line by line.
 
     Attributes:
-        causes: lines that may tell why a run went wrong.
+        causes: lines that may say why a run went wrong.
         signals: by which the run was ended from outside.
         error_numbers: the server's, of the errors that were survived.
         cancelled: transactions that the end of the run cut off.
@@ -101,7 +101,7 @@ class Messages:
         return True
 
     def take_other(self, line: str) -> bool:
-        """Read any other line that tells something."""
+        """Read any other line that means something."""
         if match := _SIGNAL.match(line):
             self.signals.append(match[0])
         elif line.startswith(_EMBEDDED):
@@ -136,14 +136,14 @@ class Messages:
         return list(dict.fromkeys(reasons))
 
     def possible_causes(self) -> list[str]:
-        """The lines that may tell why, as reasons."""
+        """The lines that may say why, as reasons."""
         return quoted(self._client, self.causes)
 
     def _at_end(self, stamp: str) -> bool:
         """Whether the driver closed the connection because the time was up.
 
         It does so where a transaction is cancelled, and may say so before the worker does. A
-        server that went away is told by the errors of the transactions that met it.
+        server that went away shows in the errors of the transactions that met it.
         """
         if self._first_stop is None:
             return False

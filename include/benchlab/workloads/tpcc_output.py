@@ -190,8 +190,8 @@ def _faults(reader: _Reader) -> list[str]:
         reasons.append("The output holds more than one run.")
     elif len({name for name, _ in reader.summary}) != len(reader.summary):
         reasons.append("An operation is in the summary twice.")
-    elif len(reader.totals) == 1 and (told := _disagreement(reader)) is not None:
-        reasons.append(told)
+    elif len(reader.totals) == 1 and (reason := _disagreement(reader)) is not None:
+        reasons.append(reason)
     return reasons
 
 

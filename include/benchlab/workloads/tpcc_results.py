@@ -64,7 +64,7 @@ class TpccOutput(Output):
 
     Attributes:
         tpmc: new orders per minute; ``tpm_total`` transactions of all five kinds.
-        efficiency_pct: of tpmC, against 12.86 for each warehouse that the run was told of.
+        efficiency_pct: of tpmC, against 12.86 for each warehouse that the run was given.
         cancelled: transactions that the end of the run cut off; they are not in ``errors``.
         error_numbers: how often each of the server's error numbers was printed.
         operations: the summary's lines, by operation.
@@ -136,7 +136,7 @@ class TpccOutput(Output):
         """How many standard deviations the number of New Orders is from its share.
 
         Each transaction is drawn for itself by its weight, so that n of N are New Orders with a
-        standard deviation of sqrt(N p (1 - p)). Those that failed were drawn, too. The last one
+        standard deviation of sqrt(N p (1 - p)). Failed ones were drawn as well. The last one
         of each thread is not: the end of the run cuts off long ones rather than short ones, and
         a client need not count it. So up to a transaction a thread is let off.
         """
@@ -174,7 +174,7 @@ class TpccOutput(Output):
 
 
 def latency_of(operations: Mapping[str, Operation]) -> Latency:
-    """Of all kinds together, as far as it follows from each: a percentile does not."""
+    """Of all kinds together, as far as it follows from the kinds: a percentile does not."""
     done = [values for name, values in operations.items() if not name.endswith("_ERR")]
     count = sum(values.count for values in done)
     if not count:

@@ -260,7 +260,7 @@ def test_the_gates_of_all_files_are_read_in_the_order_of_their_names(tmp_path: P
 def test_one_id_in_two_files_is_refused(tmp_path: Path, metric: str) -> None:
     """Which of the two definitions holds would be chance; both files are named."""
     folder = files_in(tmp_path, one=f"- {{{VALID}, max: 1}}", two=f"- {{{SYMPTOM}{metric}}}")
-    with pytest.raises(SpecError, match=r"two\.yaml: gate a is in .*one\.yaml, too"):
+    with pytest.raises(SpecError, match=r"two\.yaml: gate a is also in .*one\.yaml"):
         gates_module.load_all(folder)
 
 

@@ -70,7 +70,7 @@ def test_where_none_is_there_each_is_named() -> None:
 
 def test_a_client_that_is_there_and_broken_is_not_replaced_by_another() -> None:
     """A mirror that does not answer would else give figures of another client, unnoticed."""
-    with pytest.raises(UnavailableError, match=r"tiup is on fake and cannot be used; mend it or"):
+    with pytest.raises(UnavailableError, match=r"tiup is on fake and cannot be used; fix it or"):
         program.choose(host("go-tpc", "sysbench", code=1), tpcc, None)
 
 

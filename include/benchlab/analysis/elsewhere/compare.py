@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,9 @@ def compare(
 ) -> ComparedFile:
     """Compare the campaigns of a file.
 
+    Example:
+        ``compare(home.find(), Path("trials.csv"), None).campaigns[0].workloads[0].verdict``
+
     Args:
         home: the installation, for its gates.
         trials: see :mod:`benchlab.analysis.elsewhere.file`.
@@ -65,10 +68,10 @@ def compare(
     known = None
     if calibration is not None:
         found = trials_file.read(calibration)
-        known = calibrate({each.campaign: each.workloads for each in found.campaigns})
+        known = calibrate({one.campaign: one.workloads for one in found.campaigns})
     gates = quality.load_all(home.configs / "quality")
     file = trials_file.read(trials)
-    compared = (_compared(each, gates, known, threshold_pct) for each in file.campaigns)
+    compared = (_compared(one, gates, known, threshold_pct) for one in file.campaigns)
     return ComparedFile(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
 
 
@@ -78,7 +81,7 @@ def _compared(
     known: Calibration | None,
     threshold_pct: float,
 ) -> ComparedFileCampaign:
-    cells = [each for rounds in measured.workloads for each in cell_gates(rounds, gates)]
+    cells = [cell for rounds in measured.workloads for cell in cell_gates(rounds, gates)]
     doubts = {
         rounds.workload: (
             *one_sided_symptoms(rounds, gates, (), cells),
@@ -88,16 +91,11 @@ def _compared(
     }
     workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
     if known is not None:
-        notes = (*measured.notes, *_uncalibrated(workloads))
-        measured = dataclasses.replace(measured, notes=notes)
+        uncalibrated = (
+            f"{workload.name}: not calibrated: {workload.aa_campaigns} A/A campaigns with its "
+            f"metrics, its thread counts and two complete rounds, {MIN_CAMPAIGNS} are needed"
+            for workload in workloads
+            if workload.scope != "versions"
+        )
+        measured = dataclasses.replace(measured, notes=(*measured.notes, *uncalibrated))
     return ComparedFileCampaign(measured, workloads, tuple(cells))
-
-
-def _uncalibrated(workloads: Sequence[WorkloadComparison]) -> Iterator[str]:
-    """What the file of A/A campaigns does not tell."""
-    for each in workloads:
-        if each.scope != "versions":
-            yield (
-                f"{each.name}: not calibrated: {each.aa_campaigns} A/A campaigns with its metrics, "
-                f"its thread counts and two complete rounds, {MIN_CAMPAIGNS} are needed"
-            )

@@ -203,7 +203,7 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
 
 
 def _numbers(table: pd.DataFrame, column: str, excluded: _Excluded) -> pd.Series[float]:
-    """A column's figures; what is no positive number (of errors: none from zero) is NaN."""
+    """A column's figures; one that is not positive (errors: negative) or no number is NaN."""
     import pandas as pd
 
     text = table[column].str.strip()

@@ -9,8 +9,8 @@
   rule h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
 * Where the deployment variance is known, every campaign made is a deployment of its own: what that
   adds to its workloads is normal, of this variance, and as alike for them as the A/A campaigns
-  were. The variance is taken as it was estimated; that a few campaigns tell it badly, the rule
-  allows for by its degrees of freedom. Else all is within one deployment.
+  were. The variance is taken as it was estimated; the rule's degrees of freedom allow for the
+  uncertainty of a few campaigns. Otherwise everything is within one deployment.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Resampled:
 
     Attributes:
         means: of the rounds' log ratios, of shape (campaigns, workloads).
-        variances: of these means, as the rounds of each campaign tell them.
+        variances: of these means, as the rounds of each campaign show them.
         deployments: what each is off because of its deployment; zero where that is not known.
     """
 
@@ -102,15 +102,15 @@ def noise_of(
     """
     import numpy as np
 
-    in_order = [campaigns[campaign] for campaign in sorted(campaigns)]
+    in_order = [campaigns[id_] for id_ in sorted(campaigns)]
     first: dict[str, Rounds] = {}
-    for each in in_order:
-        for rounds in each:
+    for campaign in in_order:
+        for rounds in campaign:
             if np.isfinite(rounds.by_round(kind)).sum() >= 2:
                 first.setdefault(rounds.workload, rounds)
     pooled, estimates, left_out = [], [], 0
-    for each in in_order:
-        d = _log_ratios(each, tuple(first), kind)
+    for campaign in in_order:
+        d = _log_ratios(campaign, tuple(first), kind)
         whole = np.isfinite(d).all(axis=1)
         left_out += int((np.isfinite(d).any(axis=1) & ~whole).sum())
         if first and (n := int(whole.sum())) >= 2:
@@ -148,7 +148,7 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
     bandwidth = 1.06 * len(pool) ** -0.2
     d += bandwidth * _normal_like(pool, size, random)
     d /= (1 + bandwidth**2) ** 0.5
-    spread = np.sqrt([each.value if each else 0.0 for each in noise.variances])
+    spread = np.sqrt([variance.value if variance else 0.0 for variance in noise.variances])
     return Resampled(
         rounds=rounds,
         means=d.mean(axis=1),

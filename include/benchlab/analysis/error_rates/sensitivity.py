@@ -101,7 +101,7 @@ def explained(
     cells = [found.get((count, side)) for count in threads for side in ("baseline", "candidate")]
     if not all(cells):
         return None
-    return sum(fmean(each) for each in cells if each) / len(threads) ** 2 / seconds
+    return sum(fmean(variances) for variances in cells if variances) / len(threads) ** 2 / seconds
 
 
 class Sensitivity:

@@ -3,12 +3,10 @@
 A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
 it passes, a column and its bounds, and the metric of the workloads that it is for, where it is not
 for all. Columns are plain numbers, computed from what the client printed and from what the target
-could tell about the trial. A column that is not there leaves its gate ``not evaluated``; it never
-passes for want of data.
+reports about the trial. A missing column leaves its gate ``not evaluated``; it never passes for
+want of data.
 
-What is no column between bounds is one module in ``benchlab.analysis.gates.custom``, evaluated once
-over all
-trials: see :func:`custom_gates`.
+:func:`planned_once` is not a column within bounds: it is evaluated once over all trials.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
-from benchlab.results.records import GateKind, GateResult
+from benchlab.results.records import GateKind, GateResult, GateStatus
 
 Table = Literal["trials", "cells"]
 
@@ -37,11 +35,11 @@ class Gate(BaseModel):
         kind: ``class`` in the file. A failed gate of validity makes its trial invalid; a symptom
             may be the candidate's own doing, and is kept and shown.
         table: what a row of its column is: one trial, or one cell on one side over all rounds.
-        metric: that of the workloads it is for (``tps``, ``tpmc``); None: of all. The same id may
-            be there once for each metric, with bounds that fit what its clients print.
-        unstable_from: of a symptom: how many failures in a workload, all on one side, make its
-            verdict ``unstable``. More than one where a good trial fails it by chance, too; None:
-            it is only shown.
+        metric: of the workloads it is for (``tps``, ``tpmc``); None: for all. The same id may be
+            there once for each metric, with bounds that fit what its clients print.
+        unstable_from: how many failures of a symptom in a workload, all on one side, make its
+            verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
+            is only shown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -63,14 +61,9 @@ class Gate(BaseModel):
             return GateResult(self.id, "not evaluated", None, self.sentence, self.kind)
         above = self.min is None or observed >= self.min
         below = self.max is None or observed <= self.max
-        passed = above and below and not math.isnan(observed)
-        return GateResult(
-            self.id,
-            "pass" if passed else "fail",
-            observed if math.isfinite(observed) else None,
-            self.sentence,
-            self.kind,
-        )
+        status: GateStatus = "pass" if above and below and not math.isnan(observed) else "fail"
+        finite = observed if math.isfinite(observed) else None
+        return GateResult(self.id, status, finite, self.sentence, self.kind)
 
     def bounds(self) -> str:
         """The bounds, for people."""
@@ -145,6 +138,9 @@ def parse(text: str, where: str) -> tuple[Gate, ...]:
 def load_all(directory: Path) -> tuple[Gate, ...]:
     """Read all gates: every ``*.yaml`` of a directory, in the order of their names.
 
+    Example:
+        ``load_all(home.configs / "quality")[0].sentence``
+
     Raises:
         SpecError: as of :func:`load`; or there is no file, or two files have a gate of one id.
     """
@@ -160,14 +156,12 @@ def joined(files: Mapping[str, tuple[Gate, ...]]) -> tuple[Gate, ...]:
     Raises:
         SpecError: two files have a gate of one id.
     """
-    found: dict[str, list[tuple[str, Gate]]] = {}
-    for path, gates in files.items():
-        for gate in gates:
-            for other_path, other in found.get(gate.id, ()):
-                if other_path != path and _clash(gate, other):
-                    raise SpecError(f"{path}: gate {gate.id} is in {other_path}, too")
-            found.setdefault(gate.id, []).append((path, gate))
-    return tuple(gate for gates in files.values() for gate in gates)
+    found = [(path, gate) for path, gates in files.items() for gate in gates]
+    for number, (path, gate) in enumerate(found):
+        for other_path, other in found[:number]:
+            if other_path != path and _clash(gate, other):
+                raise SpecError(f"{path}: gate {gate.id} is also in {other_path}")
+    return tuple(gate for _, gate in found)
 
 
 def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
@@ -186,7 +180,7 @@ def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
 
 
 def planned_once(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Whether each row's trial is used exactly once; a trial that nobody planned must not be used.
+    """Whether each row's trial is used exactly once; an unplanned trial must not be used.
 
     The attempts of a trial share its answer.
 
@@ -201,11 +195,11 @@ def planned_once(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
 
 def is_valid(results: Sequence[GateResult]) -> bool:
     """Whether no gate of validity failed; symptoms make no trial invalid."""
-    return not any(each.kind == "validity" and each.status == "fail" for each in results)
+    return not any(result.kind == "validity" and result.status == "fail" for result in results)
 
 
 def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
-    """Why a trial is invalid: of every gate of validity that failed what was found and is allowed.
+    """Why a trial is invalid: what every failed gate of validity found, and what it allows.
 
     Args:
         gates: those by which it was judged, of one metric.

@@ -1,7 +1,7 @@
 """Columns of the gates of symptom: what a run shows that may be the candidate's own doing.
 
-Of a trial they come from what the client printed and its series, of a cell from the figures of
-its rounds on one side. A column is None where the data cannot tell.
+A trial's columns come from what the client printed and its series, a cell's from the figures of its
+rounds on one side. A column is None where the data do not show it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from benchlab.workloads.output import Interval, Output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,28 +20,27 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-# So many standard errors are exceeded by chance in one series of a thousand (normal, two-sided).
+# Chance exceeds so many standard errors in one series of a thousand (normal, two-sided).
 STANDARD_ERRORS = 3.3
 # A third of the series is three ninths, and each ninth an interval or more.
 NINTHS = 9
 # With fewer transactions in an interval, one without any may be chance: exp(-10) is 1 in 22,000.
 LEAST_PER_INTERVAL = 10.0
-# Of an interval that is shorter the rate is noise: what was left when the run ended.
+# Shorter intervals, as a share of what was asked for, are what was left when the run ended: noise.
 LEAST_OF_INTERVAL = 0.5
 LEAST_INTERVALS = 3
 LEAST_ROUNDS = 3
 CONFIDENCE = 0.99
-# Of the lower limit of a number of errors.
+# Confidence of the lower limit on an error count.
 RARE = 0.999
 
 
 def trial_columns(
-    output: Any, *, seconds: float, interval_s: float, read_only: bool
+    output: Output, *, seconds: float, interval_s: float, read_only: bool
 ) -> dict[str, float | None]:
     """Columns of one trial; all None where the client's output is not whole.
 
     Args:
-        output: a parsed client output, as ``benchlab.workloads`` describes it.
         seconds: how long the client was to run.
         interval_s: length of an interval of the series, as it was asked for.
         read_only: the workload changes nothing.
@@ -71,10 +73,10 @@ def error_ratio(
 ) -> float | None:
     """Errors that the client survived, per transaction, as far as chance does not explain them.
 
-    Writes meet a conflict now and then: it is the lower 99.9 % limit of a Poisson variable with
-    so many events (Garwood 1936), so that one deadlock in a short trial is no high rate. A read
-    meets none, so that of a workload that only reads a single error is one too many, however many
-    transactions there were: there the ratio is the number of errors itself.
+    Writes meet a conflict now and then: the count is replaced by the lower 99.9 % limit of a
+    Poisson variable with so many events (Garwood 1936), so that one deadlock in a short trial is
+    not a high rate. Reads meet none, so a single error of a read-only workload is one too many,
+    however many transactions there were: the ratio is then the number of errors itself.
     """
     if errors is None or not transactions:
         return None
@@ -110,10 +112,10 @@ def drift_excess(rates: Sequence[float]) -> float | None:
     s comes from second differences, which no slope inflates (Gasser, Sroka and Jennen-Steinmetz,
     Residual variance and residual pattern in nonlinear regression, Biometrika 73, 1986; von
     Neumann's ratio takes first ones). They see noise that is independent from one value to the
-    next. That of neighbouring intervals is not (checkpoints, flushes, compactions), and too
-    little of it would be seen. So the same is reckoned from the means of ninths of the series,
-    too, which are assumed to be independent, and the larger standard error is taken. Noise slower
-    than a ninth of the trial is not told from a drift.
+    next. The noise of neighbouring intervals is not (checkpoints, flushes, compactions), and too
+    little of it would be seen. So the same is also computed from the means of ninths of the series,
+    which are assumed to be independent, and the larger standard error is taken. Noise slower than a
+    ninth of the trial cannot be distinguished from a drift.
 
     Args:
         rates: throughput of each whole interval, in order.
@@ -146,8 +148,8 @@ def cell_columns(
 
     Args:
         threads: the thread counts, each once, in any order.
-        throughput: of shape (rounds, threads), any unit; NaN where it is missing. What is not
-            above zero is no throughput, and so missing, too.
+        throughput: of shape (rounds, threads), any unit; NaN where it is missing. Zero and below
+            also count as missing.
         p95: latencies, of the same shape; None where the client prints none.
 
     Returns:
@@ -186,15 +188,15 @@ def cell_columns(
             line = (1 - share) * rates[:, place - 1] + share * rates[:, place + 1]
             dip = _beyond_noise(line - rates[:, place])
         columns[int(column)] = {
-            "round_cv": _variation(_there(figures[:, column])),
+            "round_cv": _variation([rate for rate in figures[:, column].tolist() if _there(rate)]),
             "p95_fall_pct": fall,
             "curve_dip_pct": dip,
         }
     return columns
 
 
-def _there(values: FloatArray) -> list[float]:
-    return [float(value) for value in values if math.isfinite(value) and value > 0]
+def _there(value: float) -> bool:
+    return math.isfinite(value) and value > 0
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
@@ -218,14 +220,13 @@ def _beyond_noise(logs: FloatArray) -> float | None:
     return -100 * math.expm1(-max(limit, 0.0))
 
 
-def _whole_intervals(series: Sequence[Any], interval_s: float) -> list[float]:
+def _whole_intervals(series: Sequence[Interval], interval_s: float) -> list[float]:
     """Transactions per second of each interval but those that the run's end cut short."""
-    ends = [0.0, *(each.t for each in series)]
-    lengths = [end - start for start, end in pairwise(ends)]
+    ends = pairwise([0.0, *(interval.t for interval in series)])
     return [
-        each.tps
-        for each, length in zip(series, lengths, strict=True)
-        if length >= LEAST_OF_INTERVAL * interval_s
+        interval.tps
+        for interval, (start, end) in zip(series, ends, strict=True)
+        if end - start >= LEAST_OF_INTERVAL * interval_s
     ]
 
 
@@ -241,9 +242,7 @@ def _variation(values: Sequence[float]) -> float | None:
         return None
     largest = max(values)  # in units of it no sum overflows
     shares = [value / largest for value in values]
-    mean = math.fsum(shares) / len(shares)
-    squares = math.fsum((share - mean) ** 2 for share in shares)
-    return math.sqrt(squares / (len(shares) - 1)) / mean
+    return stdev(shares) / fmean(shares)
 
 
 def _noise(values: Sequence[float]) -> float:
@@ -255,4 +254,4 @@ def _noise(values: Sequence[float]) -> float:
         (after - here) - (here - before)
         for before, here, after in zip(values, values[1:], values[2:], strict=False)
     ]
-    return math.sqrt(math.fsum(each * each for each in seconds) / len(seconds) / 6)
+    return math.sqrt(math.fsum(second**2 for second in seconds) / len(seconds) / 6)

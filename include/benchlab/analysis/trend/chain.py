@@ -1,7 +1,7 @@
 """Within-campaign ratios of one workload, chained along one line of versions.
 
-The throughputs of two campaigns are never compared: hosts differ by more than versions do. What a
-campaign tells is d = ln(candidate / baseline), and its point in the chain is at
+The throughputs of two campaigns are never compared: hosts differ by more than versions do. A
+campaign shows d = ln(candidate / baseline), and its point in the chain is at
 
     level = level of the baseline + d
 
@@ -98,6 +98,9 @@ class Chain:
 def chain(ratios: Sequence[Ratio]) -> Chain:
     """Chain the ratios of one workload; their order does not matter.
 
+    Example:
+        ``chain([Ratio("c1", at, "v8.1.0", "v8.1.1", 0.02, 0.01)]).points[0].level`` is 0.02.
+
     Raises:
         SpecError: a ratio or a standard error is not a number, a campaign has two ratios or
             compares a version with itself, or a time has no time zone; names the campaign.
@@ -143,18 +146,13 @@ class _Measured:
         return self.bridges[version]
 
     def _bridge(self, version: _Age) -> _Age | None:
-        older = [each for each in self.points if each < version]
-        same_series = [each for each in older if _series(each) == _series(version)]
+        older = [measured for measured in self.points if measured < version]
+        same_series = [measured for measured in older if measured[0][:2] == version[0][:2]]
         return max(same_series or older, default=None)
 
 
-def _series(version: _Age) -> tuple[int, ...]:
-    numbers, _, _ = version
-    return numbers[:2]
-
-
 def _order(ratio: Ratio) -> tuple[object, ...]:
-    # Of two campaigns of one time the older candidate is first: it may be the other's baseline.
+    # At one time the older candidate comes first: it may be the other campaign's baseline.
     return ratio.at, order(ratio.candidate), order(ratio.baseline), ratio.campaign
 
 

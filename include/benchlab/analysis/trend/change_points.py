@@ -5,12 +5,13 @@
 3. It is a change point if its step, estimated from the campaigns themselves together with all the
    others (:mod:`benchlab.analysis.trend.step_model`), is significant for the number of places where
    it could have been (Bonferroni), is at least the threshold, and does not depend on one campaign
-   alone, which may be an outlier. A step that cannot be told from that of a baseline which was not
-   measured is never significant. The least sure place that fails is taken out, and the others are
-   judged again.
+   alone, which may be an outlier. A step that cannot be distinguished from that of an unmeasured
+   baseline is never significant. The least certain place that fails is taken out, and the others
+   are judged again.
 4. Campaigns that no step explains are outliers and do not count.
 5. Where a steady change over four candidates or more explains the campaigns better than the step
-   does, the step has to be all that beside the steady change. Else it is drift, cut in steps.
+   does, the step has to pass all that in addition to the steady change. Otherwise it is drift, cut
+   in steps.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchlab.analysis.verdict.paired import Estimate, percent
 MIN_POINTS = 10
 ALPHA = 0.01
 MIN_CANDIDATES = 4
-"""So many different versions a drift goes over."""
+"""A drift goes over at least so many versions."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +81,20 @@ def find(
     if model.size < MIN_POINTS:
         return ()
     proposed = propose(np.array([point.level for point in chain.points]))
-    places = _moved(model, _nearest(model, proposed))
+    if not model.boundaries:
+        return ()
+    nearest = {min(model.boundaries, key=lambda b: abs(b - place)) for place in proposed}
+    places = _moved(model, sorted(nearest))
     while places:
         model.leave_outliers_out([model.step(place) for place in places])
         places = _moved(model, places)
         judged = _judge(model, places, threshold_pct)
-        failed = [each for each in judged if not each.holds]
+        failed = [place for place in judged if not place.holds]
         if not failed:
-            return tuple(_change_point(model, each) for each in judged)
-        worst = max(failed, key=lambda each: each.p)
+            return tuple(_change_point(model, place) for place in judged)
+        worst = max(failed, key=lambda place: place.p)
         places.remove(worst.place)
     return ()
-
-
-def _nearest(model: StepModel, proposed: Sequence[int]) -> list[int]:
-    if not model.boundaries:
-        return []
-    return sorted({min(model.boundaries, key=lambda b: abs(b - each)) for each in proposed})
 
 
 def _moved(model: StepModel, places: Sequence[int]) -> list[int]:
@@ -106,7 +104,7 @@ def _moved(model: StepModel, places: Sequence[int]) -> list[int]:
         before = list(found)
         for index in range(len(found)):
             edges = [0, *found, model.size]
-            others = [model.step(each) for each in found if each != found[index]]
+            others = [model.step(place) for place in found if place != found[index]]
             possible = model.inside(edges[index], edges[index + 2])
             found[index], _ = model.best_step(others, possible)
         if found == before:
@@ -129,7 +127,9 @@ def _judge(model: StepModel, places: Sequence[int], threshold_pct: float) -> lis
         p = min(1.0, step.p_value * len(model.boundaries))
         is_large = abs(percent(step.mean)) >= threshold_pct
         sides = ((begin, place), (place, end))
-        holds = p < ALPHA and is_large and model.is_borne_out(step.mean, sides, fit.tells[:, index])
+        holds = (
+            p < ALPHA and is_large and model.is_borne_out(step.mean, sides, fit.informs[:, index])
+        )
         judged.append(_Judged(place, step, p, holds))
     return judged
 

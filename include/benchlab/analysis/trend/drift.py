@@ -1,9 +1,9 @@
 """Slow drift: a change over many releases, each too small to be a change point.
 
-Since the last change point, a change of equal parts at every new candidate is fitted to the
+A change in equal parts at every new candidate since the last change point is fitted to the
 campaigns (:mod:`benchlab.analysis.trend.step_model`). It is a drift if its sum is at least the
-threshold, its 99 % interval is without zero, and no single step explains the campaigns better. A
-candidate that comes back is no new one, and has the level that it had.
+threshold, its 99 % interval excludes zero, and no single step explains the campaigns better. A
+candidate that comes back is not new, and has the level that it had.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ def find(
 ) -> Drift | None:
     """The drift since the last change point; None where there is none.
 
-    None, too, with fewer than :data:`~benchlab.analysis.trend.change_points.MIN_POINTS` points in
-    the chain or :data:`~benchlab.analysis.trend.change_points.MIN_CANDIDATES` candidates since the
-    change point.
+    Also None with fewer than ``MIN_POINTS`` points in the chain, or ``MIN_CANDIDATES`` candidates
+    since the change point.
 
     Args:
         change_points: of the same chain.
@@ -64,12 +63,12 @@ def find(
         SpecError: ``noise_sd`` is not a number from 0 on.
     """
     model = StepModel(chain, noise_sd)
-    first = max((each.index for each in change_points), default=0)
+    first = max((point.index for point in change_points), default=0)
     places = model.inside(first, model.size)
     candidates = model.candidates(first, model.size)
     if model.size < MIN_POINTS or len(candidates) < MIN_CANDIDATES:
         return None
-    steps = [model.step(each.index) for each in change_points]
+    steps = [model.step(point.index) for point in change_points]
     slope = model.slope(first, model.size)
     model.leave_outliers_out([*steps, slope])
     fit = model.fit([*steps, slope])

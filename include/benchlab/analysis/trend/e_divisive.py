@@ -1,6 +1,6 @@
 """E-divisive: where the distribution of a series changes (Matteson and James 2014).
 
-Of all pairs of neighbouring stretches that begin where the series does, with m and n values, it
+Among all pairs of neighbouring stretches that begin where the series does, with m and n values, it
 takes the pair that maximises the energy statistic
 
     Q = mn / (m + n) * (2 * mean |x - y| - mean |x - x'| - mean |y - y'|)
@@ -38,7 +38,7 @@ def propose(values: NDArray[np.float64], alpha: float = ALPHA) -> tuple[int, ...
     searched = [(0, len(values))]
     while searched:
         begin, end = searched.pop()
-        # Two values are one on each side, and nothing tells how they scatter.
+        # With two values, one on each side, nothing shows how they scatter.
         if end - begin < 3:
             continue
         place, until = _split(values[begin:end])

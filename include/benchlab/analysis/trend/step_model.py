@@ -1,10 +1,9 @@
 """The ratios of a chain as a model of steps: what each level is, and how sure that is.
 
-A campaign tells level(candidate) - level(baseline), and the level of a baseline is the mean of
-earlier points (:mod:`benchlab.analysis.trend.chain`). A baseline that was never a candidate has a
-level of its
-own, which is not known: that of a bridged one is not taken from another version here. So the
-ratios follow from the levels by d = A @ level - B @ unmeasured, with A and B known from the chain
+A campaign shows level(candidate) - level(baseline), and the level of a baseline is the mean of
+earlier points (:mod:`benchlab.analysis.trend.chain`). A baseline that was never a candidate has an
+unknown level of its own: a bridged one does not take another version's level here. So the ratios
+follow from the levels by d = A @ level - B @ unmeasured, with A and B known from the chain
 alone. Where the level is constant but for steps at known places, level = S @ steps, the ratios
 follow from the steps by d = (A @ S) @ steps - B @ unmeasured + error. The errors of campaigns are
 independent, for each campaign deploys anew: weighted least squares (any textbook) give the steps
@@ -12,13 +11,13 @@ with their standard errors. The levels themselves are a random walk of those err
 that is accounted for exactly.
 
 The unmeasured levels are taken out first: each column becomes what they cannot explain of it
-(Frisch and Waugh 1933). A step of which nothing is left cannot be told from an unmeasured one, as
-when baseline and candidate become new at the same time; its variance is infinite.
+(Frisch and Waugh 1933). A step of which nothing is left cannot be distinguished from an unmeasured
+one, as when baseline and candidate become new at the same time; its variance is infinite.
 
 The variance of a campaign is its standard error squared, and at least that of A/A campaigns, which
 show what its rounds cannot; without A/A campaigns at least the mean of what is known of the
 others. All variances are multiplied by what the residuals show beyond them (Birge 1932), never by
-less than one. Where no variance is known the residuals alone tell it.
+less than one. Where no variance is known, only the residuals show it.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ if TYPE_CHECKING:
 
 # A campaign is an outlier if its residual is that unlikely, times the number of campaigns.
 OUTLIER_ALPHA = 0.01
-# More than one in ten are no outliers but a model that does not fit.
+# If more than one in ten seem to be outliers, the model does not fit.
 _MOST_OUTLIERS = 0.1
-# No throughput is known more finely; it keeps equal ratios from having no error at all.
+# No throughput is known more precisely; without it equal ratios would have no error at all.
 _LEAST_SD = 1e-6
-# Of a step that one campaign alone tells of, the others show at least so much.
+# The share of a step that the other campaigns have to show if only one is informed about it.
 _SHOWN = 1 / 3
-# Of a column of length one: what is shorter than that is a rounding error.
+# In a column of length one, anything shorter than this is a rounding error.
 _NOTHING = 1e-6
 
 
@@ -56,11 +55,11 @@ class Fit:
     """A fitted model.
 
     Attributes:
-        changes: of each column, with its variance; infinite where it cannot be told.
+        changes: of each column, with its variance; infinite where it cannot be estimated.
         squares: weighted sum of squared residuals; of two models the smaller fits better.
         residuals: of every campaign that counts, by its standard deviation; of others 0.
         leverages: how far each campaign decides what it is predicted to be, from 0 to 1.
-        tells: of shape (campaigns, columns): whether a campaign tells anything of a column beside
+        informs: of shape (campaigns, columns): whether a campaign adds anything about a column to
             the others.
         df: degrees of freedom.
     """
@@ -69,7 +68,7 @@ class Fit:
     squares: float
     residuals: Array
     leverages: Array
-    tells: NDArray[np.bool_]
+    informs: NDArray[np.bool_]
     df: int
 
 
@@ -96,7 +95,7 @@ class StepModel:
         self._variances, self._is_scale_known = _variances(
             [ratio.standard_error for ratio in ratios], noise_sd
         )
-        # A bridged baseline was not measured: what it is linked to tells nothing of it.
+        # A bridged baseline was not measured: its links say nothing about it.
         self._links = tuple(
             () if point.bridged_from else before
             for point, before in zip(chain.points, chain.links, strict=True)
@@ -125,10 +124,10 @@ class StepModel:
         """
         import numpy as np
 
-        order = {each: number for number, each in enumerate(self.candidates(begin, end))}
+        places = {name: number for number, name in enumerate(self.candidates(begin, end))}
         ramp = np.zeros(self.size)
-        ramp[begin:end] = [order[each] for each in self._candidates[begin:end]]
-        ramp[begin:end] /= len(order) - 1
+        ramp[begin:end] = [places[name] for name in self._candidates[begin:end]]
+        ramp[begin:end] /= len(places) - 1
         ramp[end:] = 1
         column: Array = self._of_levels @ ramp
         return column
@@ -139,27 +138,27 @@ class StepModel:
 
     def points_of(self, candidate: object) -> tuple[int, ...]:
         """The points of one of the candidates."""
-        return tuple(index for index, each in enumerate(self._candidates) if each == candidate)
+        return tuple(index for index, name in enumerate(self._candidates) if name == candidate)
 
     def inside(self, begin: int, end: int) -> tuple[int, ...]:
         """The boundaries after the point ``begin`` and before the point ``end``."""
         return tuple(place for place in self.boundaries if begin < place < end)
 
     def is_borne_out(
-        self, step: float, sides: Sequence[tuple[int, int]], tells: NDArray[np.bool_]
+        self, step: float, sides: Sequence[tuple[int, int]], informs: NDArray[np.bool_]
     ) -> bool:
         """Whether a step does not depend on one campaign alone, which may be an outlier.
 
-        From each side, given as its points ``begin`` .. ``end``, two campaigns that count tell of
-        it. Where one does, the levels of the others have to show the step as well, with unmeasured
-        steps taken as none.
+        Two campaigns that count inform about it from each side, given as its points ``begin`` ..
+        ``end``. Where only one does, the levels of the others have to show the step as well, with
+        unmeasured steps taken as none.
         """
         import numpy as np
 
-        telling = [self._telling(begin, end, tells) for begin, end in sides]
-        if not all(telling):
+        informing = [self._informing(begin, end, informs) for begin, end in sides]
+        if not all(informing):
             return False
-        alone = {each[0] for each in telling if len(each) == 1}
+        alone = {campaigns[0] for campaigns in informing if len(campaigns) == 1}
         others = [
             [
                 self.chain.points[index].level
@@ -186,19 +185,19 @@ class StepModel:
         squares = float((residuals**2).sum())
         df = max(1, int(self.counted.sum()) - self._basis.shape[1] - int(known.sum()))
         scale = squares / df if not self._is_scale_known else max(1.0, squares / df)
-        is_told = np.abs((inverse @ left.T @ design).diagonal() - 1) < _NOTHING
+        is_known = np.abs((inverse @ left.T @ design).diagonal() - 1) < _NOTHING
         variances = scale * (inverse**2).sum(axis=1) / lengths**2
         return Fit(
             changes=tuple(
                 Estimate(float(step), Variance(float(variance), df))
-                if told
+                if known
                 else Estimate(0.0, Variance(math.inf, df))
-                for step, variance, told in zip(steps / lengths, variances, is_told, strict=True)
+                for step, variance, known in zip(steps / lengths, variances, is_known, strict=True)
             ),
             squares=squares,
             residuals=residuals,
             leverages=(left**2).sum(axis=1) + (self._basis**2).sum(axis=1),
-            tells=np.abs(left @ inverse.T) > _NOTHING,
+            informs=np.abs(left @ inverse.T) > _NOTHING,
             df=df,
         )
 
@@ -216,8 +215,8 @@ class StepModel:
         steps = steps - left @ (left.T @ steps)
         ratios = self._left_of_ratios - left @ (left.T @ self._left_of_ratios)
         lengths = (steps**2).sum(axis=0)
-        is_told = lengths > _NOTHING**2
-        gains = np.where(is_told, (ratios @ steps) ** 2 / np.where(is_told, lengths, 1.0), 0.0)
+        is_known = lengths > _NOTHING**2
+        gains = np.where(is_known, (ratios @ steps) ** 2 / np.where(is_known, lengths, 1.0), 0.0)
         most = float(gains.max())
         first = int(np.argmax(gains >= most * (1 - 1e-9)))
         return places[first], float((ratios**2).sum()) - most
@@ -247,14 +246,14 @@ class StepModel:
                 return
             self._count(self.counted & (np.arange(self.size) != furthest))
 
-    def _telling(self, begin: int, end: int, tells: NDArray[np.bool_]) -> list[int]:
-        """Campaigns that tell, and have a version of these points as candidate or baseline."""
+    def _informing(self, begin: int, end: int, informs: NDArray[np.bool_]) -> list[int]:
+        """Campaigns that inform, and have a version of these points as candidate or baseline."""
         return [
             index
             for index in range(self.size)
             if self.counted[index]
-            and tells[index]
-            and any(begin <= each < end for each in (index, *self._links[index]))
+            and informs[index]
+            and any(begin <= point < end for point in (index, *self._links[index]))
         ]
 
     def _columns_of_unmeasured(self) -> Array:
@@ -266,7 +265,7 @@ class StepModel:
             for point, before in zip(self.chain.points, self._links, strict=True)
         ]
         columns = [
-            [each == baseline for each in unmeasured]
+            [version == baseline for version in unmeasured]
             for baseline in dict.fromkeys(unmeasured)
             if baseline is not None
         ]
