@@ -19,7 +19,11 @@ Act = Literal["deploy", "backup", "restore", "start_for_trial"]
 
 
 class BaseCluster(Database):
-    """One side's cluster; an engine names its class as ``Engine.cluster``."""
+    """One side's cluster; an engine names its class as ``Engine.cluster``.
+
+    Example:
+        ``engines.cluster_of("tidb").not_deployable("v2.1.0")`` says why it cannot be deployed.
+    """
 
     @classmethod
     @abstractmethod
@@ -43,14 +47,28 @@ class BaseCluster(Database):
         """
 
     @classmethod
-    @abstractmethod
     def remove(
         cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
     ) -> None:
-        """Remove what a campaign deployed of a side, without knowing what that was; repeatable.
+        """:meth:`destroy` what a campaign deployed of a side, without knowing what that was."""
+        cls.on_fleet(
+            fleet,
+            executors,
+            side=side,
+            of=SideSpec(version="v0.0.0"),
+            campaign=campaign,
+            directory=directory,
+            max_connections=1,
+            database="",
+            password="",
+        ).destroy()
+
+    @abstractmethod
+    def destroy(self) -> None:
+        """Remove the cluster and everything of this side from all hosts; repeatable.
 
         Raises:
-            TargetError: names the hosts that could not be cleaned.
+            TargetError: names the hosts that could not be cleaned; all others are clean.
         """
 
     @classmethod

@@ -25,9 +25,9 @@ SQL_LIMIT_S = 3600.0
 
 
 class BackgroundJobs(NamedTuple):
-    """ANALYZE, DDL and backup statements of a running server, whoever sent them.
+    """ANALYZE, DDL and backup statements of a running server, no matter which client sent them.
 
-    What is begun later less what had ended earlier were at work in between.
+    Those begun by a later time, less those ended by an earlier one, were at work in between.
 
     Attributes:
         begun: how many so far.
@@ -68,6 +68,10 @@ class Database(ABC):
     Args:
         executor: the host from which it is asked.
         instance: which version, where.
+
+    Example:
+        ``database.deploy(); database.create_database(); database.sql("SELECT 1")`` gives
+        ``[["1"]]``.
     """
 
     name: ClassVar[str]
@@ -116,11 +120,11 @@ class Database(ABC):
 
     @abstractmethod
     def restore(self) -> None:
-        """Stop it and lay the snapshot back."""
+        """Stop it and restore the snapshot."""
 
     @abstractmethod
     def git_hash(self) -> str | None:
-        """The commit that the running server was built from; None where it does not tell."""
+        """The commit that the running server was built from; None where it is not reported."""
 
     @abstractmethod
     def log_tail(self) -> str:
@@ -131,7 +135,7 @@ class Database(ABC):
         return None
 
     def columns(self) -> Mapping[str, float | None]:
-        """What it can tell of itself for the gates, after a trial."""
+        """What it reports of itself for the gates, after a trial."""
         as_requested = self.is_requested_version(self.version())
         return {
             "wrong_version_servers": float(not as_requested),
@@ -139,7 +143,7 @@ class Database(ABC):
         }
 
     def background_jobs(self) -> BackgroundJobs | None:
-        """What it has done besides serving its clients; None: it cannot tell."""
+        """What it has done besides serving its clients; None: it cannot say."""
         return None
 
     # What all share
@@ -238,7 +242,7 @@ class Database(ABC):
         """Row count and an order-free sum of row hashes of every table, as one string.
 
         By SQL, because what engines offer themselves differs, and TiDB's embedded storage
-        answers its own statement with a constant. A NULL is told from an empty text.
+        answers its own statement with a constant. A NULL differs from an empty text.
         """
         parts = []
         for table in tables:
@@ -265,8 +269,8 @@ class Database(ABC):
     def is_requested_version(self, reported: str) -> bool:
         """Whether what the server calls itself has the requested version in it, as a whole.
 
-        Of ``v9.0.0`` a pre-release, ``v9.0.0-beta.1``, is another version; a build's own suffix
-        (``-log``, ``-dirty``) makes no other one.
+        A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``,
+        ``-dirty``) does not matter.
         """
         wanted = re.escape(self.instance.version)
         found = re.search(rf"(?<![\d.]){wanted}(?![\d.]|-(alpha|beta|rc))", reported)
@@ -281,7 +285,7 @@ class Database(ABC):
         return self.instance.parameters
 
     def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
-        """Of the requested parameters, those with another effective value, with that value."""
+        """Requested parameters that did not take effect, with their actual values."""
         requested = self.requested()
         found = {
             key: variables.get(key.replace("-", "_"), variables.get(key, "no such setting"))

@@ -179,7 +179,7 @@ class Engine(BaseEngine):
         return "\n".join(lines) + "\n"
 
     def _run_as_root(self) -> list[str]:
-        """The server refuses to run as root unless it is told to."""
+        """The server refuses to run as root unless it is ordered to."""
         is_root = self.executor.run(["id", "-u"]).stdout.strip() == "0"
         return ["--user=root"] if is_root else []
 

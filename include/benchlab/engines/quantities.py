@@ -24,7 +24,7 @@ _SIZE = r"(\d+(?:\.\d+)?) ?(?:([KMGTP])(?:I?B)?|B)?"
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values are one duration, or one size."""
+    """Whether two values are one duration, or one size: ``same("1m", "60s")`` is True."""
     for read in (milliseconds, size_bytes):
         if (found := read(one)) is not None:
             return found == read(other)

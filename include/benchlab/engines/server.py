@@ -2,7 +2,7 @@
 
 Each module in ``engines/`` has one class ``Engine`` that derives from :class:`BaseEngine`. It
 says how a version is obtained and how its server is deployed and started. An engine that can
-also be deployed as a cluster on a fleet names that class, too, in ``Engine.cluster``.
+also be deployed as a cluster on a fleet names that class in ``Engine.cluster``.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ class BaseEngine(Database):
         executor: the host it runs on.
         instance: which version, where.
         servers: directory of downloaded server binaries.
+
+    Example:
+        ``engines.by_name()["mariadb"].owns("10.11.5")`` is True.
     """
 
-    #: Whether its server listens on the status port, too.
+    #: Whether its server also listens on the status port.
     has_status_port: ClassVar[bool] = False
     #: Parameters that Benchlab sets itself, so that a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()

@@ -117,15 +117,12 @@ class Server:
     def _is_stopped(self) -> bool:
         """Wait until its first thread is; the kernel stops the others with it."""
         until = time.monotonic() + STOP_LIMIT_S
-        while self._state() != b"T":
+        # The state is one letter, as proc(5) has it.
+        while os.pread(self._stat, 512, 0).rpartition(b") ")[2][:1] != b"T":
             if time.monotonic() > until:
                 return False
             time.sleep(LOOK_AGAIN_S)
         return True
-
-    def _state(self) -> bytes:
-        """One letter, as proc(5) has it."""
-        return os.pread(self._stat, 512, 0).rpartition(b") ")[2][:1]
 
 
 def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -> str:

@@ -37,9 +37,9 @@ def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
         SpecError: there is no such topology, or it is not of the kind that the target needs.
     """
     kind = spec.target if spec.target in PLANNED_ONLY else by_name()[spec.target].topology
+    if spec.topology is None and kind is None:
+        return None
     if spec.topology is None or kind is None:
-        if spec.topology is None and kind is None:
-            return None
         wants = f"needs a topology of kind {kind}" if kind else "has no topology: leave it out"
         raise SpecError(f"topology: {spec.topology or 'missing'}; the target {spec.target} {wants}")
     path = home.configs / "topologies" / f"{spec.topology}.yaml"
@@ -64,6 +64,9 @@ def give_back(
     ask_driver: bool = False,
 ) -> str:
     """End a campaign wherever it runs and give its hosts back; repeatable, needs no store.
+
+    Example:
+        ``give_back(home, "c1", Access())`` is `benchlab give-back c1`.
 
     Args:
         target: where it runs; None: as its directory says, or this machine.

@@ -30,7 +30,7 @@ class Backend:
 
     Attributes:
         sessions: given to it since HAProxy started, health checks left out; None where the
-            counter is not told.
+            counter is missing.
     """
 
     name: str
@@ -149,7 +149,7 @@ class HAProxy:
 
 
 def connection_spread(backends: Sequence[Backend]) -> float | None:
-    """The most sessions of a server less the fewest; None where there is none or one does not tell.
+    """The most sessions of a server less the fewest; None without servers or with a count missing.
 
     `roundrobin` gives the next connection to the next server and so keeps it at 1 or less;
     `leastconn`, which looks at what is open, would not.

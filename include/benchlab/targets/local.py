@@ -20,7 +20,6 @@ from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_ta
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.plan.steps import GIB
-from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.haproxy import HAProxy
 from benchlab.targets.target import BaseTarget, Say
 
@@ -88,18 +87,6 @@ class Target(BaseTarget):
             say(f"{self.plan.engine} {version}")
             engines.install(self.plan.engine, version, self.home, self.executor)
 
-    def dataset_source(self) -> Source:
-        """Always loaded: on one machine that is quick."""
-        return "load"
-
-    def load_dataset(self, side: Side) -> None:
-        """Never asked for."""
-        raise TargetError(f"{side}: there are no dataset snapshots on one machine")
-
-    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        """Nothing to keep for the next campaign."""
-        return None
-
     def interrupt(self) -> None:
         """End every process of the campaign."""
         self.executor.end_processes()
@@ -107,9 +94,6 @@ class Target(BaseTarget):
     def executors(self) -> dict[str, Executor]:
         """This machine."""
         return {self.executor.host: self.executor}
-
-    def close(self) -> None:
-        """Nothing: this machine needs no connection."""
 
     @classmethod
     def give_back(

@@ -11,6 +11,7 @@ from typing import ClassVar, Protocol
 
 from benchlab.engines.database import Database
 from benchlab.engines.server import BaseEngine
+from benchlab.errors import TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
@@ -34,7 +35,7 @@ class Deployment(Protocol):
         client_host: the name of the client's host among the :meth:`executors`.
         client_alone: whether nothing but client and load balancer is at work on it.
         dedicated: whether the hosts do nothing else, so that what a hypervisor takes of their
-            CPU is told apart from what their neighbours do.
+            CPU can be distinguished from what their neighbours do.
     """
 
     @property
@@ -153,39 +154,9 @@ class BaseTarget(Deployment, ABC):
         """
 
     @abstractmethod
-    def dataset_source(self) -> Source:
-        """Whether the datasets are restored or loaded: decided once, for all sides alike.
-
-        Raises:
-            TargetError: S3 does not answer, or refuses.
-        """
-
-    @abstractmethod
-    def load_dataset(self, side: Side) -> None:
-        """Fill a side's empty database from its dataset snapshot.
-
-        Raises:
-            EngineError: it cannot be restored.
-            TargetError: the snapshot is gone, or S3 does not answer.
-        """
-
-    @abstractmethod
-    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        """Keep a dataset that was loaded, for later campaigns; check one that was restored.
-
-        Returns:
-            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
-            where it was, or nothing was to be kept.
-
-        Raises:
-            TargetError: a restored dataset is not what was kept.
-        """
-
-    @abstractmethod
     def environment(self) -> dict[str, str]:
         """Facts of the hosts, for the report."""
 
-    @abstractmethod
     def close(self) -> None:
         """Close the connections to the hosts; they are opened again when they are needed."""
 
@@ -206,6 +177,37 @@ class BaseTarget(Deployment, ABC):
         Raises:
             TargetError: names what could not be given back.
         """
+
+    # Datasets: always loaded, unless a target has dataset snapshots
+
+    def dataset_source(self) -> Source:
+        """Whether the datasets are restored or loaded: decided once, for all sides alike.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        return "load"
+
+    def load_dataset(self, side: Side) -> None:
+        """Fill a side's empty database from its dataset snapshot.
+
+        Raises:
+            EngineError: it cannot be restored.
+            TargetError: the snapshot is gone, or S3 does not answer.
+        """
+        raise TargetError(f"{side}: the target {self.name} has no dataset snapshots")
+
+    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
+        """Keep a dataset that was loaded, for later campaigns; check one that was restored.
+
+        Returns:
+            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
+            where it was, or nothing was to be kept.
+
+        Raises:
+            TargetError: a restored dataset is not what was kept.
+        """
+        return None
 
     # What all share
 

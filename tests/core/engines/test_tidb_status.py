@@ -222,7 +222,7 @@ def test_servers_that_are_alike_fit() -> None:
         ),
         (
             {"config": None},
-            "tikv on tikv-3 is configured unlike its peers: it does not tell its configuration",
+            "tikv on tikv-3 is configured unlike its peers: it does not report its own",
         ),
     ],
 )

@@ -141,5 +141,5 @@ def test_a_fleet_without_a_role_is_refused() -> None:
 
 def test_data_and_snapshot_are_on_one_file_system() -> None:
     """Both in the side's own directory, so that their files can share blocks."""
-    places = Places.on(MIXED_FLEET.hosts[0], PurePosixPath("c1/baseline"), Ports())
+    places = Places(MIXED_FLEET.hosts[0].data / "c1/baseline", Ports())
     assert places.data.parent == places.snapshot.parent == Path("/data/benchlab/c1/baseline")

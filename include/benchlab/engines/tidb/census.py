@@ -167,8 +167,8 @@ class Census:
     def _comparable(self, host: FleetHost, config: dict[str, str]) -> dict[str, str]:
         return without_places(
             config,
-            addresses=[each.address for each in self.fleet.hosts],
-            # A server may tell it without links, which are above this.
+            addresses=[host.address for host in self.fleet.hosts],
+            # A server may report it without links, which are above this.
             root=f"/{self.places(host).root.relative_to(host.data)}",
             ports=vars(self.ports).values(),
         )

@@ -2,7 +2,7 @@
 
 Versions, sources and configuration are asked over HTTP of every server. The snapshot is physical:
 the directories of every PD and TiKV server, copied on their own hosts while the cluster is
-stopped, and laid back on the same ones.
+stopped, and restored on the same ones.
 """
 
 from __future__ import annotations
@@ -110,23 +110,6 @@ class Cluster(TiDB, BaseCluster):
         )
 
     @classmethod
-    def remove(
-        cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
-    ) -> None:
-        """See :class:`BaseCluster`."""
-        cls.on_fleet(
-            fleet,
-            executors,
-            side=side,
-            of=SideSpec(version="v0.0.0"),
-            campaign=campaign,
-            directory=directory,
-            max_connections=1,
-            database="",
-            password="",
-        ).destroy()
-
-    @classmethod
     def not_deployable(cls, version: str) -> str | None:
         """See :class:`BaseCluster`."""
         return rules.not_deployable(version)
@@ -185,11 +168,7 @@ class Cluster(TiDB, BaseCluster):
         return not self._census.silent()
 
     def destroy(self) -> None:
-        """Remove the cluster and everything of this side from all hosts; repeatable.
-
-        Raises:
-            TargetError: names the hosts that could not be cleaned; all others are clean.
-        """
+        """See :class:`BaseCluster`."""
         name, failed = self.instance.cluster_name, ""
         try:
             if name in self._tiup.clusters():
@@ -220,7 +199,7 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._half_restored)])
 
     def restore(self) -> None:
-        """See :class:`Database`; what the hosts have cached of the data is forgotten, too.
+        """See :class:`Database`; drops what the hosts have cached of the data as well.
 
         Raises:
             EngineError: a host has no snapshot, or one of another backup; nothing was changed.
@@ -228,7 +207,7 @@ class Cluster(TiDB, BaseCluster):
         self._hosts.check_snapshot()
         self.stop()
         self.executor.put(self._half_restored, "a restore began here\n")
-        self._hosts.lay_back()
+        self._hosts.restore()
         self.executor.run(["rm", "-f", str(self._half_restored)])
 
     def save_dataset(self, url: str, region: str) -> None:
@@ -262,14 +241,14 @@ class Cluster(TiDB, BaseCluster):
                 self._hosts.back_up("<backup>")
             case "restore":
                 self._tiup.stop(name)
-                self._hosts.lay_back()
+                self._hosts.restore()
             case "start_for_trial":
                 self._tiup.start(name)
 
     # What it is
 
     def git_hash(self) -> str | None:
-        """Of the TiDB servers."""
+        """The commit of the TiDB servers."""
         return self._census.tidb(self.instance.host).git_hash
 
     def version(self) -> str:
@@ -324,17 +303,17 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
-        """See :class:`Database`; nothing is said of a component that tells no configuration.
+        """See :class:`Database`; components that report no configuration are left out.
 
-        Of configuration items the servers write durations and sizes in their own way: ``1m`` for
-        ``60s``, ``1536MiB`` for ``1.5GB``.
+        Servers write durations and sizes in their own way: ``1m`` for ``60s``, ``1536MiB`` for
+        ``1.5GB``.
         """
-        told, requested = {key.partition(".")[0] for key in variables}, self.requested()
+        reported, requested = {key.partition(".")[0] for key in variables}, self.requested()
         return {
             key: value
             for key, value in super().ineffective(variables).items()
             if not topology.is_config(key)
-            or (key.partition(".")[0] in told and not quantities.same(value, requested[key]))
+            or (key.partition(".")[0] in reported and not quantities.same(value, requested[key]))
         }
 
     def columns(self) -> dict[str, float | None]:

@@ -25,10 +25,10 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         version: as it writes it itself: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
-        git_hash: of its source; None where it does not tell.
+        git_hash: of its source; None where it is not reported.
         config: effective configuration items by dotted name, without those that say where it
-            lies; None where it does not tell.
-        identity: changes whenever the server starts; None where it does not tell.
+            lies; None where it is not reported.
+        identity: changes whenever the server starts; None where it is not reported.
     """
 
     host: str
@@ -40,7 +40,7 @@ class InstanceFacts:
 
     @property
     def digest(self) -> str | None:
-        """Of the configuration, so that peers can be compared at a glance."""
+        """A hash of the configuration, by which peers can be compared at a glance."""
         if self.config is None:
             return None
         items = {key: value for key, value in self.config.items() if not sized_by_memory(key)}
@@ -98,7 +98,7 @@ def misfits(instances: Sequence[InstanceFacts], wanted: str) -> list[str]:
 def differing(one: InstanceFacts, other: InstanceFacts) -> str:
     """The configuration items in which two servers differ: ``log.level = info, not error``."""
     if one.config is None or other.config is None:
-        return "it does not tell its configuration" if one.config is None else "it alone tells it"
+        return "it does not report its own" if one.config is None else "it alone reports its own"
     keys = sorted(
         key
         for key in {*one.config, *other.config}

@@ -1,6 +1,6 @@
 """One side's directories and processes on the hosts of a fleet, without TiUP.
 
-TiUP starts and stops servers. What it does not do is here: copying data and laying it back, and
+TiUP starts and stops servers. What it does not do is here: copying and restoring data, and
 removing what it no longer knows of.
 """
 
@@ -21,13 +21,13 @@ CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
 
 # Servers have their own directory as the current one; they run as the login's user or as root.
-# The kernel tells it without links, also where the directory has been removed under a server.
+# The kernel shows it without links, even where the directory was removed under a server.
 _OURS = """ours() (
     real=$(readlink -m -- "$1") || exit 1
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
 """
-# Whoever is cut off here, by a full disk too, must not have locked the owner out.
+# If this is cut off, even by a full disk, the owner must not be locked out.
 _FORGET_LOGIN = """
 forget_login() (
     set -e
@@ -114,14 +114,14 @@ class SideOnHosts:
 
     def places(self, host: FleetHost) -> Places:
         """Where the side lies on a host."""
-        return Places.on(host, self.subdirectory, self.ports)
+        return Places(host.data / self.subdirectory, self.ports)
 
     def prepare(self) -> None:
         """Empty directories on every host that belong to the login's user, as do the servers."""
 
         def work(host: FleetHost) -> None:
             places = self.places(host)
-            directories = [str(each) for each in (places.root, places.deploy, places.data)]
+            directories = [str(path) for path in (places.root, places.deploy, places.data)]
             self._root(host, _PREPARE, [host.user, *directories])
 
         on_all(self.all, work)
@@ -159,7 +159,7 @@ class SideOnHosts:
         Until every host has its copy there is no snapshot at all.
 
         Args:
-            backup: what this backup is called, to tell it from earlier ones.
+            backup: the name of this backup, which distinguishes it from earlier ones.
 
         Raises:
             BenchlabError: names the hosts that failed, for instance for lack of space.
@@ -209,7 +209,7 @@ class SideOnHosts:
                 "cluster again"
             )
 
-    def lay_back(self) -> None:
+    def restore(self) -> None:
         """Copy the snapshot of every host back, all at once, and forget what is cached of it.
 
         Raises:

@@ -2,7 +2,7 @@
 
 Routes: TiDB's status port ``/status``, ``/info`` and ``/config``; PD's API ``/pd/api/v1/stores``,
 ``/health``, ``/status``, ``/config``; TiKV's status port ``/config``. Sizes and
-durations are text in them (``1GiB``, ``10s``). What a version does not tell is None.
+durations are text in them (``1GiB``, ``10s``). What a version does not report is None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Server:
     """A TiDB or PD server.
 
     Attributes:
-        identity: changes whenever the server starts; None where it does not tell.
+        identity: changes whenever the server starts; None where it is not reported.
     """
 
     version: str

@@ -8,7 +8,7 @@ TiUP keeps what it knows of a cluster in ``~/.tiup`` of the machine it runs on. 
 * when a configuration is refused there are files on every host, but TiUP knows no cluster to
   destroy.
 
-BR, which copies a dataset to object storage and back, is a component of TiUP, too.
+BR, which copies a dataset to object storage and back, is another component of TiUP.
 """
 
 from __future__ import annotations
@@ -147,17 +147,20 @@ class TiUP:
         One database, because from v6.2 on a full restore refuses a cluster that has any.
 
         Args:
-            storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, by
-                what its host may (an instance profile).
+            storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, with
+                its host's permissions (an instance profile).
             region: of the bucket; BR would take it for ``us-east-1``.
         """
-        command = [self.program, *br_arguments(version, action, pd, storage, database, region)]
-        self._run(command, timeout_s=COPY_LIMIT_S)
+        command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]
+        options = ["--s3.region", region, "--db", database]
+        self._run([*command, *options], timeout_s=COPY_LIMIT_S)
 
     def _cluster(
         self, arguments: Sequence[str], *, timeout_s: float = OPERATION_LIMIT_S
     ) -> Completed:
-        return self._run([self.program, *cluster_arguments(arguments)], timeout_s=timeout_s)
+        # With --yes it never asks back.
+        options = ["--yes", "--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
+        return self._run([self.program, "cluster", *arguments, *options], timeout_s=timeout_s)
 
     def _run(self, command: Sequence[str], *, timeout_s: float) -> Completed:
         try:
@@ -168,20 +171,6 @@ class TiUP:
             output = said(error.output)
             hint = next((hint for word, hint in HINTS.items() if re.search(word, output)), "")
             raise CommandError(error.host, error.command, error.exit_code, output, hint) from error
-
-
-def cluster_arguments(arguments: Sequence[str]) -> list[str]:
-    """The command line of ``tiup cluster``, without the program: nothing is asked back."""
-    limits = ["--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
-    return ["cluster", *arguments, "--yes", *limits]
-
-
-def br_arguments(
-    version: str, action: str, pd: str, storage: str, database: str, region: str
-) -> list[str]:
-    """The command line of ``tiup br``, without the program."""
-    options = ["--pd", pd, "--storage", storage, "--s3.region", region, "--db", database]
-    return [f"br:{version}", action, "db", *options]
 
 
 def read_list(text: str) -> list[str]:
@@ -199,7 +188,7 @@ def read_list(text: str) -> list[str]:
 
 
 def said(output: str) -> str:
-    """Of TiUP's output, what it says of the failure: the progress before it is long."""
+    """What TiUP's output says of the failure, without the progress before it, which is long."""
     lines = [line for line in output.splitlines() if line.strip()]
     begin = next((n for n, line in enumerate(lines) if line.startswith("Error:")), None)
     return "\n".join(lines if begin is None else lines[begin:])

@@ -1,4 +1,4 @@
-"""What ``tiup cluster deploy`` is told of one side: hosts, ports, directories, configuration.
+"""What ``tiup cluster deploy`` is given of one side: hosts, ports, directories, configuration.
 
 Both sides may lie on the same hosts, one of them running at a time: each has ports and
 directories of its own. HAProxy is no component of TiUP and monitoring would only disturb, so
@@ -63,11 +63,6 @@ class Places:
     root: Path
     ports: Ports
 
-    @classmethod
-    def on(cls, host: FleetHost, subdirectory: PurePosixPath, ports: Ports) -> Self:
-        """The places of a side on one host."""
-        return cls(host.data / subdirectory, ports)
-
     @property
     def deploy(self) -> Path:
         """Binaries, configuration and logs, a directory a server."""
@@ -129,7 +124,7 @@ def render(
         if not fleet.with_role(role):
             raise TargetError(f"the fleet has no host of the role {role}, a cluster needs one")
     # One for all hosts, as in the topology of the fleet.
-    places = Places.on(fleet.with_role("tikv")[0], subdirectory, ports)
+    places = Places(fleet.with_role("tikv")[0].data / subdirectory, ports)
     document: dict[str, Any] = {
         "global": {
             "user": user,

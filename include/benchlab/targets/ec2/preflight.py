@@ -72,8 +72,8 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
     if kinds:
         _found(faults, lambda: _check_quotas(access, client, topology, kinds, campaign, notes))
     if faults:
-        told = "\n".join(f"- {fault}" for fault in faults)
-        raise TargetError(f"the fleet cannot be rented in {region}:\n{told}")
+        named = "\n".join(f"- {fault}" for fault in faults)
+        raise TargetError(f"the fleet cannot be rented in {region}:\n{named}")
     return notes
 
 
@@ -140,10 +140,10 @@ def _check_offers(
         for subnet in subnets
         if kinds - offered[subnet.zone]
     }
-    told = [f"{subnet} does not offer {', '.join(types)}" for subnet, types in lacking.items()]
+    refusals = [f"{subnet} does not offer {', '.join(types)}" for subnet, types in lacking.items()]
     if len(lacking) == len(subnets):
-        raise TargetError(f"no subnet's zone offers every instance type: {'; '.join(told)}")
-    notes += told
+        raise TargetError(f"no subnet's zone offers every instance type: {'; '.join(refusals)}")
+    notes += refusals
 
 
 def _check_quotas(

@@ -1,7 +1,7 @@
-"""The reaper: ends what has outlived its campaign, and what nobody can say the end of.
+"""The reaper: ends what has outlived its campaign, and what has no readable expiry.
 
-The last but one of the layers that keep a fleet from being forgotten; the last is the host itself,
-which shuts down when its lifetime is over. It goes by tags alone and knows nothing of campaigns.
+One layer keeps a fleet from being forgotten after this one: the host itself, which shuts down when
+its lifetime is over. The reaper goes by tags alone and knows nothing of campaigns.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class ReaperError(TargetError):
     def __init__(
         self, faults: Sequence[str], reaped: Sequence[Reaped], *, no_credentials: bool = False
     ) -> None:
-        told = "\n".join(faults)
-        super().__init__(f"the reaper could not deal with everything:\n{told}")
+        named = "\n".join(faults)
+        super().__init__(f"the reaper could not deal with everything:\n{named}")
         self.reaped, self.no_credentials = tuple(reaped), no_credentials
 
 
@@ -112,7 +112,10 @@ def reap(
 
     Args:
         dry_run: only say what would be ended.
-        say: told each sentence as it becomes true, so that it is known whatever fails later.
+        say: takes each sentence as it becomes true, so that it is known whatever fails later.
+
+    Example:
+        ``reap(Access(), ["us-west-2"], dry_run=True)``
 
     Returns:
         What was ended, in order.
@@ -138,18 +141,16 @@ def reap(
 
 
 def _visit(visit: _Visit) -> None:
-    listed = inventory.of_project(visit.client)
-    ended: set[str] = set()
+    listed, earlier = inventory.of_project(visit.client), len(visit.reaped)
     for instance in listed:
         if instance.living and (why := _overdue(instance, visit.now)):
             end = partial(inventory.terminate, visit.client, [instance.id])
             visit.take("instance", instance.id, instance.campaign, why, end)
-            ended.add(instance.id)
-    if not visit.dry_run and ended:
-        _wait(visit, ended)
-        listed = inventory.of_project(visit.client)
     # In a dry run what would be ended counts as ended.
-    taken = {reaped.id for reaped in visit.reaped if reaped.kind == "instance"}
+    taken = {reaped.id for reaped in visit.reaped[earlier:]}
+    if taken and not visit.dry_run:
+        _wait(visit, taken)
+        listed = inventory.of_project(visit.client)
     inhabited = {one.campaign for one in listed if one.living and one.id not in taken}
     for find in (belongings.key_pairs, belongings.groups):
         for found in find(visit.client, tags.of_project()):
@@ -181,12 +182,9 @@ def _left_behind(created: datetime | None, now: datetime) -> str | None:
 
 def _wait(visit: _Visit, ended: set[str]) -> None:
     """Their groups can be deleted only when they are gone."""
-    failed = {one for one in ended if not any(one == reaped.id for reaped in visit.reaped)}
     try:
         inventory.wait_until_gone(
-            visit.client,
-            lambda: inventory.by_id(visit.client, ended - failed).values(),
-            visit.limits,
+            visit.client, lambda: inventory.by_id(visit.client, ended).values(), visit.limits
         )
     except TargetError as error:
         visit.faults.append(f"{visit.region}: {error}")
