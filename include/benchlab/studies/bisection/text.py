@@ -15,7 +15,14 @@ from benchlab.report.formats.console import console_for, print_table, table_of, 
 from benchlab.report.formats.plan_text import duration
 from benchlab.studies.bisection.release_changes import MeasuredStep
 from benchlab.studies.bisection.run import Bisection
-from benchlab.studies.bisection.search import Brought, Named, Next, NothingToBisect, Undecided
+from benchlab.studies.bisection.search import (
+    BisectionOutcome,
+    Brought,
+    Named,
+    Next,
+    NothingToBisect,
+    Undecided,
+)
 
 MORE_ROUNDS = (
     "More rounds may tell: start it again with --set rounds=N, which measures every pair anew; "
@@ -27,12 +34,6 @@ DEPLOYMENTS = (
 )
 _UNTOLD = "it cannot be told whether there is anything to bisect"
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
-_OUTCOME = {
-    Named: "named",
-    NothingToBisect: "nothing to bisect",
-    Undecided: "undecided",
-    Next: "open",
-}
 
 
 def to_json(found: Bisection) -> dict[str, Any]:
@@ -44,35 +45,34 @@ def to_json(found: Bisection) -> dict[str, Any]:
             "verdict": pair.verdict,
             **_change_json(MeasuredStep({pair: 1}) if pair.estimate else None),
             "campaign": pair.campaign,
-            "reasons": list(pair.reasons),
+            "reasons": pair.reasons,
             "scope": pair.scope,
             "new": pair.campaign in found.measured,
         }
         for pair in found.comparisons
     ]
-    near = {version: list(known) for version, known in found.way.not_in_calendar.items()}
     return {
-        "outcome": _OUTCOME[type(found.reached)],
+        **_reached_json(found.reached),
         "sentence": sentence(found),
         "said": list(_said(found)),
         "report": found.spec.report,
         "engine": found.spec.engine,
         "workload": found.workload,
-        "way": list(found.way.releases),
-        "left_out": dict(found.way.left_out),
-        "not_in_calendar": near,
+        "way": found.way.releases,
+        "left_out": found.way.left_out,
+        "not_in_calendar": found.way.not_in_calendar,
         "undeployable": found.undeployable,
-        **_reached_json(found.reached),
         "comparisons": comparisons,
         "most_minutes": found.minutes,
         "most_dollars": found.dollars,
     }
 
 
-def _reached_json(reached: Named | NothingToBisect | Undecided | Next) -> dict[str, Any]:
+def _reached_json(reached: Next | BisectionOutcome) -> dict[str, Any]:
     match reached:
         case Next():
             return {
+                "outcome": "open",
                 "next": _pair_json(reached),
                 "suspects": reached.suspects,
                 "campaigns_if_clear": reached.if_clear,
@@ -80,20 +80,22 @@ def _reached_json(reached: Named | NothingToBisect | Undecided | Next) -> dict[s
             }
         case Named():
             document = {
+                "outcome": "named",
                 **_brought_json(reached.brought),
                 "whole": _change_json(reached.whole),
                 "rest": _change_json(reached.rest) if reached.rest else None,
             }
         case Undecided():
             document = {
+                "outcome": "undecided",
                 "after": reached.after,
-                "suspects": list(reached.suspects),
+                "suspects": reached.suspects,
                 "why": reached.why,
                 "whole": _change_json(reached.whole),
                 "next": _pair_json(reached.next) if reached.next else None,
             }
         case NothingToBisect():
-            document = {}
+            document = {"outcome": "nothing to bisect"}
     return {**document, "others": [_brought_json(other) for other in reached.others]}
 
 
@@ -102,19 +104,14 @@ def _pair_json(pair: Next) -> dict[str, str]:
 
 
 def _brought_json(found: Brought) -> dict[str, Any]:
-    return {
-        "release": found.release,
-        "predecessor": found.predecessor,
-        "untold": list(found.untold),
-        "change": _change_json(found.change),
-    }
+    return {**vars(found), "change": _change_json(found.change)}
 
 
 def _change_json(change: MeasuredStep | None) -> dict[str, Any]:
     return {
         "estimate_pct": change.pct if change else None,
-        "ci95_pct": list(change.ci95_pct) if change else None,
-        "campaigns": list(change.campaigns) if change else [],
+        "ci95_pct": change.ci95_pct if change else None,
+        "campaigns": change.campaigns if change else [],
     }
 
 
@@ -127,7 +124,8 @@ def render(found: Bisection, width: int, colour: bool) -> str:
     console.print()
     console.print(Text(f"on the way: {', '.join(found.way.releases)}"))
     for version, near in found.way.not_in_calendar.items():
-        console.print(Text(_not_in_calendar(version, near), style="yellow"))
+        has = f"of its series it has {', '.join(near)}" if near else "nor is its series"
+        console.print(Text(f"not in the calendar: {version}; {has}", style="yellow"))
     for version, why in found.way.left_out.items():
         console.print(Text(f"not on the way: {version}, {why}", style="dim"))
     for version, why in found.undeployable.items():
@@ -140,11 +138,6 @@ def render(found: Bisection, width: int, colour: bool) -> str:
         console.print()
         console.print(Text(DEPLOYMENTS, style="dim"))
     return text_of(console)
-
-
-def _not_in_calendar(version: str, near: tuple[str, ...]) -> str:
-    has = f"of its series it has {', '.join(near)}" if near else "nor is its series"
-    return f"not in the calendar: {version}; {has}"
 
 
 def sentence(found: Bisection) -> str:
@@ -167,7 +160,7 @@ def sentence(found: Bisection) -> str:
         case Next():
             text = (
                 f"{reached.suspects} release{'s' * (reached.suspects != 1)} may have brought a "
-                f"change of {ends}: {_cost(found)}"
+                f"change of {ends}: {_cost(found, reached)}"
             )
     return f"{found.workload}: {text}"
 
@@ -240,13 +233,11 @@ def _campaigns(change: MeasuredStep) -> str:
     return f"computed from the campaigns {', '.join(change.campaigns)}"
 
 
-def _cost(found: Bisection) -> str:
-    """What is still needed, of a bisection without an outcome."""
-    if not isinstance(found.reached, Next) or found.minutes is None:
-        return "no campaign is needed"
-    clear, most = found.reached.if_clear, found.reached.at_most
+def _cost(found: Bisection, reached: Next) -> str:
+    """What is still needed."""
+    clear, most = reached.if_clear, reached.at_most
     return (
         f"{clear} campaign{'s' * (clear != 1)} if every comparison is clear, {most} at most; "
-        f"at most about {duration(found.minutes)}, "
+        f"at most about {duration(found.minutes or 0.0)}, "
         + ("nothing is rented" if found.dollars is None else f"{found.dollars:,.2f} dollars")
     )

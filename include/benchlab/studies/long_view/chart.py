@@ -73,7 +73,7 @@ def _panel(view: LongView, chain: ChainView) -> Panel:
 
 
 def _title(figure: Figure, top_in: float, view: LongView, chain: ChainView) -> None:
-    first = plain(chain.links[0].point.ratio.baseline)
+    first = plain(chain.first_baseline)
     named = f", line {chain.line}" if view.has_lines else ""
     title = f"Long view of {view.report}{named}: level against {first}, with its 95% interval"
     if chain.differs:

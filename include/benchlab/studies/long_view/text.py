@@ -60,8 +60,8 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         "points": [_link_json(link) for link in view.links],
         "points_needed": MIN_POINTS,
         "change_points": [_change_json(view, found) for found in view.changes],
-        "outliers": list(view.outliers),
-        "drift": _drift_json(view.drift),
+        "outliers": view.outliers,
+        "drift": view.drift and _drift_json(view.drift),
     }  # fmt: skip
 
 
@@ -88,13 +88,11 @@ def _change_json(view: ChainView, found: ChangePoint) -> dict[str, Any]:
         "change_pct": percent(found.change),
         "ci95_pct": percents(found.ci95),
         "p": found.p,
-        "reports": {campaign: list(view.addresses[campaign]) for campaign in beside},
+        "reports": {campaign: view.addresses[campaign] for campaign in beside},
     }
 
 
-def _drift_json(found: Drift | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
+def _drift_json(found: Drift) -> dict[str, Any]:
     return {
         "oldest": found.oldest,
         "newest": found.newest,
@@ -117,8 +115,11 @@ def write(console: Console, view: LongView) -> None:
         if chain.differs:
             console.print(Text(f"In another setting: {differences(chain.differs)}"))
         if view.has_lines:
-            console.print(Text(_line(chain), style="bold"))
-        console.print(Text(_ABOUT.format(first=plain(_first(chain)))))
+            about = "no candidate is older than one before it"
+            if chain.line != NEWEST:
+                about = "candidates of this series that are out of line newest"
+            console.print(Text(f"Line {chain.line}: {about}", style="bold"))
+        console.print(Text(_ABOUT.format(first=plain(chain.first_baseline))))
         print_table(console, _table(chain))
         for line in _below(chain):
             console.print(line)
@@ -128,13 +129,6 @@ def write(console: Console, view: LongView) -> None:
         by_reason.setdefault(why, []).append(campaign)
     for why, campaigns in by_reason.items():
         console.print(Text(f"Left out: {first_of(campaigns)}: {plain(why)}", style="dim"))
-
-
-def _line(view: ChainView) -> str:
-    """Which line of versions a chain follows, where there are several."""
-    if view.line == NEWEST:
-        return "Line newest: no candidate is older than one before it"
-    return f"Line {view.line}: candidates of this series that are out of line newest"
 
 
 def differences(found: Differences) -> str:
@@ -150,10 +144,6 @@ def _value(found: object) -> str:
     if isinstance(found, Sequence) and not isinstance(found, str):
         return ", ".join(map(_value, found))
     return "none" if found is None else plain(str(found))
-
-
-def _first(view: ChainView) -> str:
-    return view.links[0].point.ratio.baseline
 
 
 def _table(view: ChainView) -> Table:
@@ -176,7 +166,7 @@ def _begins(view: ChainView, index: int) -> bool:
     """Whether its level is against another baseline than the first one of the chain."""
     point = view.links[index].point
     begins = not view.chain.links[index] and point.bridged_from is None
-    return begins and not is_same(point.ratio.baseline, _first(view))
+    return begins and not is_same(point.ratio.baseline, view.first_baseline)
 
 
 def _below(view: ChainView) -> Iterator[Text]:

@@ -79,6 +79,11 @@ class ChainView:
     metric: str
 
     @property
+    def first_baseline(self) -> str:
+        """The version whose level is 0."""
+        return self.links[0].point.ratio.baseline
+
+    @property
     def outliers(self) -> tuple[str, ...]:
         """The campaigns that did not count when its change points were looked for."""
         return tuple(dict.fromkeys(name for found in self.changes for name in found.outliers))
