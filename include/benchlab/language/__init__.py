@@ -2,7 +2,7 @@
 
 A sentence is written once, in ``locale/<language>.ftl`` under an id, with places for its values
 (Project Fluent; https://projectfluent.org/fluent/guide/ describes the syntax). English is the
-reference: every other file has the same messages with the same values, which a test holds. Adding a
+reference: a test holds that every other file has the same messages with the same values. A new
 language is one file, named by its code as Babel knows it.
 
 A sentence that is decided before its language is known, like the reason of a verdict, is a
@@ -33,7 +33,7 @@ Value: TypeAlias = "str | int | float | Message"
 
 
 class LanguageError(BenchlabError):
-    """A language that Benchlab has no locale file for, or a file that lacks a sentence."""
+    """There is no locale file for a language, or the file lacks a sentence."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Message:
         id: of the message in the locale files.
         values: what stands in its places, by name. A number is written as the language writes
             numbers; give text where it must not be.
-        fallback: recorded English text, for a language that has no message of just this text;
-            only of what can be added without one, as a gate's sentence.
+        fallback: recorded English text, for a language that has no message for exactly this text;
+            only for what can be added without one, such as a gate's sentence.
     """
 
     id: str
@@ -90,6 +90,9 @@ class Language:
 
     Raises:
         LanguageError: there is no such file.
+
+    Example:
+        ``english().say("number-interval", low="-1%", high="2%")`` is ``-1% to 2%``.
     """
 
     def __init__(self, code: str) -> None:
@@ -106,17 +109,17 @@ class Language:
         entry = self._bundle.get_message(id) if self._bundle.has_message(id) else None
         if entry is None or entry.value is None:
             raise LanguageError(f"locale/{self.code}{SUFFIX}: has no message {id!r}")
-        told = {
+        written = {
             name: self.text(value) if isinstance(value, Message) else value
             for name, value in values.items()
         }
-        text, errors = self._bundle.format_pattern(entry.value, told)
+        text, errors = self._bundle.format_pattern(entry.value, written)
         if errors:
             raise LanguageError(f"locale/{self.code}{SUFFIX}: message {id!r}: {errors[0]}")
         return str(text)
 
     def has(self, id: str) -> bool:  # noqa: A002
-        """Whether there is such a message: of what can be added without one, as a gate."""
+        """Whether there is such a message; a gate, for example, can be added without one."""
         return self._bundle.has_message(id)
 
     def text(self, said: Said) -> str:
@@ -128,9 +131,9 @@ class Language:
         return self.say(said.id, **dict(said.values))
 
     def _known(self, said: Message) -> str | None:
-        """A recorded text in this language; None where it has none of just this text.
+        """A recorded text in this language; None if it has no message for exactly this text.
 
-        Its message says in the attribute ``of`` which text it is of: an older or a changed
+        The attribute ``of`` of a message has the text that it translates: an older or a changed
         definition may have other words under the same id.
         """
         entry = self._bundle.get_message(said.id) if self.has(said.id) else None
@@ -141,8 +144,8 @@ class Language:
         return self.say(said.id, **dict(said.values)) if known else None
 
     def texts(self, said: Iterable[Said]) -> tuple[str, ...]:
-        """Each of :meth:`text`."""
-        return tuple(self.text(each) for each in said)
+        """As :meth:`text`, one by one."""
+        return tuple(map(self.text, said))
 
     @functools.cached_property
     def letters(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""How a report names things, and how it takes text from elsewhere."""
+"""How a report names things, and how it writes text that comes from elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from benchlab.language import Language
 # Names that no rule makes from the identifier.
 _TITLES = {"oltp_update_non_index": "Update Non-index", "tpcc": "TPC-C"}
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
-# Of many of a kind.
 _MOST_NAMED = 6
 
 
@@ -41,5 +40,5 @@ def first_of(names: Sequence[str]) -> str:
 
 
 def plain(text: str) -> str:
-    """One line without control characters: what servers and clients say is not trusted."""
+    """One line without control characters: what servers and clients print is not trusted."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

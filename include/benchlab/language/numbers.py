@@ -1,15 +1,14 @@
 """How numbers are printed, in every format alike. Missing is ``n/a``, never 0.
 
-A number is rounded first, the same in every language, and then written with the signs of one.
+A number is rounded first, the same in every language, and then written as one language does.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from typing import TYPE_CHECKING
 
 from benchlab.language import Language
@@ -26,6 +25,9 @@ class Numbers:
 
     Args:
         language: whose decimal sign, grouping and words are used.
+
+    Example:
+        ``Numbers(english()).estimate(-1.996, threshold=2.0)`` is ``-1.996%``.
     """
 
     def __init__(self, language: Language) -> None:
@@ -120,7 +122,7 @@ class Numbers:
         return format_percent(value.scaleb(-2), format=pattern, locale=self._locale)
 
     def _signed(self, value: Decimal) -> str:
-        """Of a change of zero neither sign says anything."""
+        """Zero has no sign."""
         from babel.numbers import format_percent
 
         if not value:
@@ -131,11 +133,8 @@ class Numbers:
 
     def _pattern(self, kind: str, value: Decimal) -> str:
         """The locale's pattern of numbers, with just the decimals that the value has."""
-        patterns = {
-            "decimal": self._locale.decimal_formats,
-            "percent": self._locale.percent_formats,
-        }[kind]
-        whole: str = patterns[None].pattern.replace(".###", "")
+        formats = getattr(self._locale, f"{kind}_formats")
+        whole: str = formats[None].pattern.replace(".###", "")
         exponent = value.as_tuple().exponent
         decimals = max(0, -exponent) if isinstance(exponent, int) else 0
         return whole.replace("0", f"0.{'0' * decimals}") if decimals else whole
@@ -160,15 +159,6 @@ def _on_its_side(value: float, threshold: float) -> Decimal:
     for decimals in range(2, _MOST_DECIMALS + 1):
         rounded = round(value, decimals)
         same_size = (abs(rounded) >= threshold) == (abs(value) >= threshold)
-        if same_size and _sign(rounded) == _sign(value):
+        if same_size and (rounded > 0, rounded < 0) == (value > 0, value < 0):
             return _rounded(value, decimals)
-    return _rounded(_towards_zero(value), _MOST_DECIMALS)
-
-
-def _towards_zero(value: float) -> float:
-    scale: int = 10**_MOST_DECIMALS
-    return math.trunc(value * scale) / scale
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)
+    return Decimal(value).quantize(Decimal(1).scaleb(-_MOST_DECIMALS), ROUND_DOWN)
