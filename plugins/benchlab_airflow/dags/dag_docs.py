@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 COMMAND = ".venv/bin/python -m benchlab_airflow.dags.dag_docs"
-# What report_dags.py makes of a report type that does not validate.
-INVALID = "invalid_spec"
 
 HEAD = f"""\
 # DAGs
@@ -55,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     page = project / "docs" / "DAGS.md"
     try:
         with _airflow_of_its_own():
-            text = render(load(project / "dags"))
+            text = "\n".join([HEAD, *map(_section, load(project / "dags"))])
     except BenchlabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -84,19 +82,16 @@ def load(folder: Path) -> list[DAG]:
         if isinstance(value, DAG)
     }
     for dag in found.values():
-        if INVALID in dag.tags:
+        if "invalid_spec" in dag.tags:  # as report_dags.py tags it
             raise SpecError(f"{dag.description}; `benchlab validate` says why")
     return [found[dag_id] for dag_id in sorted(found)]
-
-
-def render(dags: Iterable[DAG]) -> str:
-    """The whole page."""
-    return "\n".join([HEAD, *(_section(dag) for dag in dags)])
 
 
 def _section(dag: DAG) -> str:
     fields = [*_fields(dag)]
     header = ("field", "title", "section", "default", "allowed", "description")
+    unlimited = [f"`{task.task_id}`" for task in dag.tasks if task.execution_timeout is None]
+    limited = f"All but {', '.join(unlimited)} have" if unlimited else "Every one has"
     parts = [
         f"## {dag.dag_id}",
         f"**{dag.description}**" if dag.description else "",
@@ -105,7 +100,7 @@ def _section(dag: DAG) -> str:
         "### Form" if fields else "",
         _table(header, fields) if fields else "",
         "### Tasks",
-        _limits(dag),
+        f"In the order in which they run. {limited} a time limit; tries count the first.",
         _table(("task", "kind", "runs when", "tries", "directly after"), _tasks(dag)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -129,7 +124,7 @@ def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
             f"`{name}`",
             schema.get("title", ""),
             schema.get("section", ""),
-            _code(param.value),
+            "" if param.value is None else f"`{json.dumps(param.value, ensure_ascii=False)}`",
             _allowed(schema),
             param.description or "",
         )
@@ -150,7 +145,7 @@ def _allowed(schema: dict[str, Any]) -> str:
         above = "above " if "exclusiveMinimum" in schema else ""
         return f"{above}{low:,} to {schema['maximum']:,}"
     if "pattern" in schema:
-        return _code(schema["pattern"], quoted=False)
+        return f"`{schema['pattern']}`"
     return "text" if "type" in schema else "any"
 
 
@@ -166,13 +161,15 @@ def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:
 
 
 def _kind(task: Any) -> str:
-    words = []
-    if task.is_setup:
-        words.append("setup")
-    if task.is_teardown:
-        words.append("teardown")
-    if getattr(task, "on_failure_fail_dagrun", False):
-        words.append("its failure fails the run")
+    words = [
+        word
+        for word, attribute in (
+            ("setup", "is_setup"),
+            ("teardown", "is_teardown"),
+            ("its failure fails the run", "on_failure_fail_dagrun"),
+        )
+        if getattr(task, attribute, False)
+    ]
     if task.is_mapped:
         limit = task.max_active_tis_per_dagrun
         words.append("mapped" if limit is None else f"mapped, {limit} at a time")
@@ -181,19 +178,6 @@ def _kind(task: Any) -> str:
     if answer_within := getattr(task, "response_timeout", None):
         words.append(f"waits for a person, {answer_within.days} days at most")
     return "; ".join(words)
-
-
-def _limits(dag: DAG) -> str:
-    unlimited = [f"`{task.task_id}`" for task in dag.tasks if task.execution_timeout is None]
-    limited = f"All but {', '.join(unlimited)} have" if unlimited else "Every one has"
-    return f"In the order in which they run. {limited} a time limit; tries count the first."
-
-
-def _code(value: object, *, quoted: bool = True) -> str:
-    """A value as JSON; what is empty is left empty."""
-    if value is None:
-        return ""
-    return f"`{json.dumps(value, ensure_ascii=False) if quoted else value}`"
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

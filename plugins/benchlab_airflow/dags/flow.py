@@ -78,7 +78,12 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
         )
         approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
-        registered = _register()
+        registered = task.sensor(
+            stages.register,
+            mode="reschedule",
+            poke_interval=30,
+            timeout=WAIT_FOR_MACHINE.total_seconds(),
+        )().as_setup()
         has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
         prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
         measured = _trials("trials", planned.output, attempt=1, deferrable=target.deferrable)
@@ -116,28 +121,16 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     return dag
 
 
-def _register() -> XComArg:
-    register = task.sensor(
-        stages.register,
-        mode="reschedule",
-        poke_interval=30,
-        timeout=WAIT_FOR_MACHINE.total_seconds(),
-    )
-    return register().as_setup()
-
-
 def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
-    def on_side(stage: Stage) -> XComArg:
-        return task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
-
+    # Checked before the snapshot: an inconsistent dataset is not worth one.
+    check: list[Stage] = ["check"] if has_conditions else []
+    on_side: list[Stage] = ["deploy", "load", "analyze", *check, "back up"]
     with TaskGroup(f"prepare_{side}") as group:
         chain(
-            on_side("deploy"),
-            on_side("load"),
-            on_side("analyze"),
-            # Before the snapshot: an inconsistent dataset is not worth one.
-            *([task(stages.check)(side)] if has_conditions else []),
-            on_side("back up"),
+            *(
+                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
+                for stage in on_side
+            )
         )
     return group
 

@@ -105,13 +105,9 @@ def plan(report_file: str) -> list[str]:
             for note in resolved.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=note)
-    log.info(
-        "%s: %s trials, about %s minutes",
-        work.campaign.id,
-        len(work.plan.trials),
-        work.plan.minutes,
-    )
-    return [trial.title for trial in work.plan.trials]
+    titles = [trial.title for trial in work.plan.trials]
+    log.info("%s: %s trials, about %s minutes", campaign, len(titles), work.plan.minutes)
+    return titles
 
 
 def question() -> str | None:
@@ -144,36 +140,32 @@ def register() -> PokeReturnValue:
 
 
 def on_side(stage: Stage, side: Side) -> None:
-    """One of deploy, load, analyze, back up."""
-    with _final_errors(*_UNFIT), _campaign() as work:
-        if side not in work.plan.sides:
-            log.info("nothing to do: this campaign measures one version, without a %s", side)
-            return
-        getattr(work, stage.replace(" ", "_"))(side)
+    """One of deploy, load, analyze, check, back up.
 
-
-def check(side: Side) -> None:
-    """Whether the loaded dataset of a side meets the workload's conditions."""
+    check: whether the loaded dataset meets the workload's conditions.
+    """
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
         if side not in work.plan.sides:
             log.info("nothing to do: this campaign measures one version, without a %s", side)
-            return
-        _tell(side, work.check(side, "load", query_on(work.target.engine(side))))
+        elif stage == "check":
+            _log_conditions(side, work.check(side, "load", query_on(work.target.engine(side))))
+        else:
+            getattr(work, stage.replace(" ", "_"))(side)
 
 
 def check_consistency() -> None:
-    """Whether what the last trials have left on the sides still meets them."""
+    """Whether what the last trials have left on the sides still meets the conditions."""
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
         checked = work.check_after_trials(query_on)
         for side in work.target.sides:
-            _tell(side, checked.get(side))
+            _log_conditions(side, checked.get(side))
 
 
-def _tell(side: Side, conditions: Sequence[Condition] | None) -> None:
+def _log_conditions(side: Side, conditions: Sequence[Condition] | None) -> None:
     if conditions is None:
         log.error("%s: it could not be asked; the campaign's progress says why", side)
     for found in conditions or ():
@@ -256,20 +248,14 @@ def validate() -> dict[str, Any]:
             for sentence in found.disagreements:
                 log.warning("%s", sentence)
             gates = {
-                f"{each.table}: {each.gate}": {
-                    "passed": each.passed,
-                    "failed": each.failed,
-                    "not_evaluated": each.not_evaluated,
+                f"{gate.table}: {gate.gate}": {
+                    count: getattr(gate, count) for count in ("passed", "failed", "not_evaluated")
                 }
-                for each in found.outcomes
+                for gate in found.outcomes
             }
-    for exclusion in outcome.excluded:
-        log.info(
-            "excluded: %s, attempt %s: %s",
-            exclusion.trial,
-            exclusion.attempt,
-            "; ".join(map(str, exclusion.reasons)),
-        )
+    for excluded in outcome.excluded:
+        why = "; ".join(map(str, excluded.reasons))
+        log.info("excluded: %s, attempt %s: %s", excluded.trial, excluded.attempt, why)
     if outcome.not_evaluated:
         log.info("gates not evaluated on this target: %s", ", ".join(outcome.not_evaluated))
     return {

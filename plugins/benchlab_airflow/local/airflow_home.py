@@ -25,9 +25,7 @@ import secrets
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
@@ -55,7 +53,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "max_map_length": "4096",
         # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
         "hostname_callable": "socket.gethostname",
-        # Seconds to tell of events after a task has ended; 20 are few for a slow mail server and
+        # Seconds for notifications after a task has ended; 20 are few for a slow mail server and
         # for the change points of a hundred campaigns.
         "task_success_overtime": "300",
         "simple_auth_manager_users": f"{USER}:admin",
@@ -120,32 +118,21 @@ def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
         )
 
 
-@dataclass(frozen=True)
 class AirflowHome:
-    """One Airflow home under ``home``; see the module's docstring for the two in use."""
+    """One Airflow home under ``home``; see the module's docstring for the two in use.
 
-    home: Path
-    name: str = "airflow"
+    Attributes:
+        root: the value of ``AIRFLOW_HOME``.
+        config_file: the settings and, readable by the owner only, the secrets.
+        database: SQLite, with Airflow's metadata.
+        password_file: the login of the Airflow UI, as ``{user: password}``.
+    """
 
-    @property
-    def root(self) -> Path:
-        """The value of ``AIRFLOW_HOME``."""
-        return self.home / self.name
-
-    @property
-    def config_file(self) -> Path:
-        """``airflow.cfg``: the settings and, readable by the owner only, the secrets."""
-        return self.root / "airflow.cfg"
-
-    @property
-    def database(self) -> Path:
-        """The SQLite metadata database."""
-        return self.root / "airflow.db"
-
-    @property
-    def password_file(self) -> Path:
-        """The login of the Airflow UI, as ``{user: password}``."""
-        return self.root / "passwords.json"
+    def __init__(self, home: Path, name: str = "airflow") -> None:
+        self.home, self.root = home, home / name
+        self.config_file = self.root / "airflow.cfg"
+        self.database = self.root / "airflow.db"
+        self.password_file = self.root / "passwords.json"
 
     def password(self) -> str:
         """The password of :data:`USER`; call :meth:`ensure` first."""
@@ -189,7 +176,8 @@ class AirflowHome:
         for directory in (self.home, self.root):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.root.chmod(0o700)
-        with _locked(self.root / ".lock"):
+        with (self.root / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.password_file.exists():
                 # Made here because Airflow, when it makes one, prints it into a log.
                 _write_private(
@@ -200,17 +188,18 @@ class AirflowHome:
 
     def _write_config(self) -> None:
         """Write ``airflow.cfg`` if the settings changed, keeping the secrets it holds."""
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read(self.config_file)
-        secret_of = {
-            ("core", "fernet_key"): lambda: base64.urlsafe_b64encode(
-                secrets.token_bytes(32)
-            ).decode(),
-            ("api", "secret_key"): lambda: secrets.token_urlsafe(32),
-            ("api_auth", "jwt_secret"): lambda: secrets.token_urlsafe(48),
+        known = configparser.ConfigParser(interpolation=None)
+        known.read(self.config_file)
+        made = {
+            ("core", "fernet_key"): base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+            ("api", "secret_key"): secrets.token_urlsafe(32),
+            ("api_auth", "jwt_secret"): secrets.token_urlsafe(48),
         }
-        kept = {key: parser.get(*key, fallback="") or make() for key, make in secret_of.items()}
-        text = _render(self._settings(), kept)
+        settings = self._settings()
+        for (section, key), secret in made.items():
+            kept = known.get(section, key, fallback="") or secret
+            settings[section] = settings.get(section, {}) | {key: kept}
+        text = _render(settings)
         if not self.config_file.exists() or self.config_file.read_text() != text:
             _write_private(self.config_file, text)
 
@@ -250,10 +239,9 @@ class AirflowHome:
         if done.returncode:
             tail = "\n".join(log.read_text().splitlines()[-15:])
             raise AirflowHomeError(
-                f"`airflow db migrate` failed with exit code {done.returncode} "
-                f"for {self.database}.\n"
-                f"{tail}\nThe whole output is in {log}. "
-                f"If this home is not needed, delete {self.root} and try again."
+                f"`airflow db migrate` failed with exit code {done.returncode} for {self.database}."
+                f"\n{tail}\nThe whole output is in {log}. If this home is not needed, delete "
+                f"{self.root} and try again."
             )
         with closing(sqlite3.connect(self.database)) as connection:
             # Readers no longer block the writer; the mode stays with the file.
@@ -270,19 +258,15 @@ def _foreign(key: str) -> bool:
     return key.startswith("AIRFLOW__") or key in {"AIRFLOW_HOME", "AIRFLOW_CONFIG"}
 
 
-def _render(settings: dict[str, dict[str, str]], secret: dict[tuple[str, str], str]) -> str:
+def _render(settings: dict[str, dict[str, str]]) -> str:
     """The text of ``airflow.cfg``; ``%`` is doubled because Airflow interpolates values."""
     parser = configparser.ConfigParser(interpolation=None)
     for section, options in settings.items():
         parser[section] = {key: value.replace("%", "%%") for key, value in options.items()}
-    for (section, key), value in secret.items():
-        if not parser.has_section(section):
-            parser.add_section(section)
-        parser[section][key] = value
     text = io.StringIO()
     parser.write(text)
     return (
-        "# Written by Benchlab (benchlab_airflow/airflow_home.py); edits are replaced.\n"
+        "# Written by Benchlab (benchlab_airflow/local/airflow_home.py); edits are replaced.\n"
         + text.getvalue()
     )
 
@@ -294,14 +278,6 @@ def _write_private(path: Path, text: str) -> None:
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     fresh.replace(path)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold an exclusive lock on ``path``; a second caller waits."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def main() -> NoReturn:

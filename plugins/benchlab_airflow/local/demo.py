@@ -40,11 +40,11 @@ from benchlab_airflow.local.airflow_home import (
     RESULTS_CONNECTION_ID,
     SETTINGS,
     AirflowHome,
-    AirflowHomeError,
     refuse_unmappable,
 )
 
 POLL_S = 0.1
+STORE = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,11 @@ class Demo:
         """Where Airflow's own output goes."""
         return self.here.campaign(self.campaign) / "airflow.log"
 
+    @property
+    def progress(self) -> ProgressLog:
+        """What the campaign's tasks report."""
+        return ProgressLog(self.here.campaign(self.campaign) / "progress.jsonl")
+
 
 def main() -> int:
     """Run a campaign and print its outcome; returns the exit code."""
@@ -78,7 +83,7 @@ def main() -> int:
         signal.signal(number, _interrupt)
     try:
         return _run(_prepare(arguments.report, arguments.set))
-    except (BenchlabError, AirflowHomeError) as error:
+    except BenchlabError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -95,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _prepare(report: str, assignments: list[str]) -> Demo:
-    """Refuse what is wrong before Airflow is started."""
+    """The campaign; what is wrong is refused before Airflow is started."""
     here = home.find()
     path = report_types.find_report(here, report)
     if path.resolve() not in [known.resolve() for known in report_types.report_files(here)]:
@@ -133,10 +138,9 @@ def _run(demo: Demo) -> int:
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
     airflow = AirflowHome(demo.here.root, "airflow-demo")
     airflow.ensure()
-    progress = ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl")
     with (
         _airflow(demo, airflow) as process,
-        ProgressView(progress, planned.minutes * 60, sys.stderr),
+        ProgressView(demo.progress, planned.minutes * 60, sys.stderr),
     ):
         while process.poll() is None:
             time.sleep(POLL_S)
@@ -161,7 +165,8 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=_environment(airflow),
+            # Without a results store that this process would not look into.
+            env={key: value for key, value in airflow.environment().items() if key != STORE},
             start_new_session=True,
         )
     try:
@@ -171,23 +176,12 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         _say("\ninterrupted: ending what runs ...")
-        _end(process)
+        if process.poll() is None:  # `airflow dags test` goes on after SIGINT, ignores SIGTERM
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         _give_back(demo)
         _say("everything has ended; the next run starts clean")
         raise
-
-
-def _environment(airflow: AirflowHome) -> dict[str, str]:
-    """Airflow's environment, without a results store that this process would not look into."""
-    name = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
-    return {key: value for key, value in airflow.environment().items() if key != name}
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End Airflow at once: `airflow dags test` goes on after SIGINT and ignores SIGTERM."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _give_back(demo: Demo) -> None:
@@ -205,10 +199,9 @@ def _say(text: str) -> None:
 def _report(demo: Demo, exit_code: int) -> int:
     with Store(demo.here.store_url, demo.here.objects) as store:
         if demo.campaign not in store.campaign_ids():
-            print(
-                f"error: Airflow failed before the campaign was planned: {_reason(demo.log)}; "
-                f"its log: {demo.log}",
-                file=sys.stderr,
+            why = _reason(demo.log)
+            _say(
+                f"error: Airflow failed before the campaign was planned: {why}; its log: {demo.log}"
             )
             return 1
         work = CampaignRun.open(demo.here, store, demo.campaign)
@@ -221,10 +214,10 @@ def _report(demo: Demo, exit_code: int) -> int:
     for path in sorted(directory.glob("*.*")) if directory.is_dir() else []:
         print(path)
     if exit_code != 0:
-        for step in ProgressLog(demo.here.campaign(demo.campaign) / "progress.jsonl").read()[0]:
+        for step in demo.progress.read()[0]:
             if step.stage == "failed":
-                print(f"error: task {step.phase}: {step.note}", file=sys.stderr)
-        print(f"error: the campaign failed; Airflow's log: {demo.log}", file=sys.stderr)
+                _say(f"error: task {step.phase}: {step.note}")
+        _say(f"error: the campaign failed; Airflow's log: {demo.log}")
         return 1
     return 0
 

@@ -27,7 +27,6 @@ import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,27 +61,22 @@ class ServicesError(BenchlabError):
     """The services could not be started; the message says what to do."""
 
 
-@dataclass(frozen=True)
 class Services:
-    """The group of processes that belongs to one Benchlab home."""
+    """The group of processes that belongs to one Benchlab home.
 
-    home: Path
-    say: Callable[[str], None] = print
+    >>> Services(Path(".benchlab")).up(port=8080)
 
-    @property
-    def directory(self) -> Path:
-        """Configuration, pid file and logs of the group."""
-        return self.home / "services"
+    Attributes:
+        directory: configuration, pid file and logs of the group.
+        config: the rendered supervisord configuration.
+        airflow: the Airflow home that the services use.
+    """
 
-    @property
-    def config(self) -> Path:
-        """The rendered supervisord configuration."""
-        return self.directory / "supervisord.conf"
-
-    @property
-    def airflow(self) -> AirflowHome:
-        """The Airflow home that the services use."""
-        return AirflowHome(self.home)
+    def __init__(self, home: Path, say: Callable[[str], None] = print) -> None:
+        self.home, self.say = home, say
+        self.directory = home / "services"
+        self.config = self.directory / "supervisord.conf"
+        self.airflow = AirflowHome(home)
 
     def up(self, port: int | None = None, timeout_s: float = START_TIMEOUT_S) -> None:
         """Start the group and wait until it is healthy; a group that is up is only shown.
@@ -92,7 +86,12 @@ class Services:
         """
         with self._locked():
             if supervisor := self._supervisor():
-                self._show(supervisor, port, timeout_s)
+                running = _port_of(supervisor)
+                self.say(f"Already started, on port {running}.")
+                if port not in (None, running):
+                    self.say(f"To move it to another port: make down, then make up PORT={port}")
+                self._wait_until_healthy(running, timeout_s, since=None)
+                self._announce(running)
                 return
             if leftover := self._processes():
                 self.say(f"Ending {len(leftover)} processes that an earlier group left behind ...")
@@ -112,15 +111,6 @@ class Services:
                 raise
             self._announce(port)
 
-    def _show(self, supervisor: psutil.Process, wanted_port: int | None, timeout_s: float) -> None:
-        """Show the group that is up already."""
-        port = _port_of(supervisor)
-        self.say(f"Already started, on port {port}.")
-        if wanted_port not in (None, port):
-            self.say(f"To move it to another port: make down, then make up PORT={wanted_port}")
-        self._wait_until_healthy(port, timeout_s, since=None)
-        self._announce(port)
-
     def down(self) -> None:
         """End every process of the group, however it came to be; nothing running is fine."""
         with self._locked():
@@ -131,23 +121,16 @@ class Services:
             self.say("Stopping the Airflow services ...")
             ended, killed = self._end_all()
             self._free_machine()
-            self.say(
-                f"Stopped: {ended} processes ended"
-                + (f", {killed} of them by force." if killed else ".")
-            )
+            by_force = f", {killed} of them by force" if killed else ""
+            self.say(f"Stopped: {ended} processes ended{by_force}.")
 
     def status(self) -> bool:
         """Print the state of every service; returns whether the group is up and healthy."""
         processes = self._processes()
         supervisor = self._supervisor()
         if supervisor is None:
-            if processes:
-                self.say(
-                    f"Not running, but processes are left behind ({len(processes)}). "
-                    "End them with: make down"
-                )
-            else:
-                self.say("Not running. Start it with: make up")
+            left = f"Not running, but processes are left behind ({len(processes)}). End them with: "
+            self.say(f"{left}make down" if processes else "Not running. Start it with: make up")
             return False
         port = _port_of(supervisor)
         ready = _healthy(port, since=None)
@@ -219,12 +202,9 @@ class Services:
     def _log_tail(self, name: str) -> str:
         """The last lines of a service's log, and where to read the rest."""
         log = self.directory / f"{name}.log"
-        lines = (
-            log.read_text(errors="replace").splitlines()[-15:]
-            if log.exists()
-            else ["(it wrote no log)"]
-        )
-        return f"The last lines of {log}:\n" + "\n".join(f"  {line}" for line in lines)
+        text = log.read_text(errors="replace") if log.exists() else "(it wrote no log)"
+        tail = "\n".join(f"  {line}" for line in text.splitlines()[-15:])
+        return f"The last lines of {log}:\n{tail}"
 
     def _processes(self) -> list[psutil.Process]:
         """Every process that carries the tag of this home, but not the caller and its parents."""
@@ -289,7 +269,7 @@ class Services:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let one `up` or `down` of this home work at a time."""
+        """Only one `up` or `down` of this home works at a time."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.directory / ".lock").open("w") as file:
             try:
@@ -306,7 +286,7 @@ def render(control_socket: Path) -> str:
     ``%(here)s`` stands for its folder, so that no path needs quoting.
     """
     head = f"""\
-; Written by Benchlab (benchlab_airflow/services.py); edits are replaced.
+; Written by Benchlab (benchlab_airflow/local/services.py); edits are replaced.
 [supervisord]
 logfile=%(here)s/supervisord.log
 logfile_maxbytes=1MB
@@ -363,11 +343,8 @@ def _healthy(port: int, since: datetime | None) -> set[str]:
     for name, key in HEALTH_KEYS.items():
         state = answer.get(key) or {}
         beat = state.get(f"latest_{key}_heartbeat")
-        if (
-            state.get("status") == "healthy"
-            and beat
-            and (since is None or datetime.fromisoformat(beat) >= since)
-        ):
+        is_ours = beat and (since is None or datetime.fromisoformat(beat) >= since)
+        if is_ours and state.get("status") == "healthy":
             healthy.add(name)
     return healthy
 
@@ -380,21 +357,20 @@ def _require_free(port: int) -> None:
             probe.bind((LOOPBACK, port))
         except OSError as error:
             other = port + 1 if port < 65535 else DEFAULT_PORT
-            if error.errno == errno.EADDRINUSE:
-                reason = f"Port {port} is in use{_holder(port)}."
-            else:
-                reason = f"Port {port} cannot be used: {error.strerror}."
-            raise ServicesError(f"{reason} Choose another: make up PORT={other}") from error
+            is_taken = error.errno == errno.EADDRINUSE
+            why = f"is in use{_holder(port)}" if is_taken else f"cannot be used: {error.strerror}"
+            raise ServicesError(
+                f"Port {port} {why}. Choose another: make up PORT={other}"
+            ) from error
 
 
 def _holder(port: int) -> str:
     """`` by <name> (pid <n>)`` for the listener on ``port``; empty if it cannot be seen."""
     with suppress(psutil.Error, OSError):
-        for connection in psutil.net_connections("tcp"):
-            if connection.status != psutil.CONN_LISTEN or not connection.laddr:
-                continue
-            if connection.laddr.port == port and connection.pid:
-                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+        for found in psutil.net_connections("tcp"):
+            listens = found.status == psutil.CONN_LISTEN and found.laddr[1:] == (port,)
+            if listens and found.pid:
+                return f" by {psutil.Process(found.pid).name()} (pid {found.pid})"
     return ""
 
 

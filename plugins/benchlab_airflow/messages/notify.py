@@ -1,8 +1,12 @@
-"""Tells of events: task callbacks that send messages through Airflow's own notifiers.
+"""Task callbacks that send messages about events through Airflow's own notifiers.
 
-Attach :func:`of_verdict`, :func:`of_failure` and :func:`of_reaper` to tasks, as keyword arguments.
-They run after the task's state is decided and change nothing of it: what cannot be told is an error
-in the task's log and a note in the campaign's progress.
+Attach :func:`of_verdict`, :func:`of_failure` and :func:`of_reaper` to tasks, as keyword arguments::
+
+    task(stages.verdict, **notify.of_verdict())
+
+They run after the task's state is decided and do not change it: what cannot be sent is an error in
+the task's log and a note in the campaign's progress. Which notifier has sent what already is
+decided by :mod:`benchlab.report.notifications.notices`.
 
 Airflow gives callbacks ``[core] task_success_overtime`` seconds before it ends them.
 """
@@ -26,7 +30,6 @@ from benchlab import home
 from benchlab.errors import BenchlabError, StoreError
 from benchlab.plan.report_type import FILES, SIDES
 from benchlab_airflow.dags import stages
-from benchlab_airflow.messages import sending
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from benchlab.report.notifications.text import Links, Message
     from benchlab.results.store import Store
 
-    # An event, and what makes the message about those of its parts that are to be told.
+    # An event, and what makes the message about those of its parts that have not been sent.
     Found = tuple[Event, Callable[[Event], Message]]
     Find = Callable[[Store | None, Sequence[Notifier]], Iterator[Found]]
     Say = Callable[[str, str], None]
@@ -48,13 +51,15 @@ log = logging.getLogger(__name__)
 
 # Change points of some years of campaigns take longer than Airflow's default allows.
 LEAST_OVERTIME_S = 300
+# So that a callback is done before Airflow ends it. SMTP's is in its Connection.
+SLACK_TIMEOUT_S = 10
 MOST_EARLIER_FAILURES = 3
-# Their texts are for people; that of any other error may have anything in it.
+# Their texts are written for people; any other error's may have anything in it.
 _FORESEEN = (BenchlabError, AirflowException)
 
 
 def of_verdict() -> dict[str, Any]:
-    """Callbacks of the task that judges a campaign: of its verdicts, and that it failed."""
+    """Callbacks of the task that judges a campaign: its verdicts, and that it failed."""
     return {
         "on_success_callback": CampaignNotifier(judged=True, failed=False),
         "on_failure_callback": CampaignNotifier(judged=True, failed=True),
@@ -67,20 +72,16 @@ def of_failure() -> dict[str, Any]:
 
 
 def of_reaper() -> dict[str, Any]:
-    """Callbacks of the task that ends fleets: of what each of its tries has ended."""
-    return {
-        "on_success_callback": ReaperNotifier(),
-        "on_retry_callback": ReaperNotifier(),
-        "on_failure_callback": ReaperNotifier(),
-    }
+    """Callbacks of the task that ends fleets: what each of its tries has ended."""
+    return {f"on_{when}_callback": ReaperNotifier() for when in ("success", "retry", "failure")}
 
 
 class CampaignNotifier(BaseNotifier):
-    """Tells of a campaign.
+    """Reports a campaign.
 
     Args:
-        judged: tell of its verdicts, as far as it has been measured, of change points and drift.
-        failed: tell that this task of it failed, and why.
+        judged: report its verdicts, as far as it has been measured, change points and drift.
+        failed: report that this task of it failed, and why.
     """
 
     def __init__(self, *, judged: bool, failed: bool) -> None:
@@ -88,7 +89,7 @@ class CampaignNotifier(BaseNotifier):
         self.judged, self.failed = judged, failed
 
     def notify(self, context: Context) -> None:
-        """See :func:`_tell`; what came of it is noted in the campaign's progress."""
+        """See :func:`_send_all`; the outcome is noted in the campaign's progress."""
         from benchlab.campaign.progress import ProgressLog, ProgressNote
 
         here, campaign = home.find(), stages.campaign_id(context)
@@ -101,48 +102,47 @@ class CampaignNotifier(BaseNotifier):
                 step = ProgressNote(time.time(), "notify", phase, note=note)
                 try:
                     ProgressLog(directory / "progress.jsonl").write(step)
-                except OSError as error:  # a full disk may be what is to be told
+                except OSError as error:  # a full disk may be what is to be reported
                     log.error("not noted in the campaign's progress: %s", error)
 
         def find(store: Store | None, notifiers: Sequence[Notifier]) -> Iterator[Found]:
-            # A failure is told whatever cannot be added to it.
+            # A failure is reported whatever cannot be added to it.
             work = _made(say, lambda: _stored(here, store, campaign))
-            report = _made(say, lambda: _report(work)) if work else None
-            links = [*(report or ()), _run(context)]
+            links = [*(_made(say, lambda: _report(work)) or ()), _run(context)]
             if self.failed:
-                earlier = (_made(say, lambda: _earlier(work, task)) if work else None) or []
+                earlier = _made(say, lambda: _earlier(work, task)) or []
                 yield _failure(context, campaign, earlier, links)
             if self.judged and work:
                 yield from _judged(work, links, notifiers, failed=self.failed)
 
         task = context["ti"].task_id
-        _tell(here, find, say)
+        _send_all(here, find, say)
 
 
 class ReaperNotifier(BaseNotifier):
-    """Tells what the reaper ended, and where it could not deal with everything."""
+    """Reports what the reaper ended, and where it could not deal with everything."""
 
     def notify(self, context: Context) -> None:
-        """See :func:`_tell`."""
+        """See :func:`_send_all`."""
         from benchlab.report.notifications import events, text
         from benchlab.targets.ec2.reaper import ReaperError
 
         task, error = context["ti"], context.get("exception")
         if isinstance(error, ReaperError):
-            ended = [str(each) for each in error.reaped]
+            ended = [str(reaped) for reaped in error.reaped]
         else:
             ended = [] if error else task.xcom_pull(task_ids=task.task_id) or []
         found = [events.of_reaped(ended)]
         if error:
             found.append(events.of_failure(task.task_id, [_reason(context)], datetime.now(UTC)))
         links = [_run(context)]
-        told = [(event, lambda e: text.of_reasons(e, links)) for event in found if event]
-        if told:
-            _tell(home.find(), lambda *_: iter(told), _log)
+        events_found = [(event, lambda e: text.of_reasons(e, links)) for event in found if event]
+        if events_found:
+            _send_all(home.find(), lambda *_: iter(events_found), _log)
 
 
-def _tell(here: Home, find: Find, say: Say) -> None:
-    """Tell of each event, one message to each notifier that wants it and has not told it yet."""
+def _send_all(here: Home, find: Find, say: Say) -> None:
+    """Send each event, one message to each notifier that wants it and has not sent it yet."""
     from benchlab.campaign import report_types
     from benchlab.report.notifications import notices as notifications
     from benchlab.report.notifications import notifiers as notifiers_module
@@ -164,7 +164,7 @@ def _made(say: Say, make: Callable[[], T]) -> T | None:
     """What can be made; None where it cannot, and why is said."""
     try:
         return make()
-    except Exception as error:  # noqa: BLE001 - it is said, and the rest is told
+    except Exception as error:  # noqa: BLE001 - it is said, and the rest is reported
         _say_why(error, say)
         return None
 
@@ -173,6 +173,56 @@ def _say_why(error: Exception, say: Say) -> None:
     if not isinstance(error, _FORESEEN):
         log.error("an error that nobody foresaw", exc_info=error)
     say("failed", _words(error))
+
+
+def _sending(message: Callable[[Event], Message]) -> Callable[[Notifier, Event], None]:
+    return lambda notifier, parts: send(notifier, message(parts))
+
+
+def send(notifier: Notifier, message: Message) -> None:
+    """Send one message by Airflow's notifier.
+
+    Raises:
+        NotificationError: it did not go out; the text has no secret of the Connection.
+    """
+    from benchlab.language.names import plain
+    from benchlab.report.notifications.notices import NotificationError
+
+    try:
+        # Not by calling it: that would take the text for a template and render it.
+        _airflows(notifier, message).notify({})
+    except Exception as error:
+        why = plain(str(redact(str(error))))
+        raise NotificationError(f"{type(error).__name__}: {why}") from error
+
+
+def _airflows(notifier: Notifier, message: Message) -> BaseNotifier:
+    from airflow.providers.slack.notifications.slack import SlackNotifier
+    from airflow.providers.slack.notifications.slack_webhook import SlackWebhookNotifier
+    from airflow.providers.smtp.notifications.smtp import SmtpNotifier
+
+    from benchlab.report.notifications import text
+
+    connection = notifier.connection
+    if notifier.by == "smtp":
+        return SmtpNotifier(
+            smtp_conn_id=connection,
+            to=list(notifier.to),
+            from_email=notifier.sender,
+            subject=message.subject,
+            html_content=text.html(message),
+        )
+    shared = {
+        "text": text.mrkdwn(message),
+        "timeout": SLACK_TIMEOUT_S,
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+    if notifier.by == "slack_webhook":
+        return SlackWebhookNotifier(slack_webhook_conn_id=connection, **shared)
+    return SlackNotifier(
+        slack_conn_id=connection, channel=notifier.channel, username="Benchlab", **shared
+    )
 
 
 def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | None:
@@ -185,7 +235,7 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
 
 @contextlib.contextmanager
 def _store(here: Home, say: Say) -> Iterator[Store | None]:
-    """The results store; None where it is out of reach, which may be what is to be told."""
+    """The results store; None where it is out of reach, which may be what is to be reported."""
     from benchlab_airflow.connections import open_store
 
     try:
@@ -198,10 +248,6 @@ def _store(here: Home, say: Say) -> Iterator[Store | None]:
         yield opened
 
 
-def _sending(message: Callable[[Event], Message]) -> Callable[[Notifier, Event], None]:
-    return lambda notifier, event: sending.send(notifier, message(event))
-
-
 def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Links) -> Found:
     from benchlab.report.notifications import events, text
 
@@ -212,7 +258,7 @@ def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Lin
         report=context["dag"].dag_id,
         campaign=campaign,
     )
-    return event, lambda told: text.of_reasons(told, links)
+    return event, lambda parts: text.of_reasons(parts, links)
 
 
 def _judged(
@@ -230,29 +276,24 @@ def _judged(
         return
     report = model.build(record, made.comparison, made.trials)
     for event in events.of_comparison(record, made.comparison, failed=failed):
-        yield event, lambda told: text.of_verdicts(told, report, links)
-    wanted = any({"change_point", "drift"} & set(each.events) for each in notifiers)
-    if wanted and record.state == "complete" and not record.is_aa:
-        _warn_of_overtime()
+        yield event, lambda parts: text.of_verdicts(parts, report, links)
+    wanted = {kind for notifier in notifiers for kind in notifier.events}
+    if {"change_point", "drift"} & wanted and record.state == "complete" and not record.is_aa:
+        if (allowed := conf.getfloat("core", "task_success_overtime")) < LEAST_OVERTIME_S:
+            log.warning(
+                "[core] task_success_overtime is %g s: Airflow may end this before it has "
+                "reported change points; set it to %d",
+                allowed,
+                LEAST_OVERTIME_S,
+            )
         comparisons = Comparisons(work.home, work.store)
         views = view.long_views(work.home, comparisons, record.plan.report)
         for event in view.change_events(record.plan.report, record.id, views):
-            yield event, lambda told: text.of_changes(told, report, links)
-
-
-def _warn_of_overtime() -> None:
-    allowed = conf.getfloat("core", "task_success_overtime")
-    if allowed < LEAST_OVERTIME_S:
-        log.warning(
-            "[core] task_success_overtime is %g s: Airflow may end this before it has told of "
-            "change points; set it to %d",
-            allowed,
-            LEAST_OVERTIME_S,
-        )
+            yield event, lambda parts: text.of_changes(parts, report, links)
 
 
 def _reason(context: Context) -> str:
-    """Why the task failed; an error that nobody foresaw may have anything in its text."""
+    """Why the task failed, without secrets."""
     error = context.get("exception")
     if error is None:
         return "its process was ended from outside; the log of the task may say more"
@@ -266,8 +307,10 @@ def _words(error: object) -> str:
     return f"{type(error).__name__}; the log of the task has the rest"
 
 
-def _earlier(work: StoredCampaign, task: str) -> list[str]:
-    """What other tasks failed of, the latest first: mostly that is why this one does."""
+def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
+    """Why other tasks failed, the latest first: mostly that is why this one does."""
+    if work is None:
+        return []
     steps, _ = work.progress.read()
     failed = [step for step in steps if step.stage == "failed" and step.phase != task]
     latest = {step.phase: step for step in failed}.values()
@@ -275,9 +318,9 @@ def _earlier(work: StoredCampaign, task: str) -> list[str]:
     return [f"{s.phase}: {redact(s.note)}" for s in in_order[:MOST_EARLIER_FAILURES]]
 
 
-def _report(work: StoredCampaign) -> list[tuple[str, str]]:
+def _report(work: StoredCampaign | None) -> list[tuple[str, str]]:
     """Where the report is: published elsewhere, else in its file."""
-    at = work.published()
+    at = work.published() if work else {}
     elsewhere = [address for place, address in at.items() if place != FILES]
     return [("Report", address) for address in elsewhere or at.values()]
 
