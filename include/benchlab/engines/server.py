@@ -233,7 +233,7 @@ class BaseEngine(Database):
         return f"the slowdown of {self.instance.slowdown_pct:g} % {how}; its output:\n{output}"
 
     def _stop_server(self) -> None:
-        # In this order: the slowdown lets the server go on when it is told to end.
+        # In this order: the slowdown resumes the server when it is asked to end.
         self.executor.stop_job(self._slowdown_job)
         self.executor.forget_job(self._slowdown_job)
         self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)

@@ -86,7 +86,7 @@ class Server:
             raise ProcessLookupError(f"process {pid} has just ended") from error
 
     def stop_for(self, seconds: float) -> float:
-        """Stop it and let it go on; how long it was seen stopped, in seconds.
+        """Stop it and let it run again; how long it was seen stopped, in seconds.
 
         Raises:
             ProcessLookupError: it has gone.
@@ -97,7 +97,7 @@ class Server:
                 return 0.0
             since = time.monotonic()
             self.gone_within(seconds)
-            # Before it goes on: its threads then take the CPU, maybe this process's.
+            # Before it runs again: its threads then take the CPU, maybe this process's.
             return time.monotonic() - since
         finally:
             self.go_on()
@@ -168,7 +168,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _guard(server: Server) -> None:
-    """Should this process be killed while the server is stopped, a child lets it go on."""
+    """Should this process be killed while the server is stopped, a child resumes it."""
     this = os.pidfd_open(os.getpid())
     if os.fork() == 0:
         try:

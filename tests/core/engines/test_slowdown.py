@@ -245,7 +245,7 @@ def test_a_server_that_is_not_there_is_an_error(server: subprocess.Popen[str]) -
 
 
 def test_killed_in_a_stop_it_leaves_no_server_stopped(server: subprocess.Popen[str]) -> None:
-    """SIGKILL at the worst moment: its child lets the server go on, and ends too."""
+    """SIGKILL at the worst moment: its child resumes the server, and then ends."""
     slowing = slowed(server.pid, 90)
     freeze_in_a_stop(slowing.pid, server.pid)
     (guard,) = children(slowing.pid)
@@ -350,7 +350,7 @@ def test_a_side_without_a_slowdown_has_no_such_job(tmp_path: Path) -> None:
 
 
 def test_a_server_left_standing_is_stopped_in_peace(side: Side) -> None:
-    """A stopped process takes no SIGTERM: it is let go on, and ends as it should."""
+    """A stopped process takes no SIGTERM: it is resumed, and ends as it should."""
     side.engine.start_for_trial()
     side.kill_the_slowdown_in_a_stop()
     side.executor.stop_job("server-candidate", timeout_s=LIMIT_S)
@@ -359,7 +359,7 @@ def test_a_server_left_standing_is_stopped_in_peace(side: Side) -> None:
 
 
 def test_a_campaign_is_ended_in_peace_with_its_server_left_standing(side: Side) -> None:
-    """Interrupt and release, too."""
+    """Interrupting and giving back do the same."""
     side.engine.start_for_trial()
     side.kill_the_slowdown_in_a_stop()
     end_tagged(f"{TAG}={CAMPAIGN}", grace_s=LIMIT_S)

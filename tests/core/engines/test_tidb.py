@@ -1,4 +1,4 @@
-"""What a TiDB does in the background: DDL and ANALYZE jobs, those at work told from the others."""
+"""What a TiDB does in the background: DDL and ANALYZE jobs, begun and ended."""
 
 from __future__ import annotations
 

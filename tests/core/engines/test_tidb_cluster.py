@@ -208,7 +208,7 @@ def test_nothing_is_said_of_a_server_that_tells_no_configuration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("component", "asked", "told"),
+    ("component", "asked", "reported"),
     [
         ("tikv", "60s", "1m"),
         ("tikv", "90m", "1h30m"),
@@ -227,16 +227,16 @@ def test_nothing_is_said_of_a_server_that_tells_no_configuration() -> None:
     ],
 )
 def test_a_duration_or_size_is_the_same_however_a_server_writes_it(
-    component: str, asked: object, told: str
+    component: str, asked: object, reported: str
 ) -> None:
     """A good parameter must not end a deployment that is paid for."""
-    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": told}}}
+    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": reported}}}
     made = cluster(Log(), answers=answers, components={component: {"some.item": asked}})
     assert made.ineffective(made.variables() | {"tidb_enable_1pc": "1"}) == {}
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [
         ("60s", "60m"),
         ("1m", "1s"),
@@ -249,12 +249,12 @@ def test_a_duration_or_size_is_the_same_however_a_server_writes_it(
         ("", "0s"),
     ],
 )
-def test_another_duration_or_size_is_without_effect(asked: str, told: str) -> None:
+def test_another_duration_or_size_is_without_effect(asked: str, reported: str) -> None:
     """It is named with what the server has."""
-    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": told}}}
+    answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": reported}}}
     made = cluster(Log(), answers=answers, components={"tikv": {"some.item": asked}})
     found = made.ineffective(made.variables() | {"tidb_enable_1pc": "1"})
-    assert found == {"tikv.some.item": told}
+    assert found == {"tikv.some.item": reported}
 
 
 def test_an_m_in_a_variable_is_no_minute() -> None:
@@ -272,7 +272,7 @@ def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
 
 
 def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
-    """PD is there and does not tell the stores: neither a good nor a missing figure."""
+    """PD is there and does not report the stores: neither a good nor a missing figure."""
     made = cluster(Log(), answers={**ANSWERS, "/stores": SICK})
     assert made.running()
     with pytest.raises(EngineError, match=r"no member of PD answers .*/stores: .*HTTP 503"):
@@ -280,9 +280,9 @@ def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
 
 
 def test_a_path_without_links_is_no_setting() -> None:
-    """A server may tell where its data really are; both sides' differ, and mean nothing."""
-    told = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}
-    made = cluster(Log(), answers={**ANSWERS, "/config": told})
+    """A server may report where its data really is; that the sides differ there means nothing."""
+    reported = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}
+    made = cluster(Log(), answers={**ANSWERS, "/config": reported})
     assert [one.config for one in made.instances()] == [{"log.level": "error"}] * 3
 
 

@@ -68,7 +68,9 @@ def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
 def test_stores_are_read() -> None:
     """Where they are, how they stand, what they hold, and since when they run."""
     first, _ = stores(10, 12)
-    assert first == status.Store("10.0.0.1:20160", "Up", "5.2.0", "abc", "1669000001", 10, 30)
+    assert first == status.Store(
+        "5.2.0", "abc", "1669000001", address="10.0.0.1:20160", state="Up", leaders=10
+    )
 
 
 def test_a_store_that_is_down_has_no_leaders() -> None:
@@ -136,7 +138,7 @@ REFUSED = "curl: (7) Failed to connect to 10.0.0.2 port 1"
 
 
 def test_one_command_asks_many_servers() -> None:
-    """An answer, a route that a version does not have, and no answer are told apart."""
+    """An answer, a route that a version does not have, and no answer are three things."""
     curl = Curl(7, PRINTED, REFUSED)
     answers = status.ask(curl, URLS)
     assert answers.must(URLS[0]) == {"version": "a"}

@@ -125,7 +125,7 @@ def test_an_unknown_failure_is_quoted_as_it_is() -> None:
 
 
 def test_a_timeout_stays_a_timeout() -> None:
-    """So that it can be told from a refusal."""
+    """So that it is not taken for a refusal."""
 
     class Slow(Host):
         def run(self, command: Sequence[str], **options: Any) -> Completed:

@@ -1,4 +1,4 @@
-"""What TiUP is told of a cluster: every server in its place, and no two in one."""
+"""What TiUP is given of a cluster: every server in its place, and no two in one."""
 
 from __future__ import annotations
 

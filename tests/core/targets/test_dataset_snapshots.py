@@ -80,7 +80,7 @@ class Rented(FleetTarget):
 
     @property
     def region(self) -> str:
-        """Of the bucket."""
+        """Where the bucket is."""
         return REGION
 
     @classmethod
@@ -211,7 +211,7 @@ def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Pat
 def test_a_note_that_does_not_tell_its_client_is_taken_where_there_is_one_client_only(
     folder: Path, s3: Any, fields: Mapping[str, Any], client: str, place: str, source: str
 ) -> None:
-    """Of sysbench it can be no other; of TPC-C nobody knows what such a dataset holds."""
+    """With sysbench it can be no other; with TPC-C nobody knows what such a dataset holds."""
     for version in ("v5.1.1", "v5.2.0"):
         note = json.dumps({"url": "s3://datasets/old", "checksum": "t:1:1"}).encode()
         s3.put_object(Bucket="datasets", Key=f"small/{place.format(version)}.json", Body=note)

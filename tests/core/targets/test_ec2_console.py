@@ -37,7 +37,7 @@ def test_benchlabs_own_lines_are_read() -> None:
 
 
 def test_cloud_inits_block_is_accepted() -> None:
-    """Of its keys the ed25519 one, without the comment behind it."""
+    """Its ed25519 key is taken, without the comment behind it."""
     heard = console.parse(BOOT + CLOUD_INIT)
     assert heard.host_key == KEY
     assert not heard.ready

@@ -1,4 +1,4 @@
-"""When the reaper says that it was without credentials; what it ends is told in tests/hosts."""
+"""When the reaper says that it was without credentials; tests/hosts has what it ends."""
 
 from __future__ import annotations
 

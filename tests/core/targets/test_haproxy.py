@@ -164,7 +164,7 @@ def test_only_servers_are_counted() -> None:
     [([7], 0), ([3, 4, 3], 1), ([3, 6], 3), ([0, 2], 2), ([], None), ([3, None], None)],
 )
 def test_the_spread_of_connections(sessions: list[int | None], spread: float | None) -> None:
-    """The most less the fewest; a counter that is not told is not zero."""
+    """The most less the fewest; a counter that is missing is not zero."""
     backends = [Backend(str(n), "UP", "L4OK", each) for n, each in enumerate(sessions)]
     assert connection_spread(backends) == spread
 

@@ -141,7 +141,7 @@ class Census:
         host: FleetHost,
         stores: dict[str, Store],
         answers: Answers,
-    ) -> Server | Store:
+    ) -> Server:
         if component == "tidb":
             return self._tidb(host.address, answers)
         if component == "pd":
@@ -152,7 +152,7 @@ class Census:
         return stores[address]
 
     def _instance(
-        self, component: Component, host: FleetHost, server: Server | Store, answers: Answers
+        self, component: Component, host: FleetHost, server: Server, answers: Answers
     ) -> InstanceFacts:
         config = answers.get(self._config_url(component, host))
         return InstanceFacts(

@@ -368,21 +368,19 @@ class Cluster(TiDB, BaseCluster):
         if faults:
             raise SpecError("\n".join(f"{self._name()}: {fault}" for fault in faults))
 
-    def _render(self) -> str:
-        return topology.render(
+    def _install(self) -> None:
+        """Put the servers on their hosts; none is started."""
+        directory, name = self.instance.directory, self.instance.cluster_name
+        rendered = topology.render(
             self.fleet,
             user=self.instance.user,
             subdirectory=self.instance.subdirectory,
             ports=self.instance.ports,
             configs=self._configs,
         )
-
-    def _install(self) -> None:
-        """Put the servers on their hosts; none is started."""
-        directory, name = self.instance.directory, self.instance.cluster_name
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
-        self.executor.put(self._topology, self._render())
+        self.executor.put(self._topology, rendered)
         self._hosts.prepare()
         try:
             self._tiup.deploy(name, self.instance.version, self._topology)

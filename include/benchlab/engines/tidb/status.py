@@ -35,24 +35,18 @@ class Server:
     identity: str | None
 
 
-@dataclass(frozen=True)
-class Store:
-    """A TiKV server as PD sees it.
+@dataclass(frozen=True, kw_only=True)
+class Store(Server):
+    """A TiKV server as PD sees it; its version is without a leading ``v``, as TiKV writes it.
 
     Attributes:
         address: ``10.0.0.1:20160``.
         state: ``Up``, ``Disconnected``, ``Down``, ``Offline``, ``Tombstone``.
-        version: without a leading ``v``, as TiKV writes it.
-        identity: see :class:`Server`.
     """
 
     address: str
     state: str
-    version: str
-    git_hash: str | None
-    identity: str | None
     leaders: int
-    regions: int
 
 
 @dataclass(frozen=True)
@@ -179,7 +173,6 @@ def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
                 git_hash=store.get("git_hash") or None,
                 identity=_identity(started),
                 leaders=int(status.get("leader_count", 0)),
-                regions=int(status.get("region_count", 0)),
             )
         )
     return tuple(sorted(stores, key=lambda store: store.address))

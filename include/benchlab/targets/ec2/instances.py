@@ -201,7 +201,7 @@ def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int)
                 raise
             raise TargetError(
                 f"{name}: was asked for before, but otherwise (image, size, expiry or user data "
-                f"differ); give campaign {order.rental.campaign} and begin anew"
+                f"differ); give campaign {order.rental.campaign} back and begin anew"
             ) from error
         instance = inventory.described(answer["Instances"][0])
         if instance.living:
