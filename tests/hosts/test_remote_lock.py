@@ -13,8 +13,7 @@ import pytest
 from benchlab.errors import CommandError, LockHeldError, TargetError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.fleet import FleetHost
-from benchlab.hosts.lock import MachineLock
-from benchlab.hosts.remote_lock import RemoteLock
+from benchlab.hosts.lock import MachineLock, RemoteLock
 from benchlab.hosts.ssh.executor import SSHExecutor
 from tests.hosts.namespaces import NamespaceHost, Namespaces
 

@@ -2,10 +2,12 @@
 
 It is held from `register` to `give_back`, which under Airflow are different processes, so it
 cannot be a lock that the kernel drops with a process. Instead it says who holds it, and counts as
-left behind when the machine has been started anew since, when the process that drives the
-campaign is gone, or when its lease has run out. Every stage and trial renews the lease.
+left behind when the machine has been rebooted since, when the process that drives the campaign is
+gone, or when its lease has run out. Every stage and trial renews the lease.
 
-The file lies where every checkout on the machine finds it, not in the project.
+The file of :class:`MachineLock` lies where every checkout on the machine finds it, not in the
+project. :class:`RemoteLock` is the same lock on the client host of a fleet. On one path each keeps
+the other out.
 """
 
 from __future__ import annotations
@@ -14,16 +16,39 @@ import contextlib
 import fcntl
 import json
 import os
+import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self, TextIO
+from typing import ClassVar
 
 from benchlab.errors import LockHeldError, TargetError
+from benchlab.hosts.executor import Executor
 
 LEASE_S = 2 * 3600.0
+Moment = tuple[str, float]
+"""The boot id of a machine, and its time in seconds since the epoch."""
+
+# $1 path, $2 "read" or "swap", $3 what the file must hold now, $4 what it is to hold then. Prints
+# the boot id, the time and the text found. `dd` opens without O_CREAT, for which the kernel
+# refuses another user's file in a directory like /run/lock, and cuts nothing: a process that dies
+# in between frees no held host.
+_SCRIPT = """
+[ -e "$1" ] || (umask 000; : >> "$1") || exit 1
+exec 9< "$1" || exit 1
+flock 9 || exit 1
+found=$(cat "$1")
+cat /proc/sys/kernel/random/boot_id
+date +%s.%N
+printf '%s\\n' "$found"
+if [ "$2" = swap ] && [ "$found" = "$3" ]; then
+    printf '%s' "$4" | dd of="$1" conv=notrunc,nocreat iflag=fullblock bs=64k status=none || exit 1
+    truncate -c -s "${#4}" "$1"
+fi
+"""
 
 
 @dataclass(frozen=True)
@@ -50,41 +75,23 @@ class Holder:
     since: float
     until: float
 
-    @classmethod
-    def parse(cls, text: str, fault: str, where: str) -> Self | None:
-        """The holder that a lock names; None where it is empty.
-
-        Args:
-            fault: begins the message where it cannot be read: ``/path: not a lock``.
-            where: the machine, for the message.
-
-        Raises:
-            TargetError: Benchlab did not write it.
-        """
-        if not text.strip():
-            return None
-        try:
-            return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise TargetError(
-                f"{fault} that Benchlab wrote ({error}); if no campaign is at work {where}, remove "
-                "the file"
-            ) from error
-
     def __str__(self) -> str:
         """For people."""
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"campaign {self.campaign} ({self.origin}, since {since}, state in {self.home})"
 
-    def left_behind(self) -> str | None:
-        """Why this holder can no longer be at work; None while it can."""
-        if self.boot != _boot_id():
-            return "the machine has been started anew since"
-        if self.driver is not None and _started(self.driver) != self.driver_started:
+    def left_behind(self, there: Moment | None = None) -> str | None:
+        """Why this holder can no longer be at work; None while it can.
+
+        Args:
+            there: on another host, whose processes cannot be looked at from here.
+        """
+        boot, now = there or (_boot_id(), time.time())
+        if self.boot != boot:
+            return "the machine has been rebooted since"
+        if there is None and self.driver and _started(self.driver) != self.driver_started:
             return f"its process {self.driver} is gone"
-        if time.time() > self.until:
-            return "its lease has run out"
-        return None
+        return "its lease has run out" if now > self.until else None
 
 
 def default_path() -> Path:
@@ -95,24 +102,120 @@ def default_path() -> Path:
     return (shared if os.access(shared, os.W_OK) else Path("/tmp")) / "benchlab.lock"  # noqa: S108
 
 
-class MachineLock:
-    """The lock of one machine; safe to use from several processes at once."""
+class _Lock(ABC):
+    """What both locks do with their file."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or default_path()
+    path: Path
+    #: For messages.
+    machine: str
+    fault: str
+    #: Whether the file is on this machine.
+    here: ClassVar[bool]
+
+    @abstractmethod
+    def _exchange(self, *swap: str) -> tuple[Moment, str]:
+        """The moment on that machine, and the file's text before it was changed.
+
+        Args:
+            swap: the text that is expected, and the one to write if it is what was found.
+        """
 
     def holder(self) -> Holder | None:
         """Who holds the machine, be it at work or left behind.
 
         Raises:
             TargetError: the file is not a lock of Benchlab.
+            CommandError: it cannot be opened on its host.
         """
-        try:
-            with self.path.open(encoding="utf-8") as file:
-                fcntl.flock(file, fcntl.LOCK_SH)
-                return self._parse(file.read())
-        except FileNotFoundError:
+        return self._parse(self._exchange()[1])
+
+    def check(self, campaign: str) -> Holder | None:
+        """What taking it would say now; nothing is taken.
+
+        Returns:
+            A holder that was left behind and whose place would be taken. None otherwise.
+
+        Raises:
+            LockHeldError: another campaign is at work; names it.
+        """
+        at, text = self._exchange()
+        return self._displaced(self._parse(text), campaign, at)
+
+    def release(self, campaign: str) -> bool:
+        """Give the machine back; False where the campaign did not hold it."""
+        while True:
+            text = self._exchange()[1]
+            found = self._parse(text)
+            if found is None or found.campaign != campaign:
+                return False
+            if self._exchange(text, "")[1] == text:
+                return True
+
+    def _take(
+        self, campaign: str, origin: str, home: str, driver: int | None, lease_s: float
+    ) -> Holder | None:
+        while True:
+            at, text = self._exchange()
+            found = self._parse(text)
+            displaced = self._displaced(found, campaign, at)
+            renewed = found if displaced is None else None
+            if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
+                who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
+                raise LockHeldError(
+                    f"{self.machine} is held by {renewed}: {who} is at work on this very campaign. "
+                    f"Wait for it, or end it: `benchlab give-back {campaign}`"
+                )
+            holder = Holder(
+                campaign=campaign,
+                origin=origin,
+                home=home,
+                driver=driver,
+                driver_started=_started(driver) if driver is not None else None,
+                boot=at[0],
+                since=renewed.since if renewed else at[1],
+                until=at[1] + lease_s,
+            )
+            if self._exchange(text, json.dumps(asdict(holder)))[1] == text:
+                return displaced
+
+    def _displaced(self, found: Holder | None, campaign: str, at: Moment) -> Holder | None:
+        if found is None or found.campaign == campaign:
             return None
+        if self._left_behind(found, at) is None:
+            raise LockHeldError(
+                f"{self.machine} is held by {found}. One campaign runs at a time, or both would "
+                "measure each other. Wait for it, or end it where it runs: "
+                f"`benchlab give-back {found.campaign}`"
+            )
+        return found
+
+    def _left_behind(self, found: Holder, at: Moment) -> str | None:
+        return found.left_behind(None if self.here else at)
+
+    def _parse(self, text: str) -> Holder | None:
+        if not text.strip():
+            return None
+        try:
+            return Holder(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            raise TargetError(
+                f"{self.fault} is not a lock that Benchlab wrote ({error}); if no campaign is at "
+                "work there, remove the file"
+            ) from error
+
+
+class MachineLock(_Lock):
+    """The lock of this machine; safe to use from several processes at once.
+
+    Example:
+        ``MachineLock().holder()`` is None where no campaign holds this machine.
+    """
+
+    machine, here = "this machine", True
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or default_path()
+        self.fault = f"{self.path}:"
 
     def acquire(
         self,
@@ -131,67 +234,36 @@ class MachineLock:
         Raises:
             LockHeldError: another campaign is at work; names it.
         """
-        with self._exclusive() as file:
-            found = self._parse(file.read())
-            displaced = None
-            if found is not None and found.campaign == campaign:
-                self._refuse_a_second_driver(found, driver)
-            elif found is not None:
-                if found.left_behind() is None:
-                    raise LockHeldError(
-                        f"this machine is held by {found}. One campaign runs at a time, or both "
-                        "would measure each other. Wait for it, or end it: "
-                        f"`benchlab give-back {found.campaign}`"
-                    )
-                displaced = found
-            now = time.time()
-            self._write(
-                file,
-                Holder(
-                    campaign=campaign,
-                    origin=origin,
-                    home=str(home),
-                    driver=driver,
-                    driver_started=_started(driver) if driver is not None else None,
-                    boot=_boot_id(),
-                    since=found.since if found and found.campaign == campaign else now,
-                    until=now + lease_s,
-                ),
-            )
-            return displaced
+        return self._take(campaign, origin, str(home), driver, lease_s)
 
-    def release(self, campaign: str) -> bool:
-        """Give the machine back; False where the campaign did not hold it."""
-        with self._exclusive() as file:
-            found = self._parse(file.read())
-            if found is None or found.campaign != campaign:
-                return False
-            self._write(file, None)
-            return True
+    def _exchange(self, *swap: str) -> tuple[Moment, str]:
+        try:
+            found = self._swap(*swap) if swap else self._read()
+        except OSError as error:
+            raise TargetError(
+                f"{self.path}: the machine's lock cannot be opened: {error.strerror}; make it "
+                "writable for this user, or name another file in BENCHLAB_LOCK"
+            ) from error
+        return (_boot_id(), time.time()), found
 
-    def _refuse_a_second_driver(self, found: Holder, driver: int | None) -> None:
-        if found.driver != driver and found.left_behind() is None:
-            who = "a scheduler" if found.driver is None else f"process {found.driver}"
-            raise LockHeldError(
-                f"this machine is held by {found}: {who} is at work on this very campaign. Wait "
-                f"for it, or end it: `benchlab give-back {found.campaign}`"
-            )
+    def _read(self) -> str:
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                fcntl.flock(file, fcntl.LOCK_SH)
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
-    def _parse(self, text: str) -> Holder | None:
-        return Holder.parse(text, f"{self.path}: not a lock", "on this machine")
-
-    def _write(self, file: TextIO, holder: Holder | None) -> None:
-        # Written over and then cut: a process that dies in between frees no held machine.
-        file.seek(0)
-        file.write(json.dumps(asdict(holder)) if holder is not None else "")
-        file.truncate()
-
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[TextIO]:
+    def _swap(self, expected: str, new: str) -> str:
         # The file is written in place and never removed: removing a locked file lets two in.
         with os.fdopen(self._open(), "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield file
+            if (found := file.read()) == expected:
+                # Written over and then cut: a process that dies in between frees no held machine.
+                file.seek(0)
+                file.write(new)
+                file.truncate()
+            return found
 
     def _open(self) -> int:
         # First without O_CREAT: with it the kernel refuses another user's file in a directory
@@ -199,24 +271,37 @@ class MachineLock:
         try:
             return os.open(self.path, os.O_RDWR)
         except FileNotFoundError:
-            return self._create()
-        except OSError as error:
-            raise self._unusable(error) from error
-
-    def _create(self) -> int:
-        try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise self._unusable(error) from error
         with contextlib.suppress(PermissionError):
             os.fchmod(descriptor, 0o666)  # whatever the umask: any user may take the machine
         return descriptor
 
-    def _unusable(self, error: OSError) -> TargetError:
-        return TargetError(
-            f"{self.path}: the machine's lock cannot be opened: {error.strerror}; make it writable "
-            "for this user, or name another file in BENCHLAB_LOCK"
-        )
+
+class RemoteLock(_Lock):
+    """The lock of a host; safe to use from several machines at once. Times are the host's own.
+
+    Args:
+        executor: the host, usually the client host of the fleet.
+        path: the lock file there. Its directory has to exist; the file is never removed.
+    """
+
+    here = False
+
+    def __init__(self, executor: Executor, path: Path) -> None:
+        self._executor, self.path = executor, path
+        self.machine, self.fault = executor.host, f"on {executor.host}: {path}"
+
+    def acquire(
+        self, campaign: str, origin: str, lease_s: float = LEASE_S, *, home: str | None = None
+    ) -> Holder | None:
+        """See :meth:`MachineLock.acquire`; ``home`` is this machine's name if none is given."""
+        return self._take(campaign, origin, home or socket.gethostname(), None, lease_s)
+
+    def _exchange(self, *swap: str) -> tuple[Moment, str]:
+        arguments = ["swap", *swap] if swap else ["read"]
+        done = self._executor.run(["sh", "-c", _SCRIPT, "lock", str(self.path), *arguments])
+        boot, now, text = done.stdout.split("\n", 2)
+        return (boot, float(now)), text.rstrip("\n")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from benchlab.hosts import logins
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
-from benchlab.hosts.remote_lock import RemoteLock
+from benchlab.hosts.lock import RemoteLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets import fleet_files
 

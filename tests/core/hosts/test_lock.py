@@ -206,7 +206,7 @@ def test_a_machine_whose_driver_died_is_taken(lock: MachineLock, start: Start) -
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"boot": "another boot"}, "the machine has been started anew since"),
+        ({"boot": "another boot"}, "the machine has been rebooted since"),
         ({"until": 1.0}, "its lease has run out"),
         ({"driver_started": 1}, "is gone"),  # a later process has its pid
     ],
