@@ -1,15 +1,13 @@
-"""The command that says what is missing on this machine, and how to get it: doctor."""
+"""The command that names what is missing on this machine, and how to get it: doctor."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import typer
 
@@ -30,7 +28,7 @@ from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
 
-# Engines that are maintained have a release more often than this.
+# A maintained engine has releases more often than this.
 STALE = timedelta(weeks=26)
 
 
@@ -49,72 +47,53 @@ class Check:
 
 
 def examine(home: Home) -> list[Check]:
-    """Look at tools, engines, report types, accounts, disk and what earlier campaigns left."""
+    """Look at tools, engines, report types, accounts, disk and what earlier campaigns left.
+
+    Example:
+        ``[check.what for check in examine(find()) if check.blocks]`` is empty where a campaign can
+        run.
+    """
+    specs, reports = _report_types(home)
     return [
-        *_python(),
-        *_tools(),
-        *_engines(home),
-        *_reports(home),
-        *_aws(home),
-        *_notifiers(home),
-        *_calendar(home),
-        *_disk(home),
+        Check("python", True, sys.version.split()[0]),
+        _airflow(),
+        *map(_tool, TOOLS),
+        *_engines(home, specs),
+        *reports,
+        *_aws(specs),
+        _notifiers(home),
+        *_calendar(home, specs),
+        _disk(home),
         *_fonts(),
         *_machine(),
     ]
 
 
-def _python() -> Iterator[Check]:
-    good = sys.version_info >= (3, 11)
-    yield Check(
-        "python", good, f"{sys.version.split()[0]} (3.11 or newer is needed)", blocks=not good
-    )
-    found = importlib.util.find_spec("airflow") is not None
-    yield Check(
-        "airflow",
-        found,
-        "installed" if found else "not in this environment: `make setup`; the CLI works without",
-    )
+def _airflow() -> Check:
+    if importlib.util.find_spec("airflow") is not None:
+        return Check("airflow", True, "installed")
+    missing = "not in this environment: `make setup`; the CLI works without it"
+    return Check("airflow", False, missing)
 
 
-def _tools() -> Iterator[Check]:
-    for tool, package in TOOLS.items():
-        path = shutil.which(tool)
-        detail = path or f"not found; `make setup`, or `apt-get install {package}`"
-        yield Check(tool, path is not None, detail, blocks=path is None)
+def _tool(tool: str) -> Check:
+    path = shutil.which(tool)
+    missing = f"not found; `make setup`, or `apt-get install {TOOLS[tool]}`"
+    return Check(tool, path is not None, path or missing, blocks=path is None)
 
 
-def _engines(home: Home) -> Iterator[Check]:
-    """The servers of this machine; a fleet gets its own from elsewhere."""
-    for spec in _good_reports(home):
-        if spec.topology is not None:
-            continue
-        for engine in spec.deployable_engines:
-            for version in sorted({spec.side(engine, side).version for side in SIDES}):
-                found = engines.by_name()[engine].availability(version, home.servers)
-                yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)
-
-
-def _good_reports(home: Home) -> Iterator[ReportSpec]:
-    """The report types as of today; those that do not validate are named by :func:`_reports`."""
-    for path in report_types.report_files(home):
-        with contextlib.suppress(BenchlabError):
-            yield _as_of_today(home, path)
-
-
-def _as_of_today(home: Home, path: Path) -> ReportSpec:
-    return report_types.resolve(home, report_types.load(path), datetime.now(UTC).date()).spec
-
-
-def _reports(home: Home) -> Iterator[Check]:
+def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
+    """The report types as of today that validate, and what is to be said of each."""
+    specs, checks = [], []
     for path in report_types.report_files(home):
         try:
-            spec = _as_of_today(home, path)
-            engine, _ = planning.choose_engine(spec, home)
+            today = datetime.now(UTC).date()
+            spec = report_types.resolve(home, report_types.load(path), today).spec
+            specs.append(spec)
+            checks.append(_report(home, spec, planning.choose_engine(spec, home)[0]))
         except BenchlabError as error:
-            yield Check(f"report type {path.stem}", False, str(error), blocks=True)
-        else:
-            yield _report(home, spec, engine)
+            checks.append(Check(f"report type {path.stem}", False, str(error), blocks=True))
+    return specs, checks
 
 
 def _report(home: Home, spec: ReportSpec, engine: str) -> Check:
@@ -131,10 +110,19 @@ def _report(home: Home, spec: ReportSpec, engine: str) -> Check:
     )
 
 
-def _aws(home: Home) -> Iterator[Check]:
+def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
+    """The servers of this machine; those of a fleet are fetched by its own hosts."""
+    for spec in specs:
+        for engine in spec.deployable_engines if spec.topology is None else ():
+            for version in sorted({spec.side(engine, side).version for side in SIDES}):
+                found = engines.by_name()[engine].availability(version, home.servers)
+                yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)
+
+
+def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
     """Whether there are credentials at all, where a report type rents; AWS itself is not asked."""
-    renting = {name for name, target in targets.by_name().items() if target.rents}
-    wanting = [spec.report for spec in _good_reports(home) if spec.target in renting]
+    kinds = targets.by_name()
+    wanting = [s.report for s in specs if s.target in kinds and kinds[s.target].rents]
     if not wanting:
         return
     try:
@@ -142,73 +130,61 @@ def _aws(home: Home) -> Iterator[Check]:
     except BenchlabError as error:
         yield Check("aws", False, str(error))
         return
-    if found is None:
-        yield Check(
-            "aws",
-            False,
-            "boto3 finds no credentials (environment, profile, the machine's role), and "
-            f"{', '.join(wanting)} cannot be run from the command line; Airflow may have them in "
-            "its Connection benchlab_aws",
-        )
-    else:
-        yield Check("aws", True, f"boto3 finds credentials ({found}); AWS was not asked")
+    detail = (
+        f"boto3 finds credentials ({found}); AWS was not asked"
+        if found
+        else "boto3 finds no credentials (environment, profile, the machine's role), and "
+        f"{', '.join(wanting)} cannot be run from the command line; Airflow may have them in its "
+        "Connection benchlab_aws"
+    )
+    yield Check("aws", found is not None, detail)
 
 
-def _notifiers(home: Home) -> Iterator[Check]:
+def _notifiers(home: Home) -> Check:
     path = home.configs / notifiers.FILE
     try:
         found = notifiers.load(path, {file.stem for file in report_types.report_files(home)})
     except BenchlabError as error:
-        yield Check("notifiers", False, str(error))
-        return
-    places = "; ".join(each.place for each in found) or "nobody is told of anything"
-    yield Check("notifiers", True, f"{len(found)} in {path}: {places}")
+        return Check("notifiers", False, str(error))
+    places = "; ".join(notifier.place for notifier in found) or "nobody is notified of anything"
+    return Check("notifiers", True, f"{len(found)} in {path}: {places}")
 
 
-def _calendar(home: Home) -> Iterator[Check]:
+def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
     """A schedule has nothing new to compare where nobody updates the calendar."""
-    for engine, reports in sorted(_scheduled(home).items()):
+    scheduled: dict[str, list[str]] = {}
+    for spec in specs:
+        for engine in spec.deployable_engines if spec.schedule is not None else ():
+            scheduled.setdefault(engine, []).append(spec.report)
+    for engine, reports in sorted(scheduled.items()):
         known = report_types.calendar(home).owned(engines.by_name()[engine].owns)
-        final = [each for each in known if each.kind in FINAL]
-        last = max(final, key=lambda each: each.day, default=None)
-        told = f"last release: {last.version.text} of {last.day}" if last else "no release"
+        final = [release for release in known if release.kind in FINAL]
+        last = max(final, key=lambda release: release.day, default=None)
+        detail = f"last release: {last.version.text} of {last.day}" if last else "no release"
         recent = last is not None and datetime.now(UTC).date() - last.day <= STALE
         if not recent:
-            told += (
+            detail += (
                 f"; none in the last {STALE.days // 7} weeks, so that {', '.join(sorted(reports))} "
                 "may miss new ones: add them with `benchlab releases update`"
             )
-        yield Check(f"release calendar: {engine}", recent, told)
+        yield Check(f"release calendar: {engine}", recent, detail)
 
 
-def _scheduled(home: Home) -> dict[str, list[str]]:
-    """The report types that have a schedule, by engine."""
-    found: dict[str, list[str]] = {}
-    for spec in _good_reports(home):
-        if spec.schedule is not None:
-            for engine in spec.deployable_engines:
-                found.setdefault(engine, []).append(spec.report)
-    return found
-
-
-def _disk(home: Home) -> Iterator[Check]:
+def _disk(home: Home) -> Check:
     home.root.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home.root).free / GIB
-    yield Check("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
+    return Check("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
 
 
 def _fonts() -> Iterator[Check]:
     for language in (load(code) for code in codes() if code != REFERENCE):
         good = fonts.language_of_charts(language) is language
-        package = language.say("chart-package")
-        yield Check(
-            f"font {language.code}",
-            good,
-            ", ".join(fonts.families(language))
-            if good
-            else "no font has its letters, so that the charts of reports in this language are in "
-            f"English; `make setup`, or `apt-get install {package}`",
+        missing = (
+            "no font has its letters, so that the charts of reports in this language are in "
+            f"English; `make setup`, or `apt-get install {language.say('chart-package')}`"
         )
+        detail = ", ".join(fonts.families(language)) if good else missing
+        yield Check(f"font {language.code}", good, detail)
 
 
 def _machine() -> Iterator[Check]:
@@ -217,12 +193,12 @@ def _machine() -> Iterator[Check]:
     except BenchlabError as error:
         yield Check("machine", False, str(error), blocks=True)
         return
+    gone = holder.left_behind() if holder else None
     if holder is None:
         yield Check("machine", True, "free: no campaign holds it")
-    elif (gone := holder.left_behind()) is not None:
-        yield Check("machine", True, f"free: {holder} is over ({gone})")
     else:
-        yield Check("machine", False, f"held by {holder}")
+        detail = f"free: {holder} is over ({gone})" if gone else f"held by {holder}"
+        yield Check("machine", gone is not None, detail)
     if left := list(tagged(f"{TAG}=")):
         yield Check(
             "processes",
@@ -234,7 +210,7 @@ def _machine() -> Iterator[Check]:
 
 @app.command()
 def doctor() -> None:
-    """Say what is missing on this machine and how to get it.
+    """Name what is missing on this machine, and how to get it.
 
     Exit code 1 if a campaign could not run.
     """

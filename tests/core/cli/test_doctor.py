@@ -32,7 +32,7 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def said(here: Here, what: str) -> Check:
     """The one finding of this name."""
-    (found,) = [each for each in doctor.examine(here.home) if each.what == what]
+    (found,) = [check for check in doctor.examine(here.home) if check.what == what]
     return found
 
 
@@ -61,7 +61,7 @@ def test_a_report_type_that_a_run_would_refuse_is_not_said_to_run(here: Here) ->
 
 def test_of_a_fleet_s_servers_nothing_is_said_of_this_machine(here: Here) -> None:
     """They are fetched by its own hosts."""
-    servers = [each.what for each in doctor.examine(here.home) if ": tidb v" in each.what]
+    servers = [check.what for check in doctor.examine(here.home) if ": tidb v" in check.what]
     assert {what.split(":")[0] for what in servers} == {"sysbench_local", "tpcc_local"}
 
 
@@ -99,13 +99,13 @@ def test_credentials_are_no_matter_where_nothing_is_rented(here: Here) -> None:
     """Then nothing is said of them."""
     for path in (here.home.configs / "reports").glob("*_ec2*.yaml"):
         path.unlink()
-    assert "aws" not in {each.what for each in doctor.examine(here.home)}
+    assert "aws" not in {check.what for check in doctor.examine(here.home)}
 
 
 def test_notifiers_are_counted_and_checked(here: Here) -> None:
     """Before there is something to tell; `validate` checks the file, too."""
     path = here.home.configs / "notifications.yaml"
-    assert said(here, "notifiers").detail == f"0 in {path}: nobody is told of anything"
+    assert said(here, "notifiers").detail == f"0 in {path}: nobody is notified of anything"
     mail = "{by: smtp, connection: smtp_default, to: [a@example.com]"
     path.write_text(f"notifiers: [{mail}}}]\n")
     assert said(here, "notifiers").detail == f"1 in {path}: smtp smtp_default a@example.com"
