@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import sys
 from datetime import date
 from typing import Annotated, get_args
@@ -12,7 +11,7 @@ import typer
 
 from benchlab.campaign.overrides import parse_assignments
 from benchlab.campaign.stages import new_id
-from benchlab.cli.options import Json, open_store, read_report_type, width
+from benchlab.cli.options import Json, open_store, read_report_type, show
 from benchlab.cli.run import drive
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
@@ -24,9 +23,9 @@ from benchlab.studies.bisection.search import Named
 
 app = typer.Typer()
 
-# Of a bisection that names no release.
+# Exit code of a bisection that names no release.
 NOT_NAMED = 2
-# What the question says already, so that --set cannot say it, too.
+# What the question already says, so that --set may not.
 _ASKED = frozenset({*SIDES, "workloads"})
 
 
@@ -49,7 +48,7 @@ def bisect(
         ),
     ] = None,
     series: Annotated[
-        bool, typer.Option("--series", help="instead: of each series only its first release")
+        bool, typer.Option("--series", help="instead: only the first release of each series")
     ] = False,
     overrides: Annotated[
         list[str], typer.Option("--set", help="change a field of all campaigns: rounds=6")
@@ -58,24 +57,24 @@ def bisect(
         bool,
         typer.Option(
             "--approve",
-            help="rent also where all together may cost more than is allowed, or where GOOD or BAD "
-            "is not in the calendar",
+            help="rent even where all campaigns together may cost more than is allowed, or where "
+            "GOOD or BAD is not in the calendar",
         ),
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="only say what is known and what it may take")
+        bool, typer.Option("--plan", help="only show what is known and what the search may take")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Name the release that brought a change, by as few campaigns as it takes.
+    """Name the release that brought a change, by as few campaigns as possible.
 
-    Those that are in the store are not run again. Exit code 2 where no release is named: there is
-    no change between the two, or it cannot be told which release brought it.
+    Campaigns in the store are not run again. Exit code 2 where no release is named: there is no
+    change between the two, or which release brought it cannot be decided.
     """
     home = find()
     spec = _report_type(home, report, overrides)
     if series and kinds is not None:
-        raise SpecError("--series and --kinds: each says which releases count; give one of them")
+        raise SpecError("--series and --kinds both say which releases count; give one of them")
     counted = FINAL if kinds is None else _kinds(kinds)
 
     def campaign(pair: ReportSpec, interrupted: str | None, on: date | None) -> str:
@@ -92,10 +91,7 @@ def bisect(
             found.look()
         else:
             found.run(campaign, functools.partial(print, file=sys.stderr), approved=approve)
-    if as_json:
-        print(json.dumps(bisect_view.to_json(found), indent=2, ensure_ascii=False))
-    else:
-        print(bisect_view.render(found, width(), sys.stdout.isatty()), end="")
+    show(found, as_json, bisect_view.to_json, bisect_view.render)
     if not plan and not isinstance(found.reached, Named):
         raise typer.Exit(NOT_NAMED)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from benchlab import engines as engines_module
 from benchlab.campaign import report_types
-from benchlab.cli.options import Json, day
+from benchlab.cli.options import Json, day, show
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import find
 from benchlab.language.names import plain
@@ -27,13 +25,8 @@ _releases = typer.Typer(invoke_without_command=True)
 app.add_typer(_releases, name="releases")
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What the calendar has of one engine on a day.
-
-    Attributes:
-        named: by version rule, the release that it names; None where there is none.
-    """
+class _Known(NamedTuple):
+    """What the calendar has of one engine on a day; ``named``: release by version rule, if any."""
 
     engine: str
     on: date
@@ -42,16 +35,18 @@ class _Known:
 
 
 @_releases.callback()
-def show(
+def list_releases(
     context: typer.Context,
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="of one engine: tidb, mariadb")
+        str | None, typer.Option(metavar="NAME", help="one engine only: tidb, mariadb")
     ] = None,
     on: Annotated[
         date | None,
-        typer.Option(parser=day, metavar="DAY", help="as it was on this day; else today"),
+        typer.Option(parser=day, metavar="DAY", help="as of this day; else today"),
     ] = None,
-    series: Annotated[str | None, typer.Option(metavar="SERIES", help="of one series: 6.5")] = None,
+    series: Annotated[
+        str | None, typer.Option(metavar="SERIES", help="one series only: 6.5")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the releases of the calendar, and what the version rules name on a day."""
@@ -62,12 +57,13 @@ def show(
     as_of, chosen = on or datetime.now(UTC).date(), _series(series)
     calendar = report_types.calendar(find())
     found = [_known(calendar, name, as_of, chosen) for name in _engines(engine)]
-    if as_json:
-        print(json.dumps([_document(each) for each in found], indent=2))
-    else:
-        # What is asked for comes last, where the end of a long list is seen.
-        blocks = [*map(_list, found), *map(_answer, found)]
-        print("\n\n".join("\n".join(lines) for lines in blocks))
+    # The answers come last, where the end of a long list is seen.
+    show(
+        found,
+        as_json,
+        lambda found: [_document(known) for known in found],
+        lambda found, *_: "\n".join([*map(_list, found), *map(_answer, found)]),
+    )
 
 
 @_releases.command()
@@ -75,19 +71,23 @@ def update(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE.csv", help="releases: version, release_date and maybe type, in any order"
+            metavar="FILE.csv",
+            help="releases: version, release_date and optionally type, in any order",
         ),
     ],
     engine: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="whose they are, where versions are bare: 10.11.5"),
+        typer.Option(
+            metavar="NAME",
+            help="the engine of all of them; needed where versions are bare: 10.11.5",
+        ),
     ] = None,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="take days and types that differ from the calendar's"),
+        typer.Option("--replace", help="overwrite days and types that differ in the calendar"),
     ] = False,
 ) -> None:
-    """Merge a list of releases into the calendar; nothing is written where anything is refused."""
+    """Merge a list of releases into the calendar, all or nothing."""
     home = find()
     before = report_types.calendar(home)
     new = calendars.read_new(file)
@@ -98,7 +98,7 @@ def update(
     if merged.calendar != before:
         calendars.write(merged.calendar, home.configs / "releases.csv")
     for line in new.left_out:
-        print(f"left out: {plain(line)}: no version that can be named")
+        print(f"left out: {plain(line)}: not a version that can be named")
     for release in merged.added:
         print(f"added: {_engine_of(release)}  {_line(release)}")
     for was, now in merged.changed:
@@ -111,27 +111,24 @@ def update(
 
 def _refuse_foreign(file: Path, releases: Sequence[Release], engines: Sequence[str]) -> None:
     owners = [engines_module.by_name()[name] for name in engines]
-    foreign = [
-        each.version.text
-        for each in releases
-        if not any(owner.owns(each.version.text) for owner in owners)
-    ]
-    if foreign:
+    texts = [release.version.text for release in releases]
+    if foreign := [text for text in texts if not any(owner.owns(text) for owner in owners)]:
         raise SpecError(
-            f"{file}: no version of {' or '.join(engines)}: {', '.join(foreign)}; TiDB's are "
+            f"{file}: not a version of {' or '.join(engines)}: {', '.join(foreign)}; TiDB's are "
             "written v6.5.0, MariaDB's 10.11.5"
         )
 
 
 def _refuse_bare(file: Path, added: Sequence[Release]) -> None:
     """TiDB's releases without their `v` would otherwise become MariaDB's."""
-    bare = [each for each in added if each.version.text[0].isdigit()]
+    bare = [release for release in added if release.version.text[0].isdigit()]
     if bare:
-        names = ", ".join(each.version.text for each in bare)
+        names = ", ".join(release.version.text for release in bare)
+        engine = _engine_of(bare[0])
         raise SpecError(
-            f"{file}: {names}: without a leading v they would be of {_engine_of(bare[0])}; write "
-            f"--engine {_engine_of(bare[0])} if they are, and TiDB's as v6.5.0; a list is of one "
-            "engine then"
+            f"{file}: {names}: without a leading v these are versions of {engine}; if that is what "
+            f"they are, give --engine {engine}, which takes a list of one engine; write TiDB's as "
+            "v6.5.0"
         )
 
 
@@ -155,20 +152,19 @@ def _series(text: str | None) -> tuple[int, int] | None:
     rule = f"{NEWEST} {text}"
     series = versions.parse_rule(rule).series if versions.is_rule(rule) else None
     if series is None:
-        raise SpecError(f"--series: {text!r} is no series; write it as 6.5")
+        raise SpecError(f"--series: {text!r} is not a series; write it as 6.5")
     return series
 
 
 def _known(calendar: Calendar, engine: str, on: date, series: tuple[int, int] | None) -> _Known:
-    """Of one series the rules are about the newest release in it."""
-    there = [
-        each for each in calendar.owned(engines_module.by_name()[engine].owns) if each.day <= on
-    ]
+    """With a series, the rules are about its newest release."""
+    owned = calendar.owned(engines_module.by_name()[engine].owns)
+    there = [release for release in owned if release.day <= on]
     newest = f"{NEWEST} {series[0]}.{series[1]}" if series else NEWEST
     named = {rule: _named(rule, there, on) for rule in (newest, f"{NEWEST} LTS")}
     if candidate := named[newest]:
         named |= {rule: _named(rule, there, on, candidate) for rule in PREVIOUS}
-    shown = [each for each in there if series in (None, each.version.series)]
+    shown = [release for release in there if series in (None, release.version.series)]
     return _Known(engine, on, shown, named)
 
 
@@ -188,8 +184,8 @@ def _document(known: _Known) -> dict[str, Any]:
         "engine": known.engine,
         "on": known.on.isoformat(),
         "releases": [
-            {"version": each.version.text, "release_date": each.day.isoformat(), "type": each.kind}
-            for each in known.releases
+            {"version": one.version.text, "release_date": one.day.isoformat(), "type": one.kind}
+            for one in known.releases
         ],
         "rules": {
             rule: release.version.text if release else None for rule, release in known.named.items()
@@ -197,16 +193,19 @@ def _document(known: _Known) -> dict[str, Any]:
     }
 
 
-def _list(known: _Known) -> Iterator[str]:
+def _list(known: _Known) -> str:
     count = len(known.releases)
-    yield f"{known.engine}: {count} release{'s' * (count != 1)} until {known.on}"
-    yield from (f"  {_line(each)}" for each in known.releases)
+    lines = [f"{known.engine}: {count} release{'s' * (count != 1)} until {known.on}"]
+    return "\n".join([*lines, *(f"  {_line(release)}" for release in known.releases), ""])
 
 
-def _answer(known: _Known) -> Iterator[str]:
-    yield f"{known.engine}: version rules on {known.on}; a baseline's are relative to the newest"
+def _answer(known: _Known) -> str:
+    lines = [
+        f"{known.engine}: version rules on {known.on}; a baseline's are relative to the newest"
+    ]
     for rule, release in known.named.items():
-        yield f"  {rule:16} {_line(release) if release else 'none in the calendar'}"
+        lines.append(f"  {rule:16} {_line(release) if release else 'none in the calendar'}")
+    return "\n".join([*lines, ""])
 
 
 def _line(release: Release) -> str:

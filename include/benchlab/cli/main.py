@@ -9,23 +9,23 @@ from typing import NoReturn
 
 import typer
 
-from benchlab.cli import bisect, calendar, compare, doctor, history, plan, reports, run
+from benchlab.cli import bisect, calendar, compare, doctor, plan, reports, run
 from benchlab.errors import BenchlabError
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Is version B faster or slower than version A, by how much, can it be trusted?",
+    help="Is version B faster or slower than version A, by how much, and can it be trusted?",
 )
-for group in (doctor, plan, run, compare, reports, history, bisect, calendar):
+for group in (doctor, plan, run, compare, reports, bisect, calendar):
     app.add_typer(group.app)
 
 
 def main() -> NoReturn:
     """Entry point: errors raised on purpose become one message and exit code 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What a terminal has no letters for is written by its number, and no command fails by it.
+        # A letter that the terminal lacks is written as its number; no command fails by it.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -14,15 +16,16 @@ from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 
+Found = TypeVar("Found")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
 
 
 def day(text: str) -> date:
-    """A day of an option.
+    """The day that an option names: ``day("2022-09-30")``.
 
     Raises:
-        BadParameter: there is none of this name.
+        BadParameter: there is no such day.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
@@ -51,8 +54,21 @@ def open_store(home: Home) -> Store:
 
 
 def width() -> int:
-    """Of the terminal, in columns."""
+    """Columns of the terminal."""
     return shutil.get_terminal_size((100, 24)).columns
+
+
+def show(
+    found: Found,
+    as_json: bool,
+    to_json: Callable[[Found], Any],
+    render: Callable[[Found, int, bool], str],
+) -> None:
+    """Print what was found, as JSON or for the terminal."""
+    if as_json:
+        print(json.dumps(to_json(found), indent=2, ensure_ascii=False))
+    else:
+        print(render(found, width(), sys.stdout.isatty()), end="")
 
 
 def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:

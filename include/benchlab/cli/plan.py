@@ -23,7 +23,7 @@ from benchlab.cli.options import (
     open_store,
     read_report_type,
     report_type_on,
-    width,
+    show,
 )
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.home import Home, find
@@ -41,7 +41,7 @@ app = typer.Typer()
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types, and notifications.yaml; every fault of every file is named."""
+    """Check report types and notifications.yaml; every fault of every file is named."""
     faults = []
     for path in reports:
         try:
@@ -70,7 +70,7 @@ def show_plan(
         typer.Option(
             parser=day,
             metavar="FROM TO",
-            help="instead: every campaign that a backfill over these days would run",
+            help="instead: every campaign of a backfill over these days",
         ),
     ] = None,
 ) -> None:
@@ -111,15 +111,12 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
 def _show_backfill(home: Home, spec: ReportSpec, span: tuple[date, date], *, as_json: bool) -> None:
     with open_store(home) as store:
         planned = backfill_plan(home, spec, *span, store)
-    if as_json:
-        print(json.dumps(backfill_text.to_json(planned), indent=2))
-    else:
-        print(backfill_text.render(planned, width(), sys.stdout.isatty()), end="")
+    show(planned, as_json, backfill_text.to_json, backfill_text.render)
 
 
 def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
     try:
         return plan_sensitivity(home, spec, planned)
-    except StoreError as error:  # a plan needs no store
+    except StoreError as error:  # a plan does not need the store
         print(f"sensitivity: not known: {error}", file=sys.stderr)
         return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +14,7 @@ from benchlab import language
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.overrides import override, parse_assignments
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.cli.options import CampaignId, Json, open_store, width
+from benchlab.cli.options import CampaignId, Json, open_store, show
 from benchlab.errors import BenchlabError, PublishedPageError, SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.language.names import plain
@@ -31,9 +32,9 @@ from benchlab.results.store import Store
 app = typer.Typer()
 
 Pages = Annotated[list[Path], typer.Argument(metavar="PAGE.md...", help="published pages")]
-# Of a report's files, the one that each format is.
+# The file of each format.
 _FILE = {"md": "report.md", "html": "report.html", "json": "report.json"}
-# By the outcome of a verification, of a bundle that does not hold.
+# Exit codes by outcome of a verification.
 _EXIT = {"differs": 1, "not verified": 2}
 
 
@@ -66,13 +67,13 @@ def render(
 def publish(
     campaign: CampaignId,
     to: Annotated[
-        str, typer.Option(metavar="PUBLISHER", help="beside files only there: s3, ...")
+        str, typer.Option(metavar="PUBLISHER", help="only there, beside files: s3, ...")
     ] = "",
     overrides: Annotated[
         list[str], typer.Option("--set", help="other destinations: publish=[{to: s3, bucket: ...}]")
     ] = [],  # noqa: B006
 ) -> None:
-    """Render a campaign's report anew and bring it to its destinations; repeatable."""
+    """Render a campaign's report again and bring it to its destinations; repeatable."""
     home = find()
     with open_store(home) as store:
         work = StoredCampaign(home, store, store.campaign(campaign))
@@ -93,21 +94,19 @@ def _destinations(work: StoredCampaign, assignments: list[str]) -> tuple[Destina
 @app.command()
 def verify(
     bundle_path: Annotated[
-        Path, typer.Argument(metavar="BUNDLE", help="evidence.zip of a report, or it unpacked")
+        Path,
+        typer.Argument(metavar="BUNDLE", help="evidence.zip of a report, or its folder"),
     ],
     as_json: Json = False,
 ) -> None:
-    """Compute every figure of a report again from its evidence, offline, and say what differs.
+    """Compute every figure of a report again from its evidence, offline, and list what differs.
 
-    Exit code 1 where anything does; 2 where nothing does and a part could not be verified, as the
-    pages of another Benchlab.
+    Exit code 1 where anything differs; 2 where nothing differs and a part could not be verified,
+    such as the pages of another version of Benchlab.
     """
     found = evidence.verify(bundle_path)
-    if as_json:
-        # In ASCII: whatever a bundle says, it cannot reach a terminal.
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        print("\n".join(found.lines()))
+    # JSON in ASCII: whatever a bundle says, no control character reaches a terminal.
+    print(json.dumps(found.to_json(), indent=2) if as_json else "\n".join(found.lines()))
     if found.outcome != "holds":
         raise typer.Exit(_EXIT[found.outcome])
 
@@ -128,14 +127,14 @@ def _contents(
 def import_pages(
     pages: Pages,
     replace: Annotated[
-        bool, typer.Option("--replace", help="take a page although another one has its id")
+        bool, typer.Option("--replace", help="replace the page that has the same id")
     ] = False,
     name: Annotated[
-        str, typer.Option("--as", metavar="NAME", help="keep one page under an id of its own")
+        str, typer.Option("--as", metavar="NAME", help="store one page under this id")
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read published reports into the store; one that cannot be read leaves the others be."""
+    """Read published reports into the store; those that can be read are kept, whatever the rest."""
     if name and len(pages) > 1:
         raise SpecError(f"--as {name}: {len(pages)} pages cannot have one id; import one by one")
     faults, read = [], []
@@ -145,40 +144,37 @@ def import_pages(
             try:
                 report, raw = page.load(path)
                 report = called(report, name) if name else report
-                new = imported.add(report, raw, replace=replace)
+                read.append((report, imported.add(report, raw, replace=replace)))
             except (PublishedPageError, StoreError) as error:
                 faults.append(str(error))
-                continue
-            read.append(report)
-            if not as_json:
-                print(_imported(report, new))
-    if as_json:
-        print(json.dumps([each.to_json() for each in read], indent=2, ensure_ascii=False))
+    show(
+        read,
+        as_json,
+        lambda read: [report.to_json() for report, _ in read],
+        lambda read, *_: "".join(_imported(report, new) for report, new in read),
+    )
     if faults:
         raise BenchlabError("\n".join(faults))
 
 
 def _imported(report: PublishedReport, new: bool) -> str:
-    figures = sum(
-        len(side) for each in report.workloads for row in each.rows for side in row.sides.values()
-    )
+    rows = [row for workload in report.workloads for row in workload.rows]
+    figures = sum(len(side) for row in rows for side in row.sides.values())
     findings = len(audits.audit([report])[0].findings)
-    lines = [
-        (
-            f"{report.id}: {'imported' if new else 'there already'}; workloads: "
-            f"{len(report.workloads)}, figures: {figures}, findings of an audit: {findings}"
-        )
-    ]
-    lines += [f"  line {each.line}: not understood: {plain(each.what)}" for each in report.unread]
-    return "\n".join(lines)
+    head = (
+        f"{report.id}: {'imported' if new else 'there already'}; workloads: "
+        f"{len(report.workloads)}, figures: {figures}, findings of an audit: {findings}\n"
+    )
+    unread = (f"  line {one.line}: not understood: {plain(one.what)}\n" for one in report.unread)
+    return head + "".join(unread)
 
 
 @app.command()
 def audit(pages: Pages, as_json: Json = False) -> None:
-    """Recompute every figure of published pages and say what is wrong in them.
+    """Recompute every figure of published pages and list what is wrong in them.
 
-    Of several pages, the same version in two of them is compared, too. Exit code 0 whatever is
-    found: a finding is a result. Where a page cannot be read it is 1, and the others are audited.
+    A version that appears in several of the pages is compared between them. Exit code 0 whatever
+    is found, because a finding is a result; 1 where a page cannot be read: the others are audited.
     """
     faults, read = [], []
     for path in pages:
@@ -187,15 +183,15 @@ def audit(pages: Pages, as_json: Json = False) -> None:
         except PublishedPageError as error:
             faults.append(str(error))
     if read:
-        _print_audits(audits.audit(read), as_json=as_json, alone=len(pages) == 1)
+        show(audits.audit(read), as_json, _documents if len(pages) > 1 else _document, text.render)
     if faults:
         raise BenchlabError("\n".join(faults))
 
 
-def _print_audits(found: list[audits.Audit], *, as_json: bool, alone: bool) -> None:
-    """As JSON one page that was asked for alone is no list."""
-    if as_json:
-        documents = [each.to_json() for each in found]
-        print(json.dumps(documents[0] if alone else documents, indent=2, ensure_ascii=False))
-    else:
-        print(text.render(found, width(), sys.stdout.isatty()), end="")
+def _documents(found: Sequence[audits.Audit]) -> list[Any]:
+    return [audited.to_json() for audited in found]
+
+
+def _document(found: Sequence[audits.Audit]) -> Any:
+    """One page that was asked for alone is not a list."""
+    return _documents(found)[0]

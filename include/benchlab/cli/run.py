@@ -44,8 +44,7 @@ app = typer.Typer()
 _NOT_HERE = (
     "this machine has neither a directory nor a process of it, and it does not hold the lock. "
     "Nothing was ended, and EC2 was not asked: is the id misspelt? `benchlab campaigns` lists all. "
-    "What a campaign rented that nothing here knows any more ends at its expiry, and "
-    "`benchlab reap` ends what is past it"
+    "Whatever that campaign rented ends at its expiry, and `benchlab reap` ends what is past it"
 )
 
 
@@ -63,7 +62,7 @@ def drive(
     is free again.
 
     Args:
-        campaign: its id; that of one in the store goes on with it.
+        campaign: its id; one that is in the store is resumed.
         origin: the command, as the store keeps it.
         planned_for: the day whose versions it compares; None: now.
 
@@ -132,11 +131,9 @@ def run(
     report: ReportType,
     overrides: Assignments = [],  # noqa: B006
     on: OnDay = None,
-    campaign: Annotated[
-        str, typer.Option(help="id of the new campaign, or of one to go on with")
-    ] = "",
+    campaign: Annotated[str, typer.Option(help="id of a new campaign, or of one to resume")] = "",
     approve: Annotated[
-        bool, typer.Option("--approve", help="rent also what costs more than budget.approve_above")
+        bool, typer.Option("--approve", help="rent even if it costs more than budget.approve_above")
     ] = False,
 ) -> None:
     """Run a campaign, here or on the hosts of its topology, and print the comparison."""
@@ -160,7 +157,7 @@ def run(
 def give_back(campaign: CampaignId) -> None:
     """End a campaign wherever it runs: its processes, data and hosts; give the machine back."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
-        raise SpecError(f"{campaign!r} is no campaign's id; `benchlab campaigns` lists them")
+        raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
     done = end_campaign(find(), campaign, Access())
     print(f"{campaign}: {done}; it does not hold the machine")
 
@@ -168,7 +165,7 @@ def give_back(campaign: CampaignId) -> None:
 @app.command()
 def reap(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="only say what would be ended")
+        bool, typer.Option("--dry-run", help="only list what would be ended")
     ] = False,
 ) -> None:
     """End EC2 fleets that are past their expiry, in the regions of all topologies."""
@@ -187,6 +184,6 @@ def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:
         limit = spec.budget.approve_above if spec.budget else 0
         raise SpecError(
             f"{spec.report}: about {planned.dollars:.2f} dollars in {planned.minutes / 60:.1f} "
-            f"hours, more than may be rented unasked ({limit:g}); see `benchlab plan`, then give "
-            "--approve"
+            f"hours, more than may be rented without approval ({limit:g}); see `benchlab plan`, "
+            "then give --approve"
         )

@@ -97,7 +97,7 @@ def compared(here: Home, tmp_path: Path) -> Callable[..., Any]:
     def run(trials: Sequence[Row], calibration: Path | None = None) -> Any:
         outcome = compare.compare(here, written(tmp_path, trials), calibration)
         assert terminal.render_outcome(outcome, 100, False)
-        return json.loads(json_text.trials_to_json(outcome))
+        return json.loads(json.dumps(json_text.trials_to_json(outcome), allow_nan=False))
 
     return run
 
@@ -439,7 +439,7 @@ def test_whatever_is_in_the_file_it_is_answered(
         outcome = compare.compare(here, written(tmp_path, trials), None)
     except BenchlabError:
         return
-    document = json.loads(json_text.trials_to_json(outcome))
+    document = json.loads(json.dumps(json_text.trials_to_json(outcome), allow_nan=False))
     assert all(math.isfinite(number) for number in numbers(document))
     for workload in document["workloads"]:
         if workload["rounds_used"] < 2:

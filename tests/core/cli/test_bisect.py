@@ -376,7 +376,7 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
         ((*ARGUMENTS[:3], "--set", "sides=same"), "sides: same: a bisection compares two releases"),
         ((*ARGUMENTS[:3], "--set", "slowdown_pct=5"), "slowdown_pct: 5: a bisection looks for"),
         ((*ARGUMENTS[:3], "--kinds", "patch,nightly"), "--kinds: unknown: nightly; there are: GA"),
-        ((*ARGUMENTS[:3], "--kinds", "patch", "--series"), "--series and --kinds: each says which"),
+        ((*ARGUMENTS[:3], "--kinds", "patch", "--series"), "--series and --kinds both say which"),
         (
             (
                 *ARGUMENTS[:3],

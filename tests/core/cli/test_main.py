@@ -121,7 +121,7 @@ def test_what_costs_more_than_may_be_rented_unasked_needs_a_word(here: Here) -> 
     """Nothing is written to the store, and the figures are in the message."""
     done = here.run("run", "sysbench_ec2")
     assert done.returncode == 1
-    for part in ("dollars in", "hours", "unasked (20)", "--approve"):
+    for part in ("dollars in", "hours", "without approval (20)", "--approve"):
         assert part in done.stderr
     assert here.run("campaigns").stdout == ""
 
@@ -294,7 +294,7 @@ def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
 @pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-"])
 def test_release_refuses_what_is_no_campaign(here: Here, campaign: str) -> None:
     """An empty variable in a script does not end every campaign on the machine."""
-    assert "no campaign's id" in here.refused("give-back", "--", campaign)
+    assert "not a campaign's id" in here.refused("give-back", "--", campaign)
 
 
 def test_giving_back_what_does_not_run_is_no_error(stored: Here) -> None:

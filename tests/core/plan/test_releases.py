@@ -255,7 +255,7 @@ def test_bare_versions_are_taken_for_the_engine_that_is_named(here: Here) -> Non
     path = here.home.configs / "releases.csv"
     new = file(here.path / "new.csv", "11.4.6,2027-01-02,patch")
     assert "--engine mariadb" in here.refused("releases", "update", new)
-    assert "no version of tidb: 11.4.6" in here.refused(
+    assert "not a version of tidb: 11.4.6" in here.refused(
         "releases", "update", new, "--engine", "tidb"
     )
     done = here.run("releases", "update", new, "--engine", "mariadb")
@@ -279,8 +279,8 @@ def test_nothing_of_a_list_reaches_the_terminal_as_it_is(here: Here) -> None:
     [
         (["v6.5.0,2022-12-30,LTS"], "of 2022-12-29 (LTS), the list v6.5.0 of 2022-12-30 (LTS)"),
         (["v9.0.1,2027-01-02,patch"] * 2, "v9.0.1 is in line 4 already"),
-        (["10.2.11-rc,2027-01-02,pre-release"], "no version of mariadb or tidb: 10.2.11-rc"),
-        (["9.0.1,2027-01-02,patch"], "9.0.1: without a leading v they would be of mariadb"),
+        (["10.2.11-rc,2027-01-02,pre-release"], "not a version of mariadb or tidb: 10.2.11-rc"),
+        (["9.0.1,2027-01-02,patch"], "9.0.1: without a leading v these are versions of mariadb"),
         (["nine,2027-01-02,LTS"], "line 4: version: 'nine'"),
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -81,11 +80,10 @@ def to_json(
     }
 
 
-def trials_to_json(outcome: ComparedFile) -> str:
+def trials_to_json(outcome: ComparedFile) -> Any:
     """What ``benchlab compare --trials FILE --json`` prints: a list where a file has several."""
     documents = [_compared_json(compared, outcome) for compared in outcome.campaigns]
-    shown = documents if outcome.several else documents[0]
-    return json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return documents if outcome.several else documents[0]
 
 
 def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dict[str, Any]:
