@@ -19,7 +19,7 @@ import pydantic
 import pytest
 
 from benchlab import engines, targets, workloads
-from benchlab.campaign import report_types
+from benchlab.campaign import fit
 from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
@@ -325,7 +325,7 @@ def test_a_publisher_is_what_it_is_called(name: str) -> None:
     assert issubclass(publisher, BasePublisher)
     assert not inspect.isabstract(publisher)
     report_type = plans.spec(publish=[{"to": name, **options(name)}])
-    assert report_types.check(report_type, "here") is report_type
+    assert fit.check(report_type, "here") is report_type
     assert report_type.with_overrides({"rounds": 3}) == report_type, "it survives being stored"
 
 

@@ -1,4 +1,4 @@
-"""Whether a report type fits what there is: its target, engine, workloads and parameters.
+"""Whether a report type fits what there is: target, engine, workloads, parameters, publishers.
 
 plan/report_type.py checks a report type by itself; this checks it against the installation, so that
 nothing is found out on machines that cost money.
@@ -8,26 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from benchlab import engines, targets, workloads
+import pydantic
+
+from benchlab import engines, language, targets, workloads
 from benchlab.engines.server import BaseEngine
+from benchlab.errors import SpecError
+from benchlab.plan import documents
 from benchlab.plan.report_type import Components, ReportSpec, SideSpec
+from benchlab.report import publish
 from benchlab.workloads.client import program_of
 
 # Connections that Benchlab opens beside the client's.
 OWN_SESSIONS = 10
 
 
-def faults(spec: ReportSpec) -> list[str]:
-    """All that does not fit, as sentences that name the field."""
-    return [
-        *_names(spec),
-        *_workloads(spec),
-        *_versions(spec),
-        *_parameters(spec),
-        *_target(spec),
-        *_slowdown(spec),
-        *_schedule(spec),
-    ]
+def check(spec: ReportSpec, where: str) -> ReportSpec:
+    """Check a report type against what there is, and return it.
+
+    Args:
+        where: begins each message, such as the report type's file.
+
+    Raises:
+        SpecError: it names what is unknown, or what does not go together; all faults at once.
+
+    Example:
+        ``fit.check(spec, "sysbench_local.yaml")``
+    """
+    checks = (
+        *(_names, _workloads, _versions, _parameters, _target, _slowdown, _schedule),
+        *(_languages, _publishing),
+    )
+    if faults := [f"{where}: {fault}" for check_one in checks for fault in check_one(spec)]:
+        raise SpecError("\n".join(faults))
+    return spec
 
 
 def _names(spec: ReportSpec) -> Iterator[str]:
@@ -194,3 +207,26 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].cluster is None:
             yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"
+
+
+def _languages(spec: ReportSpec) -> Iterator[str]:
+    if unknown := [code for code in spec.languages if code not in language.codes()]:
+        there = ", ".join(language.codes())
+        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
+
+
+def _publishing(spec: ReportSpec) -> Iterator[str]:
+    places = set()
+    for number, destination in enumerate(spec.publish):
+        if destination.to not in publish.by_name():
+            there = ", ".join(publish.by_name())
+            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
+            continue
+        try:
+            found = publish.place(destination)
+        except pydantic.ValidationError as error:
+            yield from documents.faults(error, within=("publish", number))
+            continue
+        if found in places:
+            yield f"publish.{number}: {found} is named twice"
+        places.add(found)

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from benchlab import engines
-from benchlab.campaign import report_types
+from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -36,7 +36,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
             )
         dotted["engine"] = engine
         dotted[f"engines.{engine}.{key}.version"] = version
-    return report_types.check(spec.with_overrides(dotted), where="override")
+    return fit.check(spec.with_overrides(dotted), where="override")
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:

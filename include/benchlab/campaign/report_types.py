@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-import pydantic
-
-from benchlab import engines, language
+from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.home import Home
-from benchlab.plan import documents, report_type, resolution
 from benchlab.plan import releases as calendars
+from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolution import Resolved
 from benchlab.plan.versions import Release
-from benchlab.report import publish
 
 
 def report_files(home: Home) -> list[Path]:
@@ -92,7 +88,7 @@ def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Reso
     found = resolution.resolve(
         spec, lambda engine: known.owned(engines.by_name()[engine].owns), on, aa=aa
     )
-    check(found.spec, where=f"{spec.report} on {on}")
+    fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
 
 
@@ -120,36 +116,4 @@ def load(path: Path) -> ReportSpec:
     Raises:
         SpecError: it does not validate, or names an engine, workload or target that is not there.
     """
-    return check(report_type.load(path), where=str(path))
-
-
-def check(spec: ReportSpec, where: str) -> ReportSpec:
-    """Check a report type against what is there; see :mod:`benchlab.campaign.fit`.
-
-    Raises:
-        SpecError: it names what is unknown, or what does not go together; all faults at once.
-    """
-    if found := [*fit.faults(spec), *_publishing(spec)]:
-        raise SpecError("\n".join(f"{where}: {fault}" for fault in found))
-    return spec
-
-
-def _publishing(spec: ReportSpec) -> Iterator[str]:
-    """What is wrong with the languages of the report, and with where it is published."""
-    if unknown := [code for code in spec.languages if code not in language.codes()]:
-        there = ", ".join(language.codes())
-        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
-    places = set()
-    for number, destination in enumerate(spec.publish):
-        if destination.to not in publish.by_name():
-            there = ", ".join(publish.by_name())
-            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
-            continue
-        try:
-            found = publish.place(destination)
-        except pydantic.ValidationError as error:
-            yield from documents.faults(error, within=("publish", number))
-            continue
-        if found in places:
-            yield f"publish.{number}: {found} is named twice"
-        places.add(found)
+    return fit.check(report_type.load(path), where=str(path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from benchlab.campaign import report_types
+from benchlab.campaign import fit, report_types
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -89,7 +89,7 @@ def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
         side = {**chosen.model_dump(mode="json"), "version": version}
         changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
     note = f"the versions of {begun.id}, which this run goes on with"
-    return Resolved(report_types.check(spec.with_overrides(changes), begun.id), on, (note,))
+    return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
 
 
 def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:

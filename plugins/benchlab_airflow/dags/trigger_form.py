@@ -94,11 +94,12 @@ def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
     Raises:
         SpecError: a bad value, or one that does not go with the others.
     """
-    plan = report_type
+    changes = overrides(report_type, params)
     name = params.get("published") or OWN_PLAN
-    if name != OWN_PLAN:
-        plan = report_types.load(report_types.find_report(home.find(), name))
-    return overrides_module.override(plan, overrides(report_type, params))
+    if name == OWN_PLAN:
+        return overrides_module.override(report_type, changes)
+    plan = report_types.load(report_types.find_report(home.find(), name))
+    return overrides_module.override(plan, changes)
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.campaign import report_types
+from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.plan import report_type as spec
 from benchlab.plan import resolution, versions
@@ -200,7 +200,7 @@ def test_a_schedule_compares_two() -> None:
         schedule={"runs": "on_release"},
     )
     with pytest.raises(SpecError, match="schedule: with sides: single one version is measured"):
-        report_types.check(alone, "here")
+        fit.check(alone, "here")
 
 
 def test_a_schedule_needs_to_know_whose_releases_are_meant() -> None:
@@ -210,8 +210,5 @@ def test_a_schedule_needs_to_know_whose_releases_are_meant() -> None:
         engines={"tidb": rules, "mariadb": rules}, engine="auto", schedule={"runs": "on_release"}
     )
     with pytest.raises(SpecError, match="schedule: with engine: auto it is not known"):
-        report_types.check(both, "here")
-    assert (
-        report_types.check(both.with_overrides({"engine": "tidb"}), "here").schedule
-        == both.schedule
-    )
+        fit.check(both, "here")
+    assert fit.check(both.with_overrides({"engine": "tidb"}), "here").schedule == both.schedule
