@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.hosts.executor import Executor
@@ -16,14 +16,8 @@ ASK_LIMIT_S = 600.0
 NOT_FOUND = 127
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A program on a client's host.
-
-    Attributes:
-        called: what it calls itself, for people.
-        path: what is started; None: its own words.
-    """
+class Chosen(NamedTuple):
+    """A program on a client's host, what it calls itself, and what is started; None: its words."""
 
     program: Program
     called: str
@@ -96,8 +90,7 @@ def install(
         UnavailableError: see :func:`choose`.
         TargetError: it is another one than has measured.
     """
-    chosen = choose(executor, workload, wanted)
-    program = chosen.program
+    program, called, path = choose(executor, workload, wanted)
     if measured_with not in (None, program.name):
         raise TargetError(
             f"client.program: {program.name} is the first that is on the client's host now, and "
@@ -106,5 +99,5 @@ def install(
         )
     for name, file in program.files.items():
         executor.put(directory / name, file.read_text(encoding="utf-8"))
-    facts = {"client_program": program.name, "client_version": chosen.called}
-    return facts if chosen.path is None else {**facts, "client_path": chosen.path}
+    facts = {"client_program": program.name, "client_version": called}
+    return facts if path is None else {**facts, "client_path": path}

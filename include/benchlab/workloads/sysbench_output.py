@@ -184,14 +184,10 @@ def _disorder(latency: Latency) -> float | None:
     low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
     if high is None or mean is None:
         return None
+    ordered = [(0.0, value) for value in (low, mean, p95, high)]
+    ordered += [(low or 0.0, mean), (mean, high), (p95 or 0.0, high * 1.02)]
     # "not at most" rather than "above": NaN is in no order.
-    wrong = [not value >= 0 for value in (low, mean, p95, high) if value is not None]
-    wrong.append(not mean <= high)
-    if low is not None:
-        wrong.append(not low <= mean)
-    if p95 is not None:
-        wrong.append(not p95 <= high * 1.02)
-    return float(sum(wrong))
+    return float(sum(b is not None and not a <= b for a, b in ordered))
 
 
 def parse(text: str) -> SysbenchOutput:

@@ -72,7 +72,7 @@ from benchlab.workloads.workload import Workload
 
 # The line of a campaign's environment with the offset of its hosts' clocks.
 CLOCKS = "clock_offset_ms"
-# What the threads of a client take until they are all at work.
+# How long a client's threads take until all of them are at work.
 START_ALLOWANCE_S = 0.25
 # Hosts of one kind differ by a few pages of memory.
 SAME_MEMORY = 0.01
@@ -128,8 +128,7 @@ def configuration_columns(
     facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]
 ) -> dict[str, float | None]:
     """The column of :func:`benchlab.analysis.gates.variables.undeclared`."""
-    count = variables.undeclared(facts, sides)
-    return {"undeclared_differences": None if count is None else float(count)}
+    return {"undeclared_differences": variables.undeclared(facts, sides)}
 
 
 def _unlike(line: str) -> int:

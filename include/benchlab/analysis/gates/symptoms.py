@@ -44,12 +44,6 @@ def trial_columns(
         seconds: how long the client was to run.
         interval_s: length of an interval of the series, as it was asked for.
         read_only: the workload changes nothing.
-
-    Returns:
-        ``error_ratio``, see :func:`error_ratio`; ``reconnects``, a number; ``zero_intervals``,
-        see :func:`zero_intervals`; ``missing_intervals``, how many fewer intervals were printed
-        than fit in the time; ``drift_excess``, see :func:`drift_excess`; ``throughput_cv``,
-        standard deviation / mean of the intervals' throughputs.
     """
     names = (
         *("error_ratio", "reconnects", "zero_intervals", "missing_intervals"),

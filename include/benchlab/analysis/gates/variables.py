@@ -18,7 +18,7 @@ from benchlab.engines import quantities
 from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.results.records import SideFacts
 
-# What a parameter without a component's name belongs to, on a cluster.
+# The component of a cluster to which a parameter without a component's name belongs.
 SQL_SERVER = "tidb"
 
 # What differs between any two servers on one machine: identity, addresses, places and clocks.
@@ -76,6 +76,9 @@ def differences(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec])
     Args:
         facts: what was found on the sides.
         sides: what was asked for.
+
+    Example:
+        ``differences(campaign.facts, campaign.plan.sides).changed[0].name``
     """
     if any(side not in facts or not facts[side].variables for side in SIDES):
         return Differences(False, 0, (), dict.fromkeys(SIDES, ()), 0)
@@ -99,19 +102,19 @@ def differences(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec])
         compared=len(common),
         changed=tuple(changed),
         only={
-            "baseline": tuple(sorted(baseline.keys() - candidate.keys())),
-            "candidate": tuple(sorted(candidate.keys() - baseline.keys())),
+            "baseline": tuple(sorted(baseline.keys() - common)),
+            "candidate": tuple(sorted(candidate.keys() - common)),
         },
         trivial=trivial,
         declared=tuple(declared),
     )
 
 
-def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) -> int | None:
+def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) -> float | None:
     """How many variables differ though nobody asked for it; arguments as for :func:`differences`.
 
     Two versions may have other defaults, and may write a value differently. So between two
-    versions only the variables count that were asked to be alike and are not.
+    versions only variables count that were asked to be alike and are not.
 
     Returns:
         None where a side is missing, or its variables are not known.
@@ -119,11 +122,12 @@ def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) 
     found = differences(facts, sides)
     if not found.known:
         return None
-    if sides["baseline"].version == sides["candidate"].version:
-        return len(found.changed)
-    return sum(
-        change.asked and not _same_value(change.baseline, change.candidate)
-        for change in found.changed
+    same_version = sides["baseline"].version == sides["candidate"].version
+    return float(
+        sum(
+            same_version or (change.asked and not _same_value(change.baseline, change.candidate))
+            for change in found.changed
+        )
     )
 
 
@@ -152,18 +156,15 @@ def _flat(variables: dict[str, str]) -> Iterator[tuple[str, str]]:
             tree = json.loads(value.replace("\\n", "\n").replace("\\t", "\t"))
         except ValueError:
             tree = None
-        if isinstance(tree, dict):
-            yield from _leaves(name, tree)
-        else:
-            yield name, value
+        yield from _leaves(name, tree if isinstance(tree, dict) else value)
 
 
-def _leaves(prefix: str, tree: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _leaves(f"{prefix}.{key}", value)
-        else:
-            yield f"{prefix}.{key}", value if isinstance(value, str) else json.dumps(value)
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}", inner)
+    else:
+        yield name, value if isinstance(value, str) else json.dumps(value)
 
 
 def _key(name: str) -> str:
@@ -175,10 +176,6 @@ def _key(name: str) -> str:
     return bare.replace("-", "_").lower()
 
 
-def _is_trivial(name: str, baseline: str, candidate: str) -> bool:
-    values = (baseline, candidate)
-    return (
-        _TRIVIAL.search(_key(name)) is not None
-        or all(_PLACE.match(value) for value in values)
-        or all(_UUID.match(value) for value in values)
-    )
+def _is_trivial(name: str, *values: str) -> bool:
+    same_kind = any(all(map(pattern.match, values)) for pattern in (_PLACE, _UUID))
+    return same_kind or _TRIVIAL.search(_key(name)) is not None

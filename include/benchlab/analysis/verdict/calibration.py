@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, variance
 
 from benchlab.analysis.verdict.decision import KINDS, MetricKind
@@ -60,12 +60,12 @@ class Calibration:
     """
 
     campaigns: tuple[str, ...] = ()
-    components: Mapping[_Key, Component] | None = None
-    counts: Mapping[_Key, int] | None = None
+    components: Mapping[_Key, Component] = field(default_factory=dict)
+    counts: Mapping[_Key, int] = field(default_factory=dict)
 
     def component(self, rounds: Rounds, kind: MetricKind) -> Component | None:
         """A workload's deployment variance with the same thread counts; None if it is not known."""
-        return (self.components or {}).get(_key(rounds, kind))
+        return self.components.get(_key(rounds, kind))
 
     def unseen(self, rounds: Rounds, kind: MetricKind) -> Variance | None:
         """The variance of a workload's estimate that its rounds cannot show; None: not known.
@@ -83,7 +83,7 @@ class Calibration:
 
     def count(self, rounds: Rounds, kind: MetricKind = "throughput") -> int:
         """How many A/A campaigns have a workload with the same thread counts, twice or more."""
-        return (self.counts or {}).get(_key(rounds, kind), 0)
+        return self.counts.get(_key(rounds, kind), 0)
 
 
 NO_CALIBRATION = Calibration()
@@ -102,7 +102,7 @@ def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
             _key(rounds, kind): known
             for rounds in workloads
             for kind in KINDS
-            if (known := estimate(_per_round(rounds, kind))) is not None
+            if (known := estimate(rounds.log_ratios(kind).mean(axis=1))) is not None
         }
         for key, known in estimates.items():
             found.setdefault(key, []).append(known)
@@ -121,7 +121,11 @@ def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Componen
         key: Variance(variance([one.mean for one in estimates]), len(estimates) - 1)
         for key, estimates in found.items()
     }
-    within = {key: _mean([one.variance for one in estimates]) for key, estimates in found.items()}
+    within = {}
+    for key, estimates in found.items():
+        first, *others = (one.variance for one in estimates)
+        total = sum(others, first)
+        within[key] = Variance(total.value / len(estimates), total.df)
     components = {}
     for kind in KINDS:
         keys = [key for key in found if key[-1] == kind]
@@ -142,15 +146,6 @@ def _excess(pairs: Sequence[tuple[Variance, Variance]]) -> Variance:
     spread = sum(v.value**2 / v.df for pair in pairs for v in pair) / len(pairs) ** 2
     df = value**2 / spread if spread else min(between.df for between, _ in pairs)
     return Variance(value, max(df, 1.0))
-
-
-def _mean(variances: Sequence[Variance]) -> Variance:
-    total = sum(variances[1:], variances[0])
-    return Variance(total.value / len(variances), total.df)
-
-
-def _per_round(rounds: Rounds, kind: MetricKind) -> list[float]:
-    return [float(value) for value in rounds.log_ratios(kind).mean(axis=1)]
 
 
 def _key(rounds: Rounds, kind: MetricKind) -> _Key:

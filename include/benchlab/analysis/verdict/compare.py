@@ -237,7 +237,9 @@ def judge(
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        aa_campaigns = _aa_campaigns(rounds, known)
+        # A/A campaigns have to know the p95 latency where it was measured here.
+        kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
+        aa_campaigns = min(known.count(rounds, kind) for kind in kinds)
         comparison = WorkloadComparison(
             **vars(by_kind["throughput"][rounds.workload]),
             name=rounds.workload,
@@ -253,12 +255,6 @@ def judge(
         )
         compared.append(comparison)
     return tuple(compared)
-
-
-def _aa_campaigns(rounds: Rounds, calibration: Calibration) -> int:
-    """How many have a workload, with its p95 latency where that was measured here."""
-    kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
-    return min(calibration.count(rounds, kind) for kind in kinds)
 
 
 def _measured(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from benchlab.analysis.gates.data_docs.tables import ROW, WITHOUT_VALUE, Check, Suite
+from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import BenchlabError
 from benchlab.results.records import GateKind
 
@@ -24,10 +25,19 @@ if TYPE_CHECKING:
     )
     from great_expectations.expectations.expectation import Expectation
 
-    from benchlab.analysis.gates.gates import Gate
-
 # How many rows a disagreement names.
 SHOWN = 3
+# Great Expectations lets a null pass, so that a lost value has to be looked for.
+VALUES_ARE_THERE = Gate.model_validate(
+    {
+        "id": WITHOUT_VALUE,
+        "sentence": "every gate that was evaluated has a value",
+        "column": WITHOUT_VALUE,
+        "class": "validity",
+        "max": 0,
+        "min": 0,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -144,10 +154,10 @@ def _evaluate(context: EphemeralDataContext, suite: Suite) -> Evaluated:
     import great_expectations as gx
 
     name = f"{suite.table}-{suite.kind}"
-    expectations = [_expectation(check.gate) for check in suite.checks if check.evaluated]
+    gates = [*(check.gate for check in suite.checks if check.evaluated), VALUES_ARE_THERE]
     batch = context.data_sources.add_pandas(name).read_dataframe(_frame(suite))
     found = batch.validate(
-        gx.ExpectationSuite(name=name, expectations=[*expectations, _values_are_there()]),
+        gx.ExpectationSuite(name=name, expectations=[_expectation(gate) for gate in gates]),
         result_format={
             "result_format": "COMPLETE",
             "unexpected_index_column_names": [ROW],
@@ -155,11 +165,11 @@ def _evaluate(context: EphemeralDataContext, suite: Suite) -> Evaluated:
         },
     )
     results = {_column(result): result for result in found.results}
-    gates = tuple(
+    judged = tuple(
         _judged(suite, check, results.get(check.gate.id), number)
         for number, check in enumerate(suite.checks, start=1)
     )
-    return Evaluated(suite, gates, _worded(results[WITHOUT_VALUE], len(gates) + 1))
+    return Evaluated(suite, judged, _worded(results[WITHOUT_VALUE], len(judged) + 1))
 
 
 def _expectation(gate: Gate) -> Expectation:
@@ -175,20 +185,6 @@ def _expectation(gate: Gate) -> Expectation:
         notes=gate.sentence,
         meta={"gate": gate.id, "class": gate.kind},
         severity=FailureSeverity.CRITICAL if gate.kind == "validity" else FailureSeverity.WARNING,
-    )
-
-
-def _values_are_there() -> Expectation:
-    """Great Expectations lets a null pass, so that a lost value has to be looked for."""
-    from great_expectations.expectations.core.expect_column_values_to_be_between import (
-        ExpectColumnValuesToBeBetween,
-    )
-
-    return ExpectColumnValuesToBeBetween(
-        column=WITHOUT_VALUE,
-        min_value=0,
-        max_value=0,
-        notes="every gate that was evaluated has a value",
     )
 
 
