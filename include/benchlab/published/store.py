@@ -5,7 +5,7 @@ They lie in a table of their own, so that no printed figure is ever taken for a 
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import json
 import re
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ class PublishedReports:
             )
         document = as_json(report.to_json())
         found = self._row(report.id)
-        # Read anew by a newer Benchlab the same page may tell more.
+        # Read anew by a newer Benchlab the same page may say more.
         if found and (found.sha256, found.report) == (report.sha256, document):
             return False
         if found and found.sha256 != report.sha256 and not replace:
@@ -95,7 +95,7 @@ class PublishedReports:
             ) from error
 
     def ids(self) -> list[str]:
-        """Of all published reports."""
+        """The ids of all published reports."""
         with self.store.transaction() as connection:
             return list(connection.scalars(sa.select(_COLUMNS.id).order_by(_COLUMNS.id)))
 
@@ -142,24 +142,16 @@ class PublishedReports:
 
     def _report(self, row: sa.Row[Any]) -> PublishedReport:
         """As it was read; where another Benchlab has read it in another form, read anew."""
-        try:
+        with contextlib.suppress(ValueError, TypeError):  # pydantic's and JSON's errors
             return model.from_json(json.loads(row.report))
-        except (ValueError, TypeError):  # pydantic's and JSON's errors are values' errors
-            return self._anew(row)
-
-    def _anew(self, row: sa.Row[Any]) -> PublishedReport:
+        other = f"published report {row.id}: stored by another version of Benchlab, and its page"
         try:
-            page = self.store.read_bytes(row.page)
-            found = pages.read(page, row.source)
+            found = pages.read(self.store.read_bytes(row.page), row.source)
         except (PublishedPageError, StoreError) as error:
+            raise StoreError(f"{other} cannot be read anew ({error}); import it again") from error
+        if found.sha256 != row.sha256:
             raise StoreError(
-                f"published report {row.id}: stored by another version of Benchlab, and its page "
-                f"cannot be read anew ({error}); import it again"
-            ) from error
-        if hashlib.sha256(page).hexdigest() != row.sha256:
-            raise StoreError(
-                f"published report {row.id}: stored by another version of Benchlab, and its page "
-                f"{row.page} is not the one that was imported; import it again"
+                f"{other} {row.page} is not the one that was imported; import it again"
             )
         return replace(found, id=row.id)
 

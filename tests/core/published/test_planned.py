@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from benchlab.published.plan.planned import (
+    ROWS,
+    TABLES,
+    WAREHOUSES,
     bound_ports,
     load_balancers,
+    stated,
     stated_ports,
-    stated_rows,
-    stated_tables,
     stated_times,
-    stated_warehouses,
     thread_lists,
 )
 from benchlab.published.reading.model import StatedStep
@@ -52,7 +53,8 @@ def test_stated_times(text: str, expected: tuple[int | None, int | None]) -> Non
 def test_stated_sizes(text: str, expected: tuple[int | None, int | None, int | None]) -> None:
     """Numbers with their scale, in both languages."""
     steps = [StatedStep(text, 1)]
-    assert (stated_tables(steps), stated_rows(steps), stated_warehouses(steps)) == expected
+    found = [stated(steps, *patterns) for patterns in (TABLES, ROWS, WAREHOUSES)]
+    assert tuple(found) == expected
 
 
 @pytest.mark.parametrize(

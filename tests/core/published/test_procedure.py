@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchlab.published.plan.procedure import acts
+from benchlab.published.plan.planned import acts
 from benchlab.published.reading.model import Act
 from tests.audited import step
 from tests.builders.published_page import read

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, localcontext
 from statistics import median
 
-from benchlab.published.reading.model import Metric, Printed, Row, Workload
+from benchlab.published.reading.model import Printed, Row, Workload
 
 DECIMALS = 2
 """Of a row's improvement where the page prints none, and as it is shown."""
 
-MEAN = "the mean"
-
+_MEAN = "the mean"
 _HUNDRED = Decimal(100)
 # Digits enough for any printed figure; a longer one is no measurement.
 _EXACT = Context(prec=200)
@@ -37,14 +36,6 @@ class Bounds:
         return self.low - rounding <= value <= self.high + rounding
 
 
-@dataclass(frozen=True)
-class Headline:
-    """One way to sum the rows up in one number of percent."""
-
-    name: str
-    value: Decimal
-
-
 def improvement(row: Row, workload: Workload) -> Decimal | None:
     """Of the candidate against the baseline, in percent, from the figures as they are printed.
 
@@ -52,10 +43,7 @@ def improvement(row: Row, workload: Workload) -> Decimal | None:
     baseline's figure is not above zero.
     """
     pair = _pair(row, workload)
-    if pair is None:
-        return None
-    baseline, candidate = pair
-    return _change(baseline.value, candidate.value)
+    return None if pair is None else _change(pair[0].value, pair[1].value)
 
 
 def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
@@ -101,13 +89,16 @@ def headline_bounds(workload: Workload) -> Bounds | None:
     mean = headline(workload)
     if of_rounded is None or mean is None:
         return None
-    exact = [
-        _narrowed(bounds, row.improvement)
-        for row in workload.rows
-        if (bounds := improvement_bounds(row, workload))
-    ]
-    low, high = _mean([each.low for each in exact]), _mean([each.high for each in exact])
-    return Bounds(min(low, of_rounded, mean), max(high, of_rounded, mean))
+    lows, highs = [], []
+    for row in workload.rows:
+        if bounds := improvement_bounds(row, workload):
+            low, high, printed = bounds.low, bounds.high, row.improvement
+            if printed and bounds.allow(printed.value, printed.rounding):
+                low = max(low, printed.value - printed.rounding)
+                high = min(high, printed.value + printed.rounding)
+            lows.append(low)
+            highs.append(high)
+    return Bounds(min(_mean(lows), of_rounded, mean), max(_mean(highs), of_rounded, mean))
 
 
 def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
@@ -121,39 +112,6 @@ def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal |
     return _mean(rounded) if rounded and len(rounded) == len(exact) else None
 
 
-def _narrowed(bounds: Bounds, printed: Printed | None) -> Bounds:
-    if printed is None or not bounds.allow(printed.value, printed.rounding):
-        return bounds
-    return Bounds(
-        max(bounds.low, printed.value - printed.rounding),
-        min(bounds.high, printed.value + printed.rounding),
-    )
-
-
-def headlines(workload: Workload) -> Iterator[Headline]:
-    """The mean and what may have been printed for it, the most likely first.
-
-    First the mean and the rows, each once; then what sums rows up in another way. Nothing where a
-    row cannot be recomputed.
-    """
-    rows = sorted(workload.rows, key=lambda row: row.threads)
-    pairs = [pair for row in rows if (pair := _pair(row, workload))]
-    exact = [_change(baseline.value, candidate.value) for baseline, candidate in pairs]
-    if not rows or len(exact) != len(rows):
-        return
-    yield Headline(MEAN, _mean(exact))
-    yield Headline(f"the last row ({rows[-1].threads} threads)", exact[-1])
-    for row, value in zip(rows[:-1], exact[:-1], strict=True):
-        largest = "the largest row" if value == max(exact) else "the row"
-        yield Headline(f"{largest} ({row.threads} threads)", value)
-    yield Headline("the median", median(exact))
-    sums = [sum((pair[side].value for pair in pairs), Decimal()) for side in (0, 1)]
-    yield Headline("the quotient of the sums", _change(*sums))
-    of_it = "as a percentage of the baseline's figure"
-    yield Headline(f"the mean, {of_it}", _mean(exact) + _HUNDRED)
-    yield Headline(f"the last row ({rows[-1].threads} threads), {of_it}", exact[-1] + _HUNDRED)
-
-
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:
     """What a printed headline is, that is not the mean as it rounds: each as a few words.
 
@@ -163,31 +121,56 @@ def named(value: Decimal, places: int, workload: Workload) -> list[str]:
 
     Returns:
         Of the mean and of single rows those that are printed so when they are truncated, rounded
-        (a row), or rounded to tens (the mean). Where there is none, the other :func:`headlines`;
+        (a row), or rounded to tens (the mean). Where there is none, other ways to sum the rows up;
         last anything rounded to tens. Empty where nothing fits.
     """
-    rows = list(headlines(workload))
-    likely, less_likely = rows[: len(workload.rows) + 1], rows[len(workload.rows) + 1 :]
+    found = list(_headlines(workload))
+    likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]
     return (
         _fits(value, places, likely)
         or _fits(value, places, less_likely)
         or [
-            f"{each.name}, {rounded_to(each.value, DECIMALS)}, rounded to tens"
-            for each in rows
-            if _to_tens(each.value) == value
+            f"{name}, {rounded_to(exact, DECIMALS)}, rounded to tens"
+            for name, exact in found
+            if _to_tens(exact) == value
         ]
     )
 
 
-def _fits(value: Decimal, places: int, candidates: Sequence[Headline]) -> list[str]:
+def _headlines(workload: Workload) -> Iterator[tuple[str, Decimal]]:
+    """The mean and what may have been printed for it, by name, the most likely first.
+
+    First the mean and the rows, each once; then what sums rows up in another way. Nothing where a
+    row cannot be recomputed.
+    """
+    rows = sorted(workload.rows, key=lambda row: row.threads)
+    pairs = [pair for row in rows if (pair := _pair(row, workload))]
+    exact = [_change(baseline.value, candidate.value) for baseline, candidate in pairs]
+    if not rows or len(exact) != len(rows):
+        return
+    last = f"the last row ({rows[-1].threads} threads)"
+    yield _MEAN, _mean(exact)
+    yield last, exact[-1]
+    for row, value in zip(rows[:-1], exact[:-1], strict=True):
+        largest = "the largest row" if value == max(exact) else "the row"
+        yield f"{largest} ({row.threads} threads)", value
+    yield "the median", median(exact)
+    sums = [sum((pair[side].value for pair in pairs), Decimal()) for side in (0, 1)]
+    yield "the quotient of the sums", _change(*sums)
+    of_it = "as a percentage of the baseline's figure"
+    yield f"{_MEAN}, {of_it}", _mean(exact) + _HUNDRED
+    yield f"{last}, {of_it}", exact[-1] + _HUNDRED
+
+
+def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]) -> list[str]:
     found: list[str] = []
-    for each in candidates:
-        shown = f"{each.name}, {rounded_to(each.value, max(places, DECIMALS))}"
-        if each.name != MEAN and rounded_to(each.value, places) == value:
+    for name, exact in candidates:
+        shown = f"{name}, {rounded_to(exact, max(places, DECIMALS))}"
+        if name != _MEAN and rounded_to(exact, places) == value:
             found.append(f"{shown}, rounded")
-        elif _quantize(each.value, places, ROUND_DOWN) == value:
+        elif _quantize(exact, places, ROUND_DOWN) == value:
             found.append(f"{shown}, truncated")
-        elif each.name == MEAN and _to_tens(each.value) == value:
+        elif name == _MEAN and _to_tens(exact) == value:
             found.append(f"{shown}, rounded to tens")
     return found
 
@@ -208,17 +191,11 @@ def rounded_to(value: Decimal, places: int) -> Decimal:
 def _pair(row: Row, workload: Workload) -> tuple[Printed, Printed] | None:
     if workload.metric is None or len(workload.versions) != 2:
         return None
-    baseline, candidate = (_figure(row, side, workload.metric) for side in workload.versions)
+    baseline, candidate = (row.sides.get(v, {}).get(workload.metric) for v in workload.versions)
     if baseline is None or candidate is None or baseline.value <= 0 or candidate.value < 0:
         return None
-    return baseline, candidate
-
-
-def _figure(row: Row, version: str, metric: Metric) -> Printed | None:
-    printed = row.sides.get(version, {}).get(metric)
-    if printed is None or len(printed.value.as_tuple().digits) > _MOST_DIGITS:
-        return None
-    return printed
+    digits = (len(printed.value.as_tuple().digits) for printed in (baseline, candidate))
+    return (baseline, candidate) if max(digits) <= _MOST_DIGITS else None
 
 
 def _change(baseline: Decimal, candidate: Decimal) -> Decimal:

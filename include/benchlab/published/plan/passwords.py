@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from benchlab.published.plan.client_options import ACTIONS
 from benchlab.published.plan.command_line import PORTS
@@ -134,49 +135,36 @@ def without_any(setting: StatedSetting) -> StatedSetting:
     """What a page says of how it was measured, its commands, steps and files without passwords."""
     return replace(
         setting,
-        commands=tuple(replace(each, text=without(each.text)) for each in setting.commands),
-        steps=tuple(replace(each, text=without(each.text)) for each in setting.steps),
+        commands=tuple(replace(one, text=without(one.text)) for one in setting.commands),
+        steps=tuple(replace(step, text=without(step.text)) for step in setting.steps),
         parameters=tuple(
-            replace(each, text=_LINE.sub(_hidden, without(each.text)))
-            for each in setting.parameters
+            replace(block, text=_LINE.sub(_hidden, without(block.text)))
+            for block in setting.parameters
         ),
     )
 
 
 def _without_behind(begin: int, text: str, pattern: re.Pattern[str]) -> str:
     """Without what a pattern finds from a place on, where it is no port."""
+    without_port = list(_without_port(text)) if pattern in (_APART, _ATTACHED) else []
     parts, end = [text[:begin]], begin
-    mixed_up = _Stretches.found_in(text) if pattern in (_APART, _ATTACHED) else None
     for found in pattern.finditer(text, begin):
-        is_port = mixed_up and _can_be_port(_bare(found)) and found.start() in mixed_up
+        bare = _bare(found)
+        can_be_port = re.fullmatch("[0-9]{4,5}", bare) is not None and int(bare) in PORTS
+        at = bisect_right(without_port, (found.start(), len(text))) - 1
+        is_port = can_be_port and at >= 0 and found.start() < without_port[at][1]
         parts += [text[end : found.start()], found[0] if is_port else _hidden(found)]
         end = found.end()
     return "".join([*parts, text[end:]])
 
 
-@dataclass(frozen=True)
-class _Stretches:
-    """The stretches of a text that are of one go-tpc each to which no port is given."""
-
-    begins: tuple[int, ...]
-    ends: tuple[int, ...]
-
-    @classmethod
-    def found_in(cls, text: str) -> _Stretches:
-        """Find them."""
-        starts = list(_COMMAND.finditer(text))
-        ends = [*(each.start() for each in starts[1:]), len(text)]
-        found = [
-            (start.start(), end)
-            for start, end in zip(starts, ends, strict=False)
-            if start["go_tpc"] and not _PORT_GIVEN.search(text, start.start(), end)
-        ]
-        return cls(tuple(begin for begin, _ in found), tuple(end for _, end in found))
-
-    def __contains__(self, place: int) -> bool:
-        """Whether a place is within one."""
-        at = bisect_right(self.begins, place) - 1
-        return at >= 0 and place < self.ends[at]
+def _without_port(text: str) -> Iterator[tuple[int, int]]:
+    """Where each go-tpc to which no port is given begins and ends, in order."""
+    starts = list(_COMMAND.finditer(text))
+    ends = [*(start.start() for start in starts[1:]), len(text)]
+    for start, end in zip(starts, ends, strict=False):
+        if start["go_tpc"] and not _PORT_GIVEN.search(text, start.start(), end):
+            yield start.start(), end
 
 
 def _hidden(found: re.Match[str]) -> str:
@@ -189,7 +177,3 @@ def _hidden(found: re.Match[str]) -> str:
 
 def _bare(found: re.Match[str]) -> str:
     return found["value"].strip("\"'").rstrip(".,:")  # a sentence may end there
-
-
-def _can_be_port(text: str) -> bool:
-    return re.fullmatch("[0-9]{4,5}", text) is not None and int(text) in PORTS

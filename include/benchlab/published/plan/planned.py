@@ -1,18 +1,19 @@
-"""What the sentences of a plan say: thread counts, sizes, times, load balancers.
+"""What the sentences of a plan say: thread counts, sizes, times, load balancers, and what is done
+with the data beside measuring.
 
 A number is taken only where all sentences that give it agree.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from benchlab.published.reading.model import StatedStep, ThreadList
+from benchlab.published.reading.model import Act, StatedStep, ThreadList
 from benchlab.published.reading.wording import (
     COUNT,
     FLAGS,
-    Duration,
     counted,
     durations,
     sentences,
@@ -28,28 +29,20 @@ def agreed(values: Iterable[int | None]) -> int | None:
 
 # ---------------------------------------------------------------- sizes
 
-_TABLES = re.compile(rf"{COUNT}\s*(?:(?:[a-z]+\s+)?tables?\b|[张个]\s*(?:数据)?表)", FLAGS)
-_ROWS = re.compile(rf"{COUNT}\s*(?:rows?\b|records?\b|pieces\b|entries\b|[条行])", FLAGS)
-_ROWS_EACH = re.compile(rf"每[张个]表?(?:(?!\d)[^，,。；])*{COUNT}\s*(?![张个秒分小])", FLAGS)
-_WAREHOUSES = re.compile(rf"{COUNT}\s*(?:TPC-C\s+)?(?:warehouses?\b|个?(?:数据)?仓库)", FLAGS)
+TABLES = (re.compile(rf"{COUNT}\s*(?:(?:[a-z]+\s+)?tables?\b|[张个]\s*(?:数据)?表)", FLAGS),)
+ROWS = (  # of each table
+    re.compile(rf"{COUNT}\s*(?:rows?\b|records?\b|pieces\b|entries\b|[条行])", FLAGS),
+    re.compile(rf"每[张个]表?(?:(?!\d)[^，,。；])*{COUNT}\s*(?![张个秒分小])", FLAGS),
+)
+WAREHOUSES = (re.compile(rf"{COUNT}\s*(?:TPC-C\s+)?(?:warehouses?\b|个?(?:数据)?仓库)", FLAGS),)
 
 
-def stated_tables(steps: Sequence[StatedStep]) -> int | None:
-    """Number of tables, as in ``16 tables``, ``16 张表``."""
-    return _stated(steps, _TABLES)
+def stated(steps: Sequence[StatedStep], *patterns: re.Pattern[str]) -> int | None:
+    """The number that the sentences give, as in ``16 tables``, ``每张表有 1000 万行``.
 
-
-def stated_rows(steps: Sequence[StatedStep]) -> int | None:
-    """Rows of each table, as in ``10 million rows``, ``每张表有 1000 万行``."""
-    return _stated(steps, _ROWS, _ROWS_EACH)
-
-
-def stated_warehouses(steps: Sequence[StatedStep]) -> int | None:
-    """Number of warehouses, as in ``1,000 warehouses``, ``1000 个仓库``."""
-    return _stated(steps, _WAREHOUSES)
-
-
-def _stated(steps: Sequence[StatedStep], *patterns: re.Pattern[str]) -> int | None:
+    >>> stated([StatedStep("Load 1,000 warehouses.", 1)], *WAREHOUSES)
+    1000
+    """
     return agreed(
         counted(match)
         for step in steps
@@ -85,19 +78,12 @@ def stated_times(steps: Sequence[StatedStep]) -> tuple[int | None, int | None]:
                 clause = re.split(r"[,，;；、:：]|\band\b", before)[-1]
                 if _WARM_UP.search(clause) or _WARM_UP_BEHIND.match(behind):
                     warm_ups.append(duration.seconds)
-                elif _is_of_a_run(duration, before, clause, sentence):
+                elif not (_OF_SOMETHING_ELSE.search(clause) or _IN_TOTAL.match(behind)) and (
+                    _OF_A_RUN.search(before) or _OF_A_RUN.match(behind.lstrip())
+                ):
                     runs.append(duration.seconds)
                 begin = duration.end
     return agreed(runs), agreed(warm_ups)
-
-
-def _is_of_a_run(duration: Duration, before: str, clause: str, sentence: str) -> bool:
-    behind = sentence[duration.end :]
-    return (
-        _OF_SOMETHING_ELSE.search(clause) is None
-        and _IN_TOTAL.match(behind) is None
-        and (_OF_A_RUN.search(before) or _OF_A_RUN.match(behind.lstrip())) is not None
-    )
 
 
 # ---------------------------------------------------------------- thread counts
@@ -161,7 +147,8 @@ def _lists_in(sentence: str, line: int) -> Iterator[ThreadList]:
     end = 0
     both = (*_LIST_BEHIND.finditer(sentence), *_LIST_BEFORE.finditer(sentence))
     for match in sorted(both, key=lambda match: match.start("list")):
-        if match.start("list") >= end and not _is_end_of_range(sentence, match):
+        at = match.start("list")
+        if at >= end and not _RANGE_BEFORE.search(sentence[max(at - 20, 0) : at]):
             matches.append(match)
             end = match.end("list")
     named = workloads(sentence)
@@ -188,19 +175,11 @@ def _is_of_a_sweep(sentence: str, *, names_workload: bool) -> bool:
     )
 
 
-def _is_end_of_range(sentence: str, match: re.Match[str]) -> bool:
-    begin = match.start("list")
-    return _RANGE_BEFORE.search(sentence[max(begin - 20, 0) : begin]) is not None
-
-
 def _counts(text: str) -> tuple[int, ...]:
-    counts: list[int] = []
-    for match in re.finditer(_COUNT, text, re.ASCII):
-        product = 1
-        for factor in re.split(r"[*×]", match[0]):
-            product *= int(factor.replace(",", "")[:9])
-        counts.append(product)
-    return tuple(counts)
+    return tuple(
+        math.prod(int(factor.replace(",", "")[:9]) for factor in re.split(r"[*×]", match[0]))
+        for match in re.finditer(_COUNT, text, re.ASCII)
+    )
 
 
 # ---------------------------------------------------------------- load balancers
@@ -278,8 +257,8 @@ def bound_ports(configuration: str) -> tuple[int, ...]:
             for section in sections
             if not _OWN_PAGES.search("\n".join(section))
             for line in section
-            for place in _listening(line)
-            for port in _ADDRESS_PORT.finditer(place)
+            for address in _listening(line)
+            for port in _ADDRESS_PORT.finditer(address)
         )
     )
 
@@ -290,3 +269,61 @@ def _listening(line: str) -> Iterator[str]:
     section = _SECTION.match(line.strip())
     if section and section[1].lower() in ("listen", "frontend"):
         yield section[2].partition("#")[0]
+
+
+# ---------------------------------------------------------------- acts
+
+_ACTS: Mapping[Act, re.Pattern[str]] = {
+    "analyze": re.compile(
+        r"\banaly[sz](?:e|es|ed|ing)\W{1,3}(?:the\s+|each\s+|all\s+|every\s+)?tables?\b"
+        r"|\btables?\s+(?:is|are|was|were)\s+analy[sz]ed\b"
+        r"|\b(?:collect|gather|updat)(?:s|es|e|ed|ing)?\s+(?:the\s+)?(?:table\s+)?statistics\b"
+        r"|\bstatistics\s+(?:of\s+(?:the\s+|all\s+|each\s+)?tables?\s+)?"
+        r"(?:is|are|was|were)\s+(?:collected|gathered|updated)\b"
+        r"|(?:收集|更新)\s*(?:表的?)?\s*统计信息",
+        FLAGS,
+    ),
+    "back_up": re.compile(
+        r"\bback(?:s|ed|ing)?\s+up\b|\b(?:take|takes|taken|make|makes|made|create[sd]?)\s+"
+        r"(?:of\s+)?(?:a\s+|the\s+)?(?:full\s+)?backups?\b|\bbackups?\s+(?:is|are|was|were)\s+"
+        r"(?:taken|made|created)\b|备份\s*(?:了|好|全部|所有)?\s*数据|数据[^，,。；;]{0,8}备份",
+        FLAGS,
+    ),
+    "restore": re.compile(
+        r"\brestor(?:e|es|ed|ing)\s+(?:(?:all|the|its|this|that|each|loaded|test)\s+)*"
+        r"(?:data(?:sets?|bases?)?|clusters?|tables?|backups?|snapshots?|it\b|from\b)"
+        r"|\bdata(?:sets?|bases?)?\s+(?:is|are|was|were)\s+restored\b"
+        r"|\boverwrit(?:e|es|ten|ing)\b[^.;]{0,40}\b(?:backup|backed[\s-]up)\b"
+        r"|(?:数据|备份)[^。；;]{0,8}(?:恢复|还原|覆盖)|(?:恢复|还原)[^。；;]{0,6}(?:数据|备份|集群)",
+        FLAGS,
+    ),
+}
+_NEGATED = re.compile(
+    r"(?:\b(?:not|no|never|without|instead\s+of|skip\w*|neither|nor)\b|n['’]t\b"
+    r"|不|没有|未|无需|无须|跳过)[^,，;；:：]*\Z",
+    FLAGS,
+)
+_ANALYZES = re.compile(r"^\s*analyze\s+table\s+\S", FLAGS | re.MULTILINE)
+
+
+def acts(steps: Sequence[StatedStep], shown: Iterable[str]) -> tuple[Act, ...]:
+    """What is done with the data beside measuring, each once, in the order of a run.
+
+    A clause with a negation before it says nothing: "the data is not restored", "没有备份".
+
+    Args:
+        steps: prose of the plan.
+        shown: code blocks of the plan.
+    """
+    found = {
+        act
+        for step in steps
+        for sentence in sentences(step.text)
+        for act, pattern in _ACTS.items()
+        if any(
+            not _NEGATED.search(sentence[: match.start()]) for match in pattern.finditer(sentence)
+        )
+    }
+    if any(map(_ANALYZES.search, shown)):
+        found.add("analyze")
+    return tuple(act for act in _ACTS if act in found)

@@ -9,24 +9,25 @@ other the sentences do not decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from benchlab.published.plan import command_line
 from benchlab.published.plan.command_line import CommandLine
 from benchlab.published.plan.commands import commands, is_shell, sentences_alone
 from benchlab.published.plan.planned import (
+    ROWS,
+    TABLES,
+    WAREHOUSES,
+    acts,
     agreed,
     bound_ports,
     load_balancers,
+    stated,
     stated_ports,
-    stated_rows,
-    stated_tables,
     stated_times,
-    stated_warehouses,
     thread_lists,
 )
-from benchlab.published.plan.procedure import acts
 from benchlab.published.reading import version_names
 from benchlab.published.reading.document import Document, Element
 from benchlab.published.reading.model import Block, PageKind, StatedSetting, StatedStep
@@ -56,7 +57,11 @@ def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
             Block(element.headings[-1] if element.headings else "", element.language,
                   element.text, element.line)
             for element in elements
-            if _is_block(element) and (part(element) == "parameters" or _sets_variables(element))
+            if _is_block(element)
+            and (
+                part(element) == "parameters"
+                or (part(element) != "results" and _SETS.search(element.text))
+            )
         ),
         steps=tuple(StatedStep(element.text, element.line) for element in plan),
         acts=acts(prose, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
@@ -64,9 +69,9 @@ def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
         thread_lists=thread_lists(prose),
         load_balancers=_described_balancers(prose, configurations),
         entry_ports=_entry_ports(prose, configurations),
-        tables=_number(lines, _TABLES, stated_tables, prose) if of_sysbench else None,
-        table_size=_number(lines, _TABLE_SIZE, stated_rows, prose) if of_sysbench else None,
-        warehouses=None if of_sysbench else _number(lines, _WAREHOUSES, stated_warehouses, prose),
+        tables=_number(lines, _TABLES, prose, TABLES) if of_sysbench else None,
+        table_size=_number(lines, _TABLE_SIZE, prose, ROWS) if of_sysbench else None,
+        warehouses=None if of_sysbench else _number(lines, _WAREHOUSES, prose, WAREHOUSES),
         seconds=agreed(_run_seconds(lines)),
         stated_seconds=run_seconds,
         warmup_seconds=warmup_seconds,
@@ -117,33 +122,17 @@ _OF_HOSTS = re.compile(
 )
 
 
-def _heading_row(element: Element) -> tuple[str, ...]:
-    return element.table[0] if element.table else ()
-
-
-def _is_of_results(element: Element) -> bool:
-    return part(element) == "results" or any(map(_OF_RESULTS.search, _heading_row(element)))
-
-
-def _is_of_hashes(element: Element) -> bool:
-    return any(map(_OF_HASHES.search, _heading_row(element)))
-
-
-def _is_of_versions(element: Element) -> bool:
-    return (
-        not _is_of_results(element)
-        and not _is_of_hashes(element)
-        and any(map(_OF_VERSIONS.search, _heading_row(element)[1:]))
-    )
-
-
-def _is_of_hosts(element: Element) -> bool:
-    row = _heading_row(element)
-    return (
-        not (_is_of_results(element) or _is_of_hashes(element) or _is_of_versions(element))
-        and len(row) > 1
-        and (part(element) == "environment" or any(map(_OF_HOSTS.search, row)))
-    )
+def _topic(element: Element) -> Literal["results", "hashes", "versions", "hosts"] | None:
+    """What a table is about; None where nothing says it."""
+    row = element.table[0] if element.table else ()
+    if part(element) == "results" or any(map(_OF_RESULTS.search, row)):
+        return "results"
+    if any(map(_OF_HASHES.search, row)):
+        return "hashes"
+    if any(map(_OF_VERSIONS.search, row[1:])):
+        return "versions"
+    of_hosts = part(element) == "environment" or any(map(_OF_HOSTS.search, row))
+    return "hosts" if of_hosts and len(row) > 1 else None
 
 
 def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
@@ -154,7 +143,7 @@ def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     for element in elements:
-        if element.kind == "table" and _is_of_hosts(element):
+        if element.kind == "table" and _topic(element) == "hosts":
             names, *rows = element.table
             for row in rows:
                 cells = {name: cell for name, cell in zip(names[1:], row[1:], strict=False) if cell}
@@ -173,7 +162,7 @@ def _software(elements: Sequence[Element]) -> dict[str, str]:
     """Versions of the tables, then those of lines as ``Sysbench version: 1.1.0``."""
     found: dict[str, str] = {}
     for element in elements:
-        if element.kind == "table" and _is_of_versions(element):
+        if element.kind == "table" and _topic(element) == "versions":
             names, *rows = element.table
             column = next(i for i, name in enumerate(names) if i and _OF_VERSIONS.search(name))
             for row in rows:
@@ -189,7 +178,7 @@ def _git_hashes(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
     """Of each version its hashes by component; the version is the column's, else the heading's."""
     found: dict[str, dict[str, str]] = {}
     for element in elements:
-        if element.kind != "table" or not _is_of_hashes(element):
+        if not element.table or not any(map(_OF_HASHES.search, element.table[0])):
             continue
         names, *rows = element.table
         above = next(
@@ -249,10 +238,6 @@ def _is_block(element: Element) -> bool:
     return element.kind == "code" and bool(element.text.strip()) and not is_shell(element)
 
 
-def _sets_variables(element: Element) -> bool:
-    return part(element) != "results" and _SETS.search(element.text) is not None
-
-
 def _described_balancers(
     prose: Sequence[StatedStep], configurations: Sequence[Element]
 ) -> tuple[str, ...]:
@@ -283,13 +268,13 @@ _TIME = re.compile(r"(?:(?P<h>\d{1,5})h)?(?:(?P<m>\d{1,6})m)?(?:(?P<s>\d{1,8})s?
 def _number(
     lines: Iterable[CommandLine],
     names: Sequence[str],
-    stated: Callable[[Sequence[StatedStep]], int | None],
     prose: Sequence[StatedStep],
+    patterns: Sequence[re.Pattern[str]],
 ) -> int | None:
     """The number that all commands with one of the options give; without any, the sentences'."""
     values = _values(lines, names)
     numbers = [int(v) for v in values if re.fullmatch(r"\d{1,18}", v, re.ASCII)]
-    return agreed(numbers) if numbers else stated(prose)
+    return agreed(numbers) if numbers else stated(prose, *patterns)
 
 
 def _run_seconds(lines: Iterable[CommandLine]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal, NamedTuple
 
 from benchlab.published.reading.wording import FLAGS, workloads
@@ -137,6 +138,7 @@ _PATTERNS: dict[str, tuple[str, ...]] = {
     ),
     "and": (r"\band\b|且|和|与",),
 }
+_DIVIDERS = ("break", "and")
 DIRECTIONS: dict[str, Direction] = {
     "up": 1, "strong_up": 1, "down": -1, "strong_down": -1, "same": 0, "differ": 0,
 }  # fmt: skip
@@ -212,7 +214,7 @@ def clauses(text: str, words: Sequence[Token]) -> list[Clause]:
     """
     found = [Clause()]
     for at, token in enumerate(words):
-        if token.kind not in ("break", "and"):
+        if token.kind not in _DIVIDERS:
             found[-1].add(token, text)
         elif not _within_list(text, words, at) and (
             token.kind == "break" or (_is_said(found[-1].kinds) and _is_said(_rest(words, at)))
@@ -223,9 +225,8 @@ def clauses(text: str, words: Sequence[Token]) -> list[Clause]:
 
 
 def _within_list(text: str, words: Sequence[Token], at: int) -> bool:
-    dividers = ("break", "and")
-    before = next((t for t in reversed(words[:at]) if t.kind not in dividers), None)
-    behind = next((t for t in words[at + 1 :] if t.kind not in dividers), None)
+    before = next((t for t in reversed(words[:at]) if t.kind not in _DIVIDERS), None)
+    behind = next((t for t in words[at + 1 :] if t.kind not in _DIVIDERS), None)
     return (
         before is not None
         and behind is not None
@@ -237,12 +238,7 @@ def _within_list(text: str, words: Sequence[Token], at: int) -> bool:
 
 def _rest(words: Sequence[Token], at: int) -> set[str]:
     """Kinds of the tokens behind one, up to the next break."""
-    kinds: set[str] = set()
-    for token in words[at + 1 :]:
-        if token.kind == "break":
-            break
-        kinds.add(token.kind)
-    return kinds
+    return {token.kind for token in takewhile(lambda t: t.kind != "break", words[at + 1 :])}
 
 
 def _is_said(kinds: set[str]) -> bool:

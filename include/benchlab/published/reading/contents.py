@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchlab.published.reading import results, tables, version_names, vocabulary
 from benchlab.published.reading.document import Document, Element
@@ -21,8 +21,8 @@ class _Heading:
     level: int
     text: str
     line: int
-    area: Area | None = None
-    workload: str | None = None
+    area: Area | None
+    workload: str | None
 
 
 @dataclass
@@ -58,7 +58,8 @@ class Contents:
         self._claim(Element("paragraph", page.summary_line, text=page.summary), "summary")
         for element in page.elements:
             if element.commented:
-                self._commented(element)
+                if element.kind == "table" and tables.has_figures(element):
+                    self._list(element.line, "a table of results within a comment")
             elif element.kind == "heading":
                 self._heading(element)
             elif element.kind == "table":
@@ -83,11 +84,10 @@ class Contents:
     def _heading(self, element: Element) -> None:
         while self._above and self._above[-1].level >= element.level:
             self._above.pop()
-        heading = _Heading(element.level, element.text, element.line)
-        if element.line != self._title_line:  # the title is about the whole page
-            area, workload = vocabulary.area(element.text), vocabulary.workload(element.text)
-            heading = _Heading(element.level, element.text, element.line, area, workload)
-        self._above.append(heading)
+        area, workload = vocabulary.area(element.text), vocabulary.workload(element.text)
+        if element.line == self._title_line:  # the title is about the whole page
+            area = workload = None
+        self._above.append(_Heading(element.level, element.text, element.line, area, workload))
 
     def _area(self) -> Area | None:
         return next((h.area for h in reversed(self._above) if h.area), None)
@@ -98,9 +98,8 @@ class Contents:
         if named or self.kind != "tpcc":
             return named
         of_results = next((h for h in reversed(self._above) if h.area == "results"), None)
-        title = _Heading(0, self.page.title, self.page.title_line)
-        nearest = of_results or (self._above[-1] if self._above else title)
-        return _Heading(nearest.level, nearest.text, nearest.line, nearest.area, "tpcc")
+        title = _Heading(0, self.page.title, self.page.title_line, None, None)
+        return replace(of_results or (self._above or [title])[-1], workload="tpcc")
 
     def _section(self, heading: _Heading) -> Section:
         name = heading.workload or ""
@@ -115,16 +114,16 @@ class Contents:
             if short and "%" not in with_percent_signs(caption):
                 texts.insert(0, caption)
         for text in texts:
-            named = {each for each in version_names.named(text) if self._is_of_database(each)}
+            # One of the title's, or written as TiDB's are, and not a tool's.
+            named = {
+                version
+                for version in version_names.named(text)
+                if version[0] in "vV"
+                or any(version_names.same_version(version, own) for own in self._versions)
+            }
             if named:
                 return named.pop() if len(named) == 1 else None
         return self._versions[0] if len(self._versions) == 1 else None
-
-    def _is_of_database(self, version: str) -> bool:
-        """Whether it is one of the title's, or written as TiDB's are, and not a tool's."""
-        return version[0] in "vV" or any(
-            version_names.same_version(version, own) for own in self._versions
-        )
 
     # ------------------------------------------------------------ what
 
@@ -135,10 +134,6 @@ class Contents:
     def _claim(self, element: Element, place: Place, workload: str | None = None) -> None:
         self.claims.extend(claims([element], place, workload, self.language))
 
-    def _commented(self, element: Element) -> None:
-        if element.kind == "table" and tables.has_figures(element):
-            self._list(element.line, "a table of results within a comment")
-
     def _table(self, element: Element) -> None:
         headings = tables.shown(" | ".join(element.table[0]))
         nearest = self._nearest()
@@ -148,17 +143,15 @@ class Contents:
         elif nearest is None:
             self._list(element.line, f"a table of results ({headings}): no heading says of what")
         else:
-            self._result(tables.read(element, self._version()), nearest)
-
-    def _result(self, found: tables.ResultTable | Unread, heading: _Heading) -> None:
-        if isinstance(found, Unread):
-            self._list(found.line, found.what)
-            return
-        section = self._section(heading)
-        if not section.tables:
-            section.heading, section.line = heading.text, heading.line
-        section.tables.append(found)
-        self.unread.extend(found.unread)
+            found = tables.read(element, self._version())
+            if isinstance(found, Unread):
+                self._list(found.line, found.what)
+                return
+            section = self._section(nearest)
+            if not section.tables:
+                section.heading, section.line = nearest.text, nearest.line
+            section.tables.append(found)
+            self.unread.extend(found.unread)
 
     def _text(self, element: Element) -> None:
         """A paragraph, an item, code or a comment."""

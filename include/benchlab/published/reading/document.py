@@ -82,11 +82,14 @@ class Document:
 
 def parse(text: str) -> Document:
     """Take a page apart; any text is a page."""
-    lines = [_decoded_anew(line) for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))]
-    front, unread = _front_matter(lines)
+    lines = [
+        # The encoding as it was meant; what is good stays, and so does the line.
+        line if line.isascii() else ftfy.fix_encoding(line).replace("\n", " ")
+        for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
+    ]
     begin = _front_matter_end(lines)
-    body = [""] * begin + [_SHORTCODE.sub("", line) for line in lines[begin:]]
-    walker = _Walker(body)
+    front, unread = _front_matter(lines[1 : max(begin - 1, 1)])
+    walker = _Walker([""] * begin + [_SHORTCODE.sub("", line) for line in lines[begin:]])
     elements = tuple(walker.elements(0, ()))
     title, title_line = front.get("title", ("", 0))
     if not title:
@@ -106,11 +109,6 @@ def parse(text: str) -> Document:
 _SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}")
 
 
-def _decoded_anew(line: str) -> str:
-    """The line with its encoding as it was meant; what is good stays, and so does the line."""
-    return line if line.isascii() else ftfy.fix_encoding(line).replace("\n", " ")
-
-
 # ---------------------------------------------------------------- front matter
 
 _FENCE = "---"
@@ -120,43 +118,31 @@ _MOST_LINES = 200  # one that is longer is no front matter; YAML's reader is slo
 
 def _front_matter_end(lines: Sequence[str]) -> int:
     """How many lines the front matter takes; 0: there is none."""
-    if lines[0].rstrip() != _FENCE:
-        return 0
-    for number, line in enumerate(lines[1:_MOST_LINES], start=2):
-        if line.rstrip() == _FENCE:
-            return number
-    return 0
+    fences = [n for n, line in enumerate(lines[:_MOST_LINES]) if line.rstrip() == _FENCE]
+    return fences[1] + 1 if fences[:1] == [0] and len(fences) > 1 else 0
 
 
-def _front_matter(
-    lines: Sequence[str],
-) -> tuple[dict[str, tuple[str, int]], list[Unread]]:
+def _front_matter(inside: Sequence[str]) -> tuple[dict[str, tuple[str, int]], list[Unread]]:
     """Title and summary with their lines, by name.
 
     Front matter that is no YAML (a colon in an unquoted title is enough) is read line by line and
     listed.
     """
-    inside = lines[1 : max(_front_matter_end(lines) - 1, 1)]
+    found: dict[str, tuple[str, int]] = {}
     try:
         # Composed, not constructed: a title that looks like a date or a number is a text here.
         root = yaml.compose("\n".join(inside), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as e:
         mark = getattr(e, "problem_mark", None)
         line = (mark.line if mark else 0) + 2
-        found: dict[str, tuple[str, int]] = {}
         for number, text in enumerate(inside, start=2):
             if match := _FIELD.match(text):
                 found.setdefault(match[1], (match[2].strip("'\""), number))
         return found, [Unread(line, "the front matter is no YAML; read line by line")]
-    if not isinstance(root, yaml.MappingNode):
-        return {}, []
-    return {
-        key.value: (" ".join(value.value.split()), key.start_mark.line + 2)
-        for key, value in root.value
-        if isinstance(key, yaml.ScalarNode)
-        and isinstance(value, yaml.ScalarNode)
-        and key.value in ("title", "summary")
-    }, []
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode):
+            found[key.value] = (" ".join(value.value.split()), key.start_mark.line + 2)
+    return found, []
 
 
 # ---------------------------------------------------------------- body
@@ -235,10 +221,9 @@ class _Walker:
         """What begins or ends here decides of which kind the next text is."""
         if token.type == "heading_open":
             self._heading = int(token.tag[1])
-        elif token.type == "list_item_open":
-            self._depth, self._at_item = self._depth + 1, True
-        elif token.type == "list_item_close":
-            self._depth, self._at_item = self._depth - 1, False
+        elif token.type in ("list_item_open", "list_item_close"):
+            self._at_item = token.type == "list_item_open"
+            self._depth += token.nesting
 
     def _text(self, token: Token) -> Element:
         element = _inline(token, _first_line(token))
@@ -258,8 +243,10 @@ class _Walker:
             elif token.type == "inline":
                 line, cells = rows[-1]
                 cells.append(_inline(token, line))
-        is_row = [i == 0 or "|" in self.lines[line - 1] for i, (line, _) in enumerate(rows)]
-        kept = [row for row, keep in zip(rows, is_row, strict=True) if keep]
+        kept = [rows[0]]
+        rest: list[tuple[int, list[Element]]] = []
+        for line, row in rows[1:]:
+            (kept if "|" in self.lines[line - 1] else rest).append((line, row))
         cells = [cell for _, row in kept for cell in row]
         yield Element(
             kind="table",
@@ -272,9 +259,7 @@ class _Walker:
             code_spans=tuple(span for cell in cells for span in cell.code_spans),
             images=tuple(image for cell in cells for image in cell.images),
         )
-        for (_, row), keep in zip(rows, is_row, strict=True):
-            if not keep:
-                yield from (cell for cell in row if cell.text or cell.images)
+        yield from (cell for _, row in rest for cell in row if cell.text or cell.images)
 
     def _cells(self, line: int, row: Sequence[Element]) -> tuple[str, ...]:
         """The row's cells as its line has them; the grammar fills up short rows, cuts long ones."""
@@ -324,14 +309,13 @@ def _inline(token: Token, line: int) -> Element:
     for child in token.children or ():
         if child.type == "code_inline":
             spans.append(child.content)
-            parts.append(child.content)
-        elif child.type in ("softbreak", "hardbreak"):
+        if child.type in ("softbreak", "hardbreak"):
             parts.append("\n")
         elif child.type == "image":
             images.append(str(child.attrGet("src") or ""))
         elif child.type == "html_inline":
             parts.append(" ")  # else the 1 of 150<sup>1</sup> would become a digit of the 150
-        elif is_chinese(child.content):
+        elif is_chinese(child.content) and child.type != "code_inline":
             # Beside Chinese punctuation, the grammar takes the asterisks of bold for text.
             parts.append(child.content.replace("**", ""))
         else:

@@ -7,7 +7,7 @@ it is listed, with the sentences below it, and so is a figure that one table pri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchlab.plan import versions as versions_module
@@ -18,11 +18,10 @@ from benchlab.published.reading.model import (
     Metric,
     Printed,
     Row,
-    Shape,
     Unread,
     Workload,
 )
-from benchlab.published.reading.tables import Line, ResultTable, shown
+from benchlab.published.reading.tables import ResultTable, shown
 
 _MOST_VERSIONS = 2
 
@@ -64,11 +63,21 @@ def workload(section: Section, versions: Sequence[str]) -> tuple[Workload, list[
     tables, others = _complementary(tables, spellings)
     metric = _metric(section.name, tables)
     main = next((table for table in tables if table.metric == metric), None)
+    shape = main.shape if main else None
+    if shape == "single_version" and len(labels) > 1:  # two tables of one version each
+        shape = "table_per_version"
     rows = _Rows(spellings, metric)
     for table in tables:
         rows.add(table)
-    claims, doubtful = _told(section.claims, tables, others)
-    unread.extend(_of_other_setting(table) for table in others)
+    claims, doubtful = _claims(section.claims, tables, others)
+    unread.extend(
+        Unread(
+            table.line,
+            f"a further table of results ({shown(' | '.join(table.columns))}): the same figures as "
+            "above, of another setting, or at other threads",
+        )
+        for table in others
+    )
     unread.extend(
         Unread(claim.line, f"a sentence below a table that is not taken: {shown(claim.text)}")
         for claim in doubtful
@@ -77,7 +86,7 @@ def workload(section: Section, versions: Sequence[str]) -> tuple[Workload, list[
         name=section.name,
         heading=section.heading,
         metric=metric,
-        shape=_shape(main, labels) if main else None,
+        shape=shape,
         columns=main.columns if main else (),
         versions=version_names.baseline_first(labels, versions),
         rows=tuple(rows.read()),
@@ -91,7 +100,7 @@ def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
     """Each version's label as it stands, and as where it stands first."""
     found: dict[str, str] = {}
     for table in tables:
-        for label in (*table.labels, *(label for line in table.lines for label in line.sides)):
+        for label in (*table.labels, *(label for row in table.rows for label in row.sides)):
             known = (first for first in found.values() if versions_module.is_same(first, label))
             found.setdefault(label, next(known, label))
     return found
@@ -119,8 +128,12 @@ def _complementary(
     known: list[tuple[_Cells, set[int]]] = []
     for table in tables:
         cells = _cells(table, spellings)
-        threads = {line.threads for line in table.lines}
-        if all(_completes(cells, threads, *each) for each in known):
+        versions = {label for label, _ in cells}
+        threads = {row.threads for row in table.rows}
+        if all(
+            not cells & there and (threads == at or not versions & {label for label, _ in there})
+            for there, at in known
+        ):
             taken.append(table)
             known.extend([(cells, threads)] if cells else [])
         else:
@@ -128,21 +141,16 @@ def _complementary(
     return taken, others
 
 
-def _completes(cells: _Cells, threads: set[int], known: _Cells, at: set[int]) -> bool:
-    same_versions = {label for label, _ in cells} & {label for label, _ in known}
-    return not cells & known and (not same_versions or threads == at)
-
-
 def _cells(table: ResultTable, spellings: Mapping[str, str]) -> _Cells:
     return {
         (spellings[label], metric)
-        for line in table.lines
-        for label, printed in line.sides.items()
+        for row in table.rows
+        for label, printed in row.sides.items()
         for metric in printed
     }
 
 
-def _told(
+def _claims(
     claims: Sequence[Claim], tables: Sequence[ResultTable], others: Sequence[ResultTable]
 ) -> tuple[list[Claim], list[Claim]]:
     """The sentences about the tables, and those whose next table above is not taken."""
@@ -154,74 +162,57 @@ def _told(
     return found
 
 
-def _of_other_setting(table: ResultTable) -> Unread:
-    columns = shown(" | ".join(table.columns))
-    return Unread(
-        table.line,
-        f"a further table of results ({columns}): the same figures as above, of another setting, "
-        "or at other threads",
-    )
-
-
-def _shape(main: ResultTable, labels: Sequence[str]) -> Shape:
-    """Of all tables: two tables of one version each are ``table_per_version``."""
-    alone = main.shape == "single_version"
-    return "table_per_version" if alone and len(labels) > 1 else main.shape
-
-
 class _Rows:
     """Rows by thread count, in the page's order."""
 
     def __init__(self, spellings: Mapping[str, str], metric: Metric | None) -> None:
         self._spellings, self._metric = spellings, metric
         self._lines: dict[int, int] = {}
-        self._sides: dict[tuple[int, str], dict[Metric, Printed]] = {}
+        self._sides: dict[int, dict[str, dict[Metric, Printed]]] = {}
         self._improvements: dict[int, Printed] = {}
         self._doubtful: set[tuple[int, str | None]] = set()
         self.unread: list[Unread] = []
 
     def add(self, table: ResultTable) -> None:
         """Take the figures of one table, and its improvements where they are of the metric."""
-        if table.metric != self._metric and any(line.improvement for line in table.lines):
+        of_metric = table.metric == self._metric
+        if not of_metric and any(row.improvement for row in table.rows):
             what = f"improvements of {table.metric}: {self._metric} decides"
             self.unread.append(Unread(table.line, what))
-        for line in table.lines:
-            self._lines.setdefault(line.threads, line.line)
-            for label, printed in line.sides.items():
-                known = self._sides.setdefault((line.threads, self._spellings[label]), {})
+        for row in table.rows:
+            self._lines.setdefault(row.threads, row.line)
+            sides = self._sides.setdefault(row.threads, {})
+            for label, printed in row.sides.items():
+                spelling = self._spellings[label]
+                known = sides.setdefault(spelling, {})
                 if any(known[m].value != p.value for m, p in printed.items() if m in known):
-                    self._doubt(line, self._spellings[label])
+                    self._doubt(row, spelling)
                 for metric, figure in printed.items():
                     known.setdefault(metric, figure)
-            if line.improvement is not None and table.metric == self._metric:
-                first = self._improvements.setdefault(line.threads, line.improvement)
-                if first.value != line.improvement.value:
-                    self._doubt(line, None)
+            if row.improvement is not None and of_metric:
+                first = self._improvements.setdefault(row.threads, row.improvement)
+                if first.value != row.improvement.value:
+                    self._doubt(row, None)
 
-    def read(self) -> list[Row]:
+    def read(self) -> Iterator[Row]:
         """All rows, without what is printed in two ways."""
-        sides: dict[int, dict[str, Mapping[Metric, Printed]]] = {}
-        for (threads, label), printed in self._sides.items():
-            if (threads, label) not in self._doubtful:
-                sides.setdefault(threads, {})[label] = printed
-        doubtful = {threads for threads, _ in self._doubtful}
-        return [
-            Row(
+        for threads, line in self._lines.items():
+            doubtful = {label for at, label in self._doubtful if at == threads}
+            sides = self._sides[threads].items()
+            yield Row(
                 threads=threads,
-                sides=sides.get(threads, {}),
-                improvement=None if threads in doubtful else self._improvements.get(threads),
+                sides={label: side for label, side in sides if label not in doubtful},
+                improvement=None if doubtful else self._improvements.get(threads),
                 line=line,
             )
-            for threads, line in self._lines.items()
-        ]
 
-    def _doubt(self, line: Line, label: str | None) -> None:
-        self._doubtful.add((line.threads, label))
+    def _doubt(self, row: Row, label: str | None) -> None:
+        self._doubtful.add((row.threads, label))
         what = f"of {label}" if label else "of the improvement"
         self.unread.append(
             Unread(
-                line.line,
-                f"other figures {what} at {line.threads} threads than from line "
-                f"{self._lines[line.threads]} on; neither is taken",
+                row.line,
+                f"other figures {what} at {row.threads} threads than from line "
+                f"{self._lines[row.threads]} on; neither is taken",
             )
         )

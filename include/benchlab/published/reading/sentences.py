@@ -150,9 +150,8 @@ class _Reader:
             for token in subjects
             if token.start >= end and _RIGHT_BEHIND.fullmatch(self.text, end, token.start)
         ]
-        for token in (*behind[:1], *before[-1:], *subjects[:1]):
-            return token.kind != "elsewhat"
-        return self.of_throughput
+        decisive = (*behind[:1], *before[-1:], *subjects[:1])
+        return decisive[0].kind != "elsewhat" if decisive else self.of_throughput
 
     def _read_figures(self, clause: Clause, of_throughput: Sequence[bool]) -> None:
         flat = [token for group in clause.figures for token in group]

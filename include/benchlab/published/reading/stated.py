@@ -95,17 +95,14 @@ def stated(report: PublishedReport) -> Iterator[Stated]:
     said = [(claim, only) for claim in report.claims]
     said += [(claim, section) for section in report.workloads for claim in section.claims]
     for claim, around in said:
-        yield from _stated(claim, around, report)
+        if not _IN_BOTH.search(claim.text):
+            yield from _stated(claim, around, report)
 
 
 def _stated(claim: Claim, around: Workload | None, report: PublishedReport) -> Iterator[Stated]:
-    if _IN_BOTH.search(claim.text):
-        return
     beside = Counter(_kind(change) for change in claim.changes)
     text = with_percent_signs(claim.text)
-    is_whole = not any(
-        pattern.search(text) for pattern in (_LIMIT, _ESTIMATE)
-    ) and not names_extreme(claim.text)
+    is_whole = not (_LIMIT.search(text) or _ESTIMATE.search(text) or names_extreme(claim.text))
     backwards: dict[str, bool] = {}  # by workload, for a sentence may name many
     for change in claim.changes:
         workload = _workload_of(change, around, report)
@@ -138,18 +135,18 @@ def _workload_of(
     """None where the change names none and stands beside none, or names one of several."""
     if around and change.workload in (None, around.name):
         return around
-    named = [each for each in report.workloads if each.name == change.workload]
+    named = [workload for workload in report.workloads if workload.name == change.workload]
     return named[0] if len(named) == 1 else None
 
 
 def published_headline(report: PublishedReport, workload: Workload) -> Stated | None:
     """The page's own number for all rows: in the workload's section, else in the overview."""
-    return headline(each for each in stated(report) if each.workload is workload)
+    return headline(one for one in stated(report) if one.workload is workload)
 
 
 def headline(said: Iterable[Stated]) -> Stated | None:
     """The number for all rows, of all that is stated of one workload."""
-    found = [each for each in said if each.of_all_rows and each.value is not None]
+    found = [one for one in said if one.of_all_rows and one.value is not None]
     return min(found, key=_rank, default=None)
 
 
@@ -159,10 +156,10 @@ def place(claim: Claim, workload: Workload | None = None) -> str:
     return f"line {claim.line}, {part}"
 
 
-def _rank(each: Stated) -> int:
-    if each.claim.place == "section" and each.section is each.workload:
+def _rank(one: Stated) -> int:
+    if one.claim.place == "section" and one.section is one.workload:
         return 0
-    return 1 + ("overview", "summary", "title", "section").index(each.claim.place)
+    return 1 + ("overview", "summary", "title", "section").index(one.claim.place)
 
 
 def _reversed(claim: Claim, workload: Workload, report: PublishedReport) -> bool:
@@ -170,7 +167,7 @@ def _reversed(claim: Claim, workload: Workload, report: PublishedReport) -> bool
     baselines = {*report.versions[:-1], *workload.versions[:1]}
     references = [found[1] for pattern in _REFERENCES for found in pattern.finditer(claim.text)]
     return any(
-        any(same_version(reference, each) for each in candidates)
-        and not any(same_version(reference, each) for each in baselines)
+        any(same_version(reference, version) for version in candidates)
+        and not any(same_version(reference, version) for version in baselines)
         for reference in references
     )

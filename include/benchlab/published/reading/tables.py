@@ -7,27 +7,17 @@ listed. Of a table that is understood, a cell that is no figure is listed, and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from benchlab.plan import versions
 from benchlab.published.reading import version_names
 from benchlab.published.reading.document import Element
-from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Shape, Unread
+from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Row, Shape, Unread
 from benchlab.published.reading.vocabulary import Column, column
 from benchlab.published.reading.wording import plain
 
 _MOST_SHOWN = 60
-
-
-@dataclass(frozen=True)
-class Line:
-    """One row of a table; a figure that its versions do not have is left out."""
-
-    threads: int
-    line: int
-    sides: Mapping[str, Mapping[Metric, Printed]]
-    improvement: Printed | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,7 @@ class ResultTable:
     shape: Shape
     metric: Metric | None
     labels: tuple[str, ...]
-    lines: tuple[Line, ...]
+    rows: tuple[Row, ...]
     unread: tuple[Unread, ...]
 
 
@@ -69,18 +59,18 @@ def read(table: Element, version: str | None) -> ResultTable | Unread:
     metric = _metric(columns)
     unread = [
         Unread(table.line, f"the column {shown(heading)!r}")
-        for heading, each in zip(headings, columns, strict=True)
-        if each.role == "unknown" or _of_another_metric(each, metric)
+        for heading, of in zip(headings, columns, strict=True)
+        if of.role == "unknown" or _of_another_metric(of, metric)
     ]
-    lines = list(_lines(table, columns, metric, version, unread))
-    labels = _labels(columns) or tuple(dict.fromkeys(v for each in lines for v in each.sides))
+    rows = tuple(_rows(table, columns, metric, version, unread))
+    labels = _labels(columns) or tuple(dict.fromkeys(label for row in rows for label in row.sides))
     return ResultTable(
         line=table.line,
         columns=headings,
         shape=_shape(columns),
         metric=metric,
         labels=labels or ((version,) if version else ()),
-        lines=tuple(lines),
+        rows=rows,
         unread=tuple(unread),
     )
 
@@ -95,23 +85,19 @@ def shown(text: str) -> str:
 
 def _one_spelling(columns: Sequence[Column]) -> list[Column]:
     """The columns, each version spelled as where it stands first: ``v5.0`` and ``5.0`` are one."""
-    spellings: list[str] = []
-    found = []
-    for each in columns:
-        if each.label is not None:
-            known = next((s for s in spellings if versions.is_same(s, each.label)), None)
-            if known is None:
-                spellings.append(each.label)
-            else:
-                each = Column(each.role, each.metric, known, each.percent)
-        found.append(each)
-    return found
+    labels = [of.label for of in columns if of.label is not None]
+    return [
+        of
+        if (label := of.label) is None
+        else replace(of, label=next(first for first in labels if versions.is_same(first, label)))
+        for of in columns
+    ]
 
 
 def _problem(columns: Sequence[Column], version: str | None) -> str | None:
     """Why the columns cannot be understood; None: they can."""
-    roles = [each.role for each in columns]
-    metrics = [(each.label, each.metric) for each in columns if each.role == "metric"]
+    roles = [of.role for of in columns]
+    metrics = [(of.label, of.metric) for of in columns if of.role == "metric"]
     labelled = {label is not None for label, _ in metrics}
     if roles.count("threads") != 1:
         return f"{roles.count('threads')} columns of threads"
@@ -129,29 +115,29 @@ def _problem(columns: Sequence[Column], version: str | None) -> str | None:
 
 
 def _labels(columns: Sequence[Column]) -> tuple[str, ...]:
-    labels = (each.label for each in columns if each.role == "metric")
+    labels = (of.label for of in columns if of.role == "metric")
     return tuple(dict.fromkeys(label for label in labels if label is not None))
 
 
 def _metric(columns: Sequence[Column]) -> Metric | None:
     """The throughput that the improvements name, else the first in the order of THROUGHPUTS."""
-    there = [each.metric for each in columns if each.role == "metric"]
-    named = [each.metric for each in columns if each.role == "improvement"]
+    there = [of.metric for of in columns if of.role == "metric"]
+    named = [of.metric for of in columns if of.role == "improvement"]
     candidates = (*named, *THROUGHPUTS)
     return next((metric for metric in candidates if metric and metric in there), None)
 
 
-def _of_another_metric(each: Column, metric: Metric | None) -> bool:
+def _of_another_metric(of: Column, metric: Metric | None) -> bool:
     """Whether it has improvements of a metric that the table does not have."""
-    return each.role == "improvement" and (metric is None or each.metric not in (None, metric))
+    return of.role == "improvement" and (metric is None or of.metric not in (None, metric))
 
 
 def _shape(columns: Sequence[Column]) -> Shape:
-    if any(each.role == "version" for each in columns):
+    if any(of.role == "version" for of in columns):
         return "version_column"
     if len(_labels(columns)) < 2:
         return "single_version"
-    metrics = [each.metric for each in columns if each.role == "metric"]
+    metrics = [of.metric for of in columns if of.role == "metric"]
     several = len(set(metrics)) > 1
     beside = all(a == b for a, b in zip(metrics[::2], metrics[1::2], strict=False))
     return "metrics_then_latencies" if several and beside else "pairs"
@@ -160,13 +146,13 @@ def _shape(columns: Sequence[Column]) -> Shape:
 # ---------------------------------------------------------------- rows
 
 
-def _lines(
+def _rows(
     table: Element,
     columns: Sequence[Column],
     metric: Metric | None,
     version: str | None,
     unread: list[Unread],
-) -> Iterator[Line]:
+) -> Iterator[Row]:
     """The rows with a thread count; what cannot be read is added to ``unread``."""
     for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
         if all(is_missing(cell) for cell in cells):
@@ -176,49 +162,41 @@ def _lines(
             what = f"a row of {len(cells)} cells below {len(columns)} headings"
             unread.append(Unread(line, what))
             continue
-        threads, label = None, version
-        for cell, each in zip(cells, columns, strict=True):
-            if each.role == "threads":
-                threads = thread_count(cell)
-            elif each.role == "version":
-                label = version_names.label(cell)
+        row = list(zip(cells, columns, strict=True))
+        threads = next(thread_count(cell) for cell, of in row if of.role == "threads")
+        labels = [version_names.label(cell) for cell, of in row if of.role == "version"]
+        label = labels[0] if labels else version
         if threads is None or (label is None and not _labels(columns)):
             missing = "thread count" if threads is None else "version"
             unread.append(Unread(line, f"a row without {missing} ({shown(' | '.join(cells))})"))
             continue
-        row = zip(cells, columns, strict=True)
-        yield _line(list(row), threads, line, label, metric, unread)
+        yield _row(row, threads, line, label, metric, unread)
 
 
-def _line(
+def _row(
     row: Sequence[tuple[str, Column]],
     threads: int,
     line: int,
     version: str | None,
     metric: Metric | None,
     unread: list[Unread],
-) -> Line:
+) -> Row:
     sides: dict[str, dict[Metric, Printed]] = {}
     improvement = None
-    for cell, each in row:
-        if each.role not in ("metric", "improvement") or is_missing(cell):
+    for cell, of in row:
+        if of.role not in ("metric", "improvement") or is_missing(cell):
             continue
-        if _of_another_metric(each, metric):
+        if _of_another_metric(of, metric):
             continue
-        printed = _printed(cell, each)
+        if of.role == "improvement":
+            printed = improvement = percentage(cell, in_heading=of.percent)
+        else:
+            printed = milliseconds(cell) if of.metric == "p95_ms" else number(cell)
+            if printed and of.metric and (label := of.label or version):
+                sides.setdefault(label, {})[of.metric] = printed
         if printed is None:
             unread.append(Unread(line, f"the cell {shown(cell)!r}"))
-        elif each.role == "improvement":
-            improvement = printed
-        elif each.metric and (label := each.label or version):
-            sides.setdefault(label, {})[each.metric] = printed
-    return Line(threads, line, sides, improvement)
-
-
-def _printed(cell: str, each: Column) -> Printed | None:
-    if each.role == "improvement":
-        return percentage(cell, in_heading=each.percent)
-    return milliseconds(cell) if each.metric == "p95_ms" else number(cell)
+    return Row(threads, sides, improvement, line)
 
 
 # ---------------------------------------------------------------- cells

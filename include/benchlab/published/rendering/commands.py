@@ -53,15 +53,15 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class _Recorded:
-    """A command of the page, and its options by long name.
+    """A command of the page.
 
     Attributes:
-        kept: those that the client has and that are written as they are, with their values; None:
-            a switch. What the plan or the entry point gives is not among them.
-        left_out: all others.
+        kept: options by long name that the client has and that are written as they are, with their
+            values; None: a switch. What the plan or the entry point gives is not among them.
+        left_out: all other options.
     """
 
-    command: Command
+    tool: str
     line: CommandLine
     kept: Mapping[str, str | None]
     left_out: tuple[str, ...]
@@ -96,7 +96,7 @@ def _recorded(command: Command, line: CommandLine) -> _Recorded:
             kept[name] = value
         elif match := _NAME.match(name):
             left_out.append(match[0])
-    return _Recorded(command, line, kept, tuple(left_out))
+    return _Recorded(command.tool, line, kept, tuple(left_out))
 
 
 def _written(
@@ -106,47 +106,35 @@ def _written(
     first = recorded[0]
     alike = [one for one in recorded if one.line.client == first.line.client]
     scripts = [one.line.script for one in alike if one.line.script in known.SYSBENCH_SCRIPTS]
-    if (
-        action == "run"
-        and len(set(scripts)) == len(alike)
-        and any(one.kept != first.kept for one in alike)
-    ):
-        each_one = [(one, str(one.line.script), one.kept) for one in alike]
+    differ = any(one.kept != first.kept for one in alike)
+    if action == "run" and len(set(scripts)) == len(alike) and differ:
+        written = [(one, str(one.line.script), one.kept) for one in alike]
         left_out = [name for one in alike for name in one.left_out]
     else:
-        common = _in_common(alike)
-        each_one = [(first, "${WORKLOAD}", common)]
+        # The first one's options, without those that another has with another value.
+        other = {n for one in alike for n, v in one.kept.items() if first.kept.get(n, "") != v}
+        other.update(name for one in alike for name in one.left_out)
+        common = {name: value for name, value in first.kept.items() if name not in other}
+        written = [(first, "${WORKLOAD}", common)]
         names = [name for one in alike for name in (*one.left_out, *one.kept)]
         left_out = [name for name in names if name not in common]
-    texts = [
-        " \\\n    ".join(words)
-        for one, script, kept in each_one
-        if (words := tuple(_words(setting, one, action, script, kept)))
-    ]
-    if texts:
+    lines = [_lines(setting, one, action, script, kept) for one, script, kept in written]
+    if texts := [" \\\n    ".join(words) for words in lines if words]:
         options = tuple(f"--{name}" for name in dict.fromkeys(left_out))
         yield Rebuilt(action, "\n\n".join(texts), options)
 
 
-def _in_common(recorded: Sequence[_Recorded]) -> Mapping[str, str | None]:
-    """The first command's options, without those that another has with another value."""
-    first = recorded[0].kept
-    other = {n for one in recorded for n, v in one.kept.items() if first.get(n, "") != v}
-    other.update(name for one in recorded for name in one.left_out)
-    return {name: value for name, value in first.items() if name not in other}
-
-
-def _words(
+def _lines(
     setting: StatedSetting,
     recorded: _Recorded,
     action: Action,
     script: str,
     kept: Mapping[str, str | None],
-) -> Iterator[str]:
+) -> tuple[str, ...]:
     """The lines of a command; none where the page does not record what it needs."""
     seconds = setting.seconds or setting.stated_seconds
     if action == "run" and not seconds:
-        return
+        return ()
     options = [
         f"--{name}" if value is None else f"--{name}={shlex.quote(value)}"
         for name, value in kept.items()
@@ -156,31 +144,20 @@ def _words(
     threads = printed if action == "prepare" and printed.isdecimal() else "${THREADS}"
     if recorded.line.client == "sysbench":
         if setting.tables is None or setting.table_size is None:
-            return
-        yield f"sysbench {'oltp_common' if action == 'prepare' else script}"
-        yield "--db-driver=mysql"
-        yield "--mysql-host=${HOST}"
-        yield "--mysql-port=${PORT}"
-        yield "--mysql-user=${USER}"
-        yield "--mysql-password=${PASSWORD}"
-        yield "--mysql-db=sbtest"
-        yield f"--tables={setting.tables}"
-        yield f"--table-size={setting.table_size}"
-        yield f"--threads={threads}"
-        yield from options
-        if action == "run":
-            yield f"--time={seconds}"
-        yield action
-    elif setting.warehouses is not None:
-        program = "tiup bench" if recorded.command.tool.startswith("tiup") else "go-tpc"
-        yield f"{program} tpcc {action}"
-        yield "--host ${HOST}"
-        yield "--port ${PORT}"
-        yield "--user ${USER}"
-        yield "--password ${PASSWORD}"
-        yield "--db tpcc"
-        yield f"--warehouses {setting.warehouses}"
-        yield f"--threads {threads}"
-        yield from options
-        if action == "run":
-            yield f"--time {seconds}s"
+            return ()
+        time = [f"--time={seconds}"] if action == "run" else []
+        return (
+            f"sysbench {'oltp_common' if action == 'prepare' else script}",
+            "--db-driver=mysql", "--mysql-host=${HOST}", "--mysql-port=${PORT}",
+            "--mysql-user=${USER}", "--mysql-password=${PASSWORD}", "--mysql-db=sbtest",
+            f"--tables={setting.tables}", f"--table-size={setting.table_size}",
+            f"--threads={threads}", *options, *time, action,
+        )  # fmt: skip
+    if setting.warehouses is None:
+        return ()
+    time = [f"--time {seconds}s"] if action == "run" else []
+    return (
+        f"{'tiup bench' if recorded.tool.startswith('tiup') else 'go-tpc'} tpcc {action}",
+        "--host ${HOST}", "--port ${PORT}", "--user ${USER}", "--password ${PASSWORD}",
+        "--db tpcc", f"--warehouses {setting.warehouses}", f"--threads {threads}", *options, *time,
+    )  # fmt: skip
