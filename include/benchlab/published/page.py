@@ -147,7 +147,7 @@ def _kind(page: Document, where: str) -> PageKind:
         if e.kind == "table" and not e.commented
         for heading in e.table[0]
     }
-    by_workload: set[PageKind] = {"tpcc" if each == "tpcc" else "sysbench" for each in workloads}
+    by_workload: set[PageKind] = {"tpcc" if name == "tpcc" else "sysbench" for name in workloads}
     by_column: set[PageKind] = {"tpcc"} if "tpmc" in columns else set()
     by_heading = vocabulary.kinds(" / ".join(below))
     for named in (vocabulary.kinds(page.title), by_heading, by_workload, by_column):
@@ -167,7 +167,7 @@ def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tupl
     """
     versions = version_names.of_title(page.title)
     if not versions:
-        printed = {each.versions for each in workloads if each.versions}
+        printed = {workload.versions for workload in workloads if workload.versions}
         versions = printed.pop() if len(printed) == 1 else ()
     if len(versions) not in (1, 2):
         raise PublishedPageError(

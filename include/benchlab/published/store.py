@@ -29,7 +29,11 @@ _ID = re.compile(ID)
 
 @dataclass(frozen=True)
 class PublishedReports:
-    """The published reports of one results store."""
+    """The published reports of one results store.
+
+    >>> PublishedReports(store).add(*load(Path("page.md")))  # doctest: +SKIP
+    True
+    """
 
     store: Store
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from benchlab.language import load
 from benchlab.published.audit.audit import audit
 from benchlab.published.reading.model import Command, PublishedReport
-from benchlab.published.rendering import bundle, commands
+from benchlab.published.rendering import bundle, plan
 from benchlab.published.rendering.page import Page
 from tests.builders.published_page import PAIRS, page, read
 
@@ -29,13 +29,13 @@ def _page(*texts: str, tool: str = "sysbench", sysbench: str = "") -> PublishedR
     return replace(found, setting=setting)
 
 
-def _rebuilt(*texts: str, tool: str = "sysbench", sysbench: str = "") -> commands.Rebuilt:
+def _rebuilt(*texts: str, tool: str = "sysbench", sysbench: str = "") -> plan.Rebuilt:
     """The only command that is written of them."""
-    (found,) = commands.rebuilt(_page(*texts, tool=tool, sysbench=sysbench))
+    (found,) = plan.rebuilt(_page(*texts, tool=tool, sysbench=sysbench))
     return found
 
 
-def _words(found: commands.Rebuilt) -> list[str]:
+def _words(found: plan.Rebuilt) -> list[str]:
     return found.text.replace(" \\\n    ", " ").split()
 
 

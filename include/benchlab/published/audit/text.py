@@ -12,7 +12,7 @@ from rich.text import Text
 
 from benchlab.language.names import plain
 from benchlab.published.audit.audit import Audit
-from benchlab.published.audit.finding import Figure, Finding
+from benchlab.published.audit.finding import Finding
 from benchlab.report.formats.console import console_for, text_of
 
 
@@ -31,7 +31,7 @@ def _page(audit: Audit) -> Iterator[RenderableType]:
     report = audit.report
     yield Text(f"{plain(report.source)}: {plain(report.title)}", style="bold")
     yield Text(_extent(audit))
-    if not audit.findings and not any(each.rows for each in report.workloads):
+    if not audit.findings and not any(workload.rows for workload in report.workloads):
         yield Text("no row of figures was understood: nothing could be recomputed", style="yellow")
     elif not audit.findings:
         yield Text("no findings", style="green")
@@ -55,19 +55,10 @@ def _table(findings: Sequence[Finding]) -> Table:
     table.add_column("kind", no_wrap=True)
     for heading in ("where", "published", "recomputed", "why"):
         table.add_column(heading, overflow="fold")
-    for each in findings:
-        table.add_row(
-            each.kind,
-            plain(each.where),
-            _figure(each.published),
-            _figure(each.recomputed),
-            plain(each.explanation),
-        )
+    for found in findings:
+        figures = ["" if f is None else str(f) for f in (found.published, found.recomputed)]
+        table.add_row(found.kind, *map(plain, (found.where, *figures, found.explanation)))
     return table
-
-
-def _figure(figure: Figure) -> str:
-    return "" if figure is None else plain(str(figure))
 
 
 def _total(audits: Sequence[Audit]) -> str:

@@ -52,11 +52,10 @@ def sentences_alone(element: Element) -> str:
 
 def _in_block(element: Element) -> Iterator[Command]:
     """Of a block in a language other than the shell's there are none."""
-    if element.language.lower() not in SHELLS | _UNNAMED:
-        return
-    for line, text in _whole_lines(element.text):
-        if len(text) <= _MOST_CHARACTERS and (tool := _tool(text)):
-            yield Command(tool, text, element.line + line, in_code_block=True)
+    if element.language.lower() in SHELLS | _UNNAMED:
+        for line, text in _whole_lines(element.text):
+            if tool := _tool(text):
+                yield Command(tool, text, element.line + line, in_code_block=True)
 
 
 def _in_sentences(element: Element) -> Iterator[Command]:
@@ -67,8 +66,6 @@ def _in_sentences(element: Element) -> Iterator[Command]:
 
 
 def _is_command(span: str) -> bool:
-    if len(span) > _MOST_CHARACTERS:
-        return False
     return _tool(span) is not None and _OPTION.search(span) is not None
 
 
@@ -96,7 +93,7 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _tool(text: str) -> str | None:
     """The program that a line starts; None: it starts none that is known."""
-    found = words(text)
+    found = words(text) if len(text) <= _MOST_CHARACTERS else ()
     if not found:
         return None
     first, *rest = found

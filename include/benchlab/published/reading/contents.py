@@ -1,17 +1,36 @@
-"""What stands where on a page: tables, sentences and charts of each workload, and the overview."""
+"""What stands where on a page: tables, sentences and charts of each workload, and the overview.
+
+Tables of one workload that complete each other stand beside each other: of another version, or of
+another metric at the same thread counts. A further table of what is there already was measured in
+some other setting; it is listed, with the sentences below it, and so is a figure that one table
+prints in two ways.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchlab.published.reading import results, tables, version_names, vocabulary
+from benchlab.plan import versions as versions_module
+from benchlab.published.reading import tables, version_names, vocabulary
 from benchlab.published.reading.document import Document, Element
-from benchlab.published.reading.model import Claim, PageKind, Place, Unread, Workload
-from benchlab.published.reading.results import Section
+from benchlab.published.reading.model import (
+    THROUGHPUTS,
+    Claim,
+    Metric,
+    PageKind,
+    Place,
+    Printed,
+    Row,
+    Unread,
+    Workload,
+)
 from benchlab.published.reading.sentences import claims
+from benchlab.published.reading.tables import ResultTable, shown
 from benchlab.published.reading.vocabulary import Area
 from benchlab.published.reading.wording import with_percent_signs
 
+_MOST_VERSIONS = 2
 _MOST_CAPTION = 40  # characters of a caption that does not end with a colon
 _FEW_BARS = 3  # "|" in text that is no table
 
@@ -23,6 +42,23 @@ class _Heading:
     line: int
     area: Area | None
     workload: str | None
+
+
+@dataclass
+class _Section:
+    """What the page has of one workload, as far as it was read.
+
+    Attributes:
+        heading: the page's own; of several the one that stands above its first table, or first.
+        line: of that heading.
+    """
+
+    name: str
+    heading: str
+    line: int
+    tables: list[ResultTable] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    charts: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -47,7 +83,7 @@ class Contents:
         self._title_line = first.line if first and is_title else 0
         self._versions = version_names.of_title(self.page.title)
         self._above: list[_Heading] = []
-        self._sections: dict[str, Section] = {}
+        self._sections: dict[str, _Section] = {}
         self._before: Element | None = None
 
     def walk(self) -> None:
@@ -72,7 +108,7 @@ class Contents:
         """All workloads of which there is something, in the page's order."""
         found = []
         for section in self._sections.values():
-            workload, unread = results.workload(section, self._versions)
+            workload, unread = _workload(section, self._versions)
             self.unread.extend(unread)
             self.tables_unread += len(unread)
             if workload.shape or workload.claims or workload.charts:
@@ -101,9 +137,9 @@ class Contents:
         title = _Heading(0, self.page.title, self.page.title_line, None, None)
         return replace(of_results or (self._above or [title])[-1], workload="tpcc")
 
-    def _section(self, heading: _Heading) -> Section:
+    def _section(self, heading: _Heading) -> _Section:
         name = heading.workload or ""
-        return self._sections.setdefault(name, Section(name, heading.text, heading.line))
+        return self._sections.setdefault(name, _Section(name, heading.text, heading.line))
 
     def _version(self) -> str | None:
         """The version that caption, headings or title name for all figures of a table."""
@@ -135,7 +171,7 @@ class Contents:
         self.claims.extend(claims([element], place, workload, self.language))
 
     def _table(self, element: Element) -> None:
-        headings = tables.shown(" | ".join(element.table[0]))
+        headings = shown(" | ".join(element.table[0]))
         nearest = self._nearest()
         if not tables.has_figures(element):
             if self._area() == "results":
@@ -172,3 +208,181 @@ class Contents:
             else:
                 workload = nearest.workload if nearest and of_results else None
                 self._claim(element, "overview", workload)
+
+
+# ---------------------------------------------------------------- one workload
+
+
+def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, list[Unread]]:
+    """The results of one workload, and what could not be told apart.
+
+    Args:
+        section: what was read.
+        versions: of the page's title, the baseline first.
+    """
+    tables = section.tables
+    spellings = _spellings(tables)
+    labels = tuple(dict.fromkeys(spellings.values()))
+    unread: list[Unread] = []
+    if len(labels) > _MOST_VERSIONS:
+        what = (
+            f"a table of results: {section.name} has {len(labels)} versions ({', '.join(labels)})"
+        )
+        unread = [Unread(table.line, f"{what}; two can be compared") for table in tables]
+        tables, labels = [], ()
+    tables, others = _complementary(tables, spellings)
+    metric = _metric(section.name, tables)
+    main = next((table for table in tables if table.metric == metric), None)
+    shape = main.shape if main else None
+    if shape == "single_version" and len(labels) > 1:  # two tables of one version each
+        shape = "table_per_version"
+    rows = _Rows(spellings, metric)
+    for table in tables:
+        rows.add(table)
+    claims, doubtful = _claims(section.claims, tables, others)
+    unread.extend(
+        Unread(
+            table.line,
+            f"a further table of results ({shown(' | '.join(table.columns))}): the same figures as "
+            "above, of another setting, or at other threads",
+        )
+        for table in others
+    )
+    unread.extend(
+        Unread(claim.line, f"a sentence below a table that is not taken: {shown(claim.text)}")
+        for claim in doubtful
+    )
+    return Workload(
+        name=section.name,
+        heading=section.heading,
+        metric=metric,
+        shape=shape,
+        columns=main.columns if main else (),
+        versions=version_names.baseline_first(labels, versions),
+        rows=tuple(rows.read()),
+        claims=tuple(claims),
+        charts=tuple(dict.fromkeys(section.charts)),
+        line=section.line,
+    ), [*unread, *rows.unread]
+
+
+def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
+    """Each version's label as it stands, and as where it stands first."""
+    found: dict[str, str] = {}
+    for table in tables:
+        for label in (*table.labels, *(label for row in table.rows for label in row.sides)):
+            known = (first for first in found.values() if versions_module.is_same(first, label))
+            found.setdefault(label, next(known, label))
+    return found
+
+
+def _metric(name: str, tables: Sequence[ResultTable]) -> Metric | None:
+    """The throughput that decides, of those that a table is about: of TPC-C tpmC."""
+    there = {table.metric for table in tables}
+    candidates: tuple[Metric, ...] = ("tpmc", *THROUGHPUTS) if name == "tpcc" else THROUGHPUTS
+    return next((metric for metric in candidates if metric in there), None)
+
+
+_Cells = set[tuple[str, Metric]]
+
+
+def _complementary(
+    tables: Sequence[ResultTable], spellings: Mapping[str, str]
+) -> tuple[list[ResultTable], list[ResultTable]]:
+    """The tables that stand beside each other, and those that print the same things again.
+
+    A table of a metric that is not there yet has to have the thread counts of its versions.
+    """
+    taken: list[ResultTable] = []
+    others: list[ResultTable] = []
+    known: list[tuple[_Cells, set[int]]] = []
+    for table in tables:
+        cells = _cells(table, spellings)
+        versions = {label for label, _ in cells}
+        threads = {row.threads for row in table.rows}
+        if all(
+            not cells & there and (threads == at or not versions & {label for label, _ in there})
+            for there, at in known
+        ):
+            taken.append(table)
+            known.extend([(cells, threads)] if cells else [])
+        else:
+            others.append(table)
+    return taken, others
+
+
+def _cells(table: ResultTable, spellings: Mapping[str, str]) -> _Cells:
+    return {
+        (spellings[label], metric)
+        for row in table.rows
+        for label, printed in row.sides.items()
+        for metric in printed
+    }
+
+
+def _claims(
+    claims: Sequence[Claim], tables: Sequence[ResultTable], others: Sequence[ResultTable]
+) -> tuple[list[Claim], list[Claim]]:
+    """The sentences about the tables, and those whose next table above is not taken."""
+    lines = {table.line: True for table in tables} | {table.line: False for table in others}
+    found: tuple[list[Claim], list[Claim]] = ([], [])
+    for claim in claims:
+        above = [line for line in lines if line < claim.line]
+        found[not lines[max(above)] if above else 0].append(claim)
+    return found
+
+
+class _Rows:
+    """Rows by thread count, in the page's order."""
+
+    def __init__(self, spellings: Mapping[str, str], metric: Metric | None) -> None:
+        self._spellings, self._metric = spellings, metric
+        self._lines: dict[int, int] = {}
+        self._sides: dict[int, dict[str, dict[Metric, Printed]]] = {}
+        self._improvements: dict[int, Printed] = {}
+        self._doubtful: set[tuple[int, str | None]] = set()
+        self.unread: list[Unread] = []
+
+    def add(self, table: ResultTable) -> None:
+        """Take the figures of one table, and its improvements where they are of the metric."""
+        of_metric = table.metric == self._metric
+        if not of_metric and any(row.improvement for row in table.rows):
+            what = f"improvements of {table.metric}: {self._metric} decides"
+            self.unread.append(Unread(table.line, what))
+        for row in table.rows:
+            self._lines.setdefault(row.threads, row.line)
+            sides = self._sides.setdefault(row.threads, {})
+            for label, printed in row.sides.items():
+                spelling = self._spellings[label]
+                known = sides.setdefault(spelling, {})
+                if any(known[m].value != p.value for m, p in printed.items() if m in known):
+                    self._doubt(row, spelling)
+                for metric, figure in printed.items():
+                    known.setdefault(metric, figure)
+            if row.improvement is not None and of_metric:
+                first = self._improvements.setdefault(row.threads, row.improvement)
+                if first.value != row.improvement.value:
+                    self._doubt(row, None)
+
+    def read(self) -> Iterator[Row]:
+        """All rows, without what is printed in two ways."""
+        for threads, line in self._lines.items():
+            doubtful = {label for at, label in self._doubtful if at == threads}
+            sides = self._sides[threads].items()
+            yield Row(
+                threads=threads,
+                sides={label: side for label, side in sides if label not in doubtful},
+                improvement=None if doubtful else self._improvements.get(threads),
+                line=line,
+            )
+
+    def _doubt(self, row: Row, label: str | None) -> None:
+        self._doubtful.add((row.threads, label))
+        what = f"of {label}" if label else "of the improvement"
+        self.unread.append(
+            Unread(
+                row.line,
+                f"other figures {what} at {row.threads} threads than from line "
+                f"{self._lines[row.threads]} on; neither is taken",
+            )
+        )

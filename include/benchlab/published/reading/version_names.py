@@ -26,8 +26,7 @@ def named(text: str) -> tuple[str, ...]:
     Where some carry a ``v``, numbers without it are something else: a tool's version.
     """
     found = _NAMED.findall(text)
-    marked = [each for each in found if each[0] in "vV"]
-    return tuple(marked or found)
+    return tuple([version for version in found if version[0] in "vV"] or found)
 
 
 def of_title(title: str) -> tuple[str, ...]:
@@ -38,10 +37,10 @@ def of_title(title: str) -> tuple[str, ...]:
     itself.
     """
     found = named(title)
-    each = tuple(dict.fromkeys(found))
+    different = tuple(dict.fromkeys(found))
     if _VERSUS.search(title):
-        return each[::-1] if len(each) > 1 else found[:2]
-    return tuple(sorted(each, key=order))
+        return different[::-1] if len(different) > 1 else found[:2]
+    return tuple(sorted(different, key=order))
 
 
 def label(text: str) -> str | None:
@@ -85,11 +84,10 @@ def baseline_first(labels: Sequence[str], versions: Sequence[str]) -> tuple[str,
     """
     if len(labels) != 2:
         return tuple(labels)
-    roles = [tuple(bool(role.search(each)) for role in _ROLES) for each in labels]
-    exactly = [_place(each, versions, is_same) for each in labels]
-    titled = [_place(each, versions, same_version) for each in labels]
-    for marks in (roles, exactly, titled):
-        first, second = marks
+    roles = [tuple(bool(role.search(name)) for role in _ROLES) for name in labels]
+    exactly = [_place(name, versions, is_same) for name in labels]
+    titled = [_place(name, versions, same_version) for name in labels]
+    for first, second in (roles, exactly, titled):
         if first != second:
             swapped = first[1] > second[1] or first[0] < second[0]
             return (labels[1], labels[0]) if swapped else (labels[0], labels[1])

@@ -41,7 +41,7 @@ _MOST_CHARACTERS = 2000  # of a sentence; what is longer is none, and slow to re
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a paragraph in order, each with what ends it."""
-    return (each for each in _pieces(text) if 0 < len(each) <= _MOST_CHARACTERS)
+    return (piece for piece in _pieces(text) if 0 < len(piece) <= _MOST_CHARACTERS)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import jinja2
 from markupsafe import Markup
@@ -27,7 +27,7 @@ from benchlab.report.formats.markdown import escape
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_METRICS: tuple[Metric, ...] = ("qps", "tps", "tpmc", "p95_ms")
+_METRICS: tuple[Metric, ...] = get_args(Metric)
 _LONGEST_FENCE = re.compile(r"`{3,}")
 
 
@@ -38,6 +38,9 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
         Files by relative path: ``report.md``; ``report.html``, which stands alone; ``report.json``,
         the page's data and what was computed from them; ``figures.csv``, a row per workload,
         threads and version with the figures as printed; ``charts/<workload>.svg`` and ``.png``.
+
+    >>> sorted(make(report, english()))[:2]  # doctest: +SKIP
+    ['charts/oltp_point_select.png', 'charts/oltp_point_select.svg']
     """
     page = Page(report, language)
     pictures = charts.draw(page)

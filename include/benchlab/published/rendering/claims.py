@@ -70,7 +70,7 @@ def are_about(workload: Workload, report: PublishedReport) -> bool:
     results and names none.
     """
     beside = workload.claims if len(report.workloads) > 1 else (*workload.claims, *report.claims)
-    said = (*report.claims, *(claim for each in report.workloads for claim in each.claims))
+    said = (*report.claims, *(claim for other in report.workloads for claim in other.claims))
     return any(change.workload is None for claim in beside for change in claim.changes) or any(
         change.workload == workload.name for claim in said for change in claim.changes
     )

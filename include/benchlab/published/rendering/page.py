@@ -18,7 +18,6 @@ from benchlab.published.reading.model import Block, Claim, PublishedReport
 from benchlab.published.reading.stated import published_headline
 from benchlab.published.reading.version_names import same_version
 from benchlab.published.rendering import claims as claims_module
-from benchlab.published.rendering import commands as commands_module
 from benchlab.published.rendering import plan as plan_module
 from benchlab.published.rendering import unread as unread_module
 from benchlab.published.rendering.tables import (
@@ -178,9 +177,9 @@ class Page:
         return self.say("published-block", line=str(block.line)) if several else ""
 
     @property
-    def commands(self) -> tuple[commands_module.Rebuilt, ...]:
+    def commands(self) -> tuple[plan_module.Rebuilt, ...]:
         """The commands of the plan, written anew."""
-        return commands_module.rebuilt(self.report)
+        return plan_module.rebuilt(self.report)
 
     def left_out(self, options: Iterable[str]) -> str:
         """The options of the page that a command written anew does not have."""

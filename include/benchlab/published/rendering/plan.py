@@ -1,12 +1,24 @@
-"""What a published page records of its plan, as steps in the order of a run."""
+"""What a published page records of its plan: steps in the order of a run, and its commands.
+
+A page's own command may have an option that its client does not have, or an address that its plan
+does not name; here every option is one that the client has, and the entry point is a placeholder.
+Options of the page that are not written anew are named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from benchlab.language import Language
 from benchlab.language.names import items
-from benchlab.published.reading.model import Act, StatedSetting
+from benchlab.published.plan import client_options as known
+from benchlab.published.plan import command_line
+from benchlab.published.plan.command_line import CommandLine
+from benchlab.published.reading.model import Act, Command, PublishedReport, StatedSetting
 from benchlab.published.rendering.tables import Section
 
 _BEFORE: dict[Act, str] = {"analyze": "published-analyze", "back_up": "published-back-up"}
@@ -67,3 +79,150 @@ def _threads(sections: Sequence[Section], language: Language) -> Iterator[str]:
             yield language.say(
                 "published-threads-some", threads=threads, names=items(names, language)
             )
+
+
+# ---------------------------------------------------------------- commands
+
+Action = Literal["prepare", "run"]
+# Written from the plan, or the placeholders of the entry point.
+_FROM_PLAN: Mapping[str, frozenset[str]] = {
+    "sysbench": frozenset(
+        {"db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password"}
+        | {"mysql-db", "tables", "table-size", "threads", "num-threads", "time", "max-time"}
+        | {"pgsql-host", "pgsql-port", "pgsql-user", "pgsql-db"}
+    ),
+    "go-tpc": frozenset(
+        {"host", "port", "targets", "user", "password", "db", "warehouses", "threads", "time"}
+    ),
+}
+# Files and addresses of the source's own hosts.
+_ELSEWHERE = frozenset(("config-file", "luajit-cmd", "pprof", "metrics-addr", "statusPort"))
+# No placeholder, no path, no address with a port, and nothing that may be secret.
+_VALUE = re.compile(r"(?!.*(?:pass|pwd|secret|token))[\w.,=&%+-]+", re.ASCII | re.IGNORECASE)
+_NAME = re.compile(r"[A-Za-z][\w-]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A command and what it does.
+
+    Attributes:
+        left_out: options of the page's commands that it does not have, as ``--config-file``;
+            without those that the plan or the entry point replaces.
+    """
+
+    action: Action
+    text: str
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A command of the page.
+
+    Attributes:
+        kept: options by long name that the client has and that are written as they are, with their
+            values; None: a switch. What the plan or the entry point gives is not among them.
+        left_out: all other options.
+    """
+
+    tool: str
+    line: CommandLine
+    kept: Mapping[str, str | None]
+    left_out: tuple[str, ...]
+
+
+def rebuilt(report: PublishedReport) -> tuple[Rebuilt, ...]:
+    """The commands that load and that run, where the page prints one and records its values."""
+    actions: tuple[Action, ...] = ("prepare", "run")
+    recorded = [
+        _recorded(command, line)
+        for command in report.setting.commands
+        if (line := command_line.read(command, report.setting.sysbench_version))
+    ]
+    return tuple(
+        written
+        for action in actions
+        if (of_action := [one for one in recorded if one.line.action == action])
+        for written in _written(report.setting, of_action, action)
+    )
+
+
+def _recorded(command: Command, line: CommandLine) -> _Recorded:
+    kept: dict[str, str | None] = {}
+    left_out = []
+    for name, value in line.options.items():
+        if name in _FROM_PLAN[line.client] or "password" in name:
+            continue
+        has = name not in line.unknown and name not in _ELSEWHERE
+        if line.client == "sysbench":
+            has = has and name in known.SYSBENCH_1_1
+        if has and (value is None or _VALUE.fullmatch(value)):
+            kept[name] = value
+        elif match := _NAME.match(name):
+            left_out.append(match[0])
+    return _Recorded(command.tool, line, kept, tuple(left_out))
+
+
+def _written(
+    setting: StatedSetting, recorded: Sequence[_Recorded], action: Action
+) -> Iterator[Rebuilt]:
+    """One command for all workloads; where they have other options each its own."""
+    first = recorded[0]
+    alike = [one for one in recorded if one.line.client == first.line.client]
+    scripts = [one.line.script for one in alike if one.line.script in known.SYSBENCH_SCRIPTS]
+    differ = any(one.kept != first.kept for one in alike)
+    if action == "run" and len(set(scripts)) == len(alike) and differ:
+        written = [(one, str(one.line.script), one.kept) for one in alike]
+        left_out = [name for one in alike for name in one.left_out]
+    else:
+        # The first one's options, without those that another has with another value.
+        other = {n for one in alike for n, v in one.kept.items() if first.kept.get(n, "") != v}
+        other.update(name for one in alike for name in one.left_out)
+        common = {name: value for name, value in first.kept.items() if name not in other}
+        written = [(first, "${WORKLOAD}", common)]
+        names = [name for one in alike for name in (*one.left_out, *one.kept)]
+        left_out = [name for name in names if name not in common]
+    lines = [_lines(setting, one, action, script, kept) for one, script, kept in written]
+    if texts := [" \\\n    ".join(words) for words in lines if words]:
+        options = tuple(f"--{name}" for name in dict.fromkeys(left_out))
+        yield Rebuilt(action, "\n\n".join(texts), options)
+
+
+def _lines(
+    setting: StatedSetting,
+    recorded: _Recorded,
+    action: Action,
+    script: str,
+    kept: Mapping[str, str | None],
+) -> tuple[str, ...]:
+    """The lines of a command; none where the page does not record what it needs."""
+    seconds = setting.seconds or setting.stated_seconds
+    if action == "run" and not seconds:
+        return ()
+    options = [
+        f"--{name}" if value is None else f"--{name}={shlex.quote(value)}"
+        for name, value in kept.items()
+    ]
+    # Those that load, where a number is printed; those of a run differ from run to run.
+    printed = recorded.line.options.get("threads") or ""
+    threads = printed if action == "prepare" and printed.isdecimal() else "${THREADS}"
+    if recorded.line.client == "sysbench":
+        if setting.tables is None or setting.table_size is None:
+            return ()
+        time = [f"--time={seconds}"] if action == "run" else []
+        return (
+            f"sysbench {'oltp_common' if action == 'prepare' else script}",
+            "--db-driver=mysql", "--mysql-host=${HOST}", "--mysql-port=${PORT}",
+            "--mysql-user=${USER}", "--mysql-password=${PASSWORD}", "--mysql-db=sbtest",
+            f"--tables={setting.tables}", f"--table-size={setting.table_size}",
+            f"--threads={threads}", *options, *time, action,
+        )  # fmt: skip
+    if setting.warehouses is None:
+        return ()
+    time = [f"--time {seconds}s"] if action == "run" else []
+    return (
+        f"{'tiup bench' if recorded.tool.startswith('tiup') else 'go-tpc'} tpcc {action}",
+        "--host ${HOST}", "--port ${PORT}", "--user ${USER}", "--password ${PASSWORD}",
+        "--db tpcc", f"--warehouses {setting.warehouses}", f"--threads {threads}", *options, *time,
+    )  # fmt: skip
