@@ -15,7 +15,7 @@ from benchlab.published.plan.setting import setting
 from benchlab.published.reading.document import Document, Element, parse
 from benchlab.published.reading.model import StatedSetting, ThreadList
 
-SHARED = Path(__file__).parents[3].parent / "shared"
+SHARED = Path(__file__).parents[4].parent / "shared"
 
 ENGLISH = r"""---
 title: Some Sysbench test, v2.0 vs. v1.0

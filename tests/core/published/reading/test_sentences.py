@@ -17,7 +17,7 @@ from benchlab.published.reading.sentences import changes_in, claims, names_extre
 from benchlab.published.reading.version_names import in_sentence
 from benchlab.published.reading.wording import durations, sentences, workloads
 
-SHARED = Path(__file__).parents[3].parent / "shared"
+SHARED = Path(__file__).parents[4].parent / "shared"
 POINT, READ_WRITE = "oltp_point_select", "oltp_read_write"
 INDEX, NON_INDEX = "oltp_update_index", "oltp_update_non_index"
 

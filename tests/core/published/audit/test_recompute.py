@@ -14,7 +14,7 @@ from benchlab.published.audit import check_threads, recompute
 from benchlab.published.reading.model import Printed
 from tests.audited import POINT, headline_of, row, table, workload
 
-SHARED = Path(__file__).parents[3].parent / "shared" / "published"
+SHARED = Path(__file__).parents[4].parent / "shared" / "published"
 figures = st.decimals("0.01", "1e6", places=2)
 
 

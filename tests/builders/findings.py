@@ -1,0 +1,22 @@
+"""Findings of an audit, and rows that recompute, for tests."""
+
+from __future__ import annotations
+
+from benchlab.published.audit.audit import audit
+from benchlab.published.audit.finding import Finding
+from benchlab.published.reading.model import PublishedReport
+from tests.audited import (
+    table,
+)
+
+FASTER = table((4, "1000", "1100"), (8, "2000", "2400"), (16, "3000", "3930"))  # 10, 20, 31 %
+
+
+def found_in(*reports: PublishedReport) -> list[Finding]:
+    """All findings of the last of them."""
+    return list(audit(reports)[-1].findings)
+
+
+def kinds(*reports: PublishedReport) -> list[str]:
+    """Their kinds."""
+    return [finding.kind for finding in found_in(*reports)]

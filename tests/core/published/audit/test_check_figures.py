@@ -1,0 +1,333 @@
+"""Printed improvements and headlines: what does not recompute is found, what does is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchlab.published.audit import check_figures, recompute
+from benchlab.published.audit.audit import audit
+from benchlab.published.audit.finding import Finding
+from benchlab.published.reading import stated as published_stated
+from benchlab.published.reading.model import PublishedReport, Row
+from benchlab.published.reading.stated import Stated, stated
+from benchlab.published.reading.version_names import in_sentence
+from tests.audited import (
+    INDEX,
+    NEW,
+    OLD,
+    POINT,
+    change,
+    claim,
+    headline_of,
+    page,
+    row,
+    table,
+    workload,
+)
+from tests.builders.findings import FASTER, found_in, kinds
+from tests.builders.published_page import read
+
+SLOWER = table((4, "1000", "957"), (8, "2500", "2394"))  # -4.3, -4.24 %
+
+
+def test_a_row_that_does_not_recompute_is_told() -> None:
+    """The finding has both numbers, and the line, section and threads."""
+    rows = [*FASTER, row(32, {"tps": "4000"}, {"tps": "5000"}, "24.90", line=99)]
+    assert found_in(page(workload(rows))) == [
+        Finding(
+            "row_mismatch",
+            "line 99, Results of oltp_point_select, 32 threads",
+            99,
+            Decimal("24.90"),
+            Decimal("25.000"),
+        )
+    ]
+
+
+@pytest.mark.parametrize("printed", ["24.99", "25.01", "25", "25.0"])
+def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
+    """Throughput is rounded, too: 4000 and 5000 allow 24.97 to 25.03."""
+    assert kinds(page(workload([row(32, {"tps": "4000"}, {"tps": "5000"}, printed)]))) == []
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        ("31", "it fits the last row (16 threads), 31.00, rounded"),
+        ("10.0", "it fits the row (4 threads), 10.00, rounded"),
+        ("20.3", None),
+        ("20.33", None),
+        ("20", None),
+        ("20.4", "no other figure of the rows fits it"),
+        ("5", "no other figure of the rows fits it"),
+    ],
+)
+def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> None:
+    """Fewer decimals are right; another number is told, with what it is instead."""
+    found = found_in(page(workload(FASTER, claim(change(printed)))))
+    assert [(each.kind, each.explanation) for each in found] == (
+        [("headline_mismatch", why)] if why else []
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Throughput improved by 50 percent.",
+        "Throughput improved by 50 per cent.",
+        "性能提升了５０％。",
+        "性能提升了百分之五十。",
+        "性能提升了百分之 50。",
+    ],
+)
+def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) -> None:
+    """In words, in Chinese and in full width; a limit is none in any of them."""
+    rows = "| 8 | 1000 | 1025 | 2.5% |"
+    start = "# TiDB Sysbench -- v5.1 vs. v5.0\n\n## Test results\n\n### Point Select\n\n"
+    head = "| Threads | v5.0 TPS | v5.1 TPS | TPS improvement |\n|---|---|---|---|\n"
+    (found,) = found_in(read(f"{start}{sentence}\n\n{head}{rows}\n", "page.md"))
+    assert (found.kind, found.published) == ("headline_mismatch", Decimal(50))
+    limited = sentence.replace("by 50", "by at least 50").replace("提升了", "提升了至少")
+    assert kinds(read(f"{start}{limited}\n\n{head}{rows}\n", "page.md")) == []
+
+
+def test_a_truncated_headline_is_told() -> None:
+    """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
+    found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
+    assert [each.kind for each in found] == ["headline_mismatch"]
+    assert "the mean, -4.27, truncated" in found[0].explanation
+    assert kinds(page(workload(SLOWER, claim(change("4.3", -1))))) == []
+
+
+def test_the_headline_of_an_overview_counts_where_the_section_has_none() -> None:
+    """A section without a sentence takes the overview's number."""
+    overview = claim(change("31", workload=POINT), place="overview")
+    report = page(workload(FASTER), workload(SLOWER, name=INDEX), claims=[overview])
+    assert kinds(report) == ["headline_mismatch"]
+    assert audit([report])[0].to_json()["workloads"][0]["headline_pct_published"] == 31
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It improved by up to 31%.", "It improved by at least 10%.", "性能最高提升 31%。"],
+)
+def test_the_end_of_a_range_is_no_headline(text: str) -> None:
+    """Who says "up to" gives no mean."""
+    report = page(workload(FASTER, claim(change("31"), text=text)))
+    assert kinds(report) == []
+    assert audit([report])[0].to_json()["workloads"][0]["headline_pct_published"] is None
+
+
+def test_a_range_of_two_numbers_is_no_headline() -> None:
+    """Nor is "10% to 31%"."""
+    assert kinds(page(workload(FASTER, claim(change("10"), change("31"))))) == []
+
+
+def test_a_chart_alone_gives_no_headline_to_compare() -> None:
+    """What cannot be recomputed is null and no finding."""
+    report = page(workload([], claim(change("99"))))
+    assert kinds(report) == []
+    assert audit([report])[0].to_json()["workloads"][0] == {
+        "name": POINT,
+        "metric": None,
+        "rows": [],
+        "headline_pct_published": 99,
+        "headline_pct": None,
+    }
+
+
+def test_a_workload_that_has_two_sections_is_not_guessed() -> None:
+    """An overview that names it may mean either."""
+    overview = claim(change("20.33", workload=POINT), place="overview")
+    sections = [
+        workload(rows, claim(change(pct, direction)))
+        for rows, pct, direction in ((FASTER, "20.33", 1), (SLOWER, "4.27", -1))
+    ]  # type: ignore[arg-type]
+    assert kinds(page(*sections, claims=[overview])) == []
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[Row]:
+    """A table as it would be printed: rounded figures, improvements from those not rounded."""
+    figures = st.decimals("500", "500000", places=4)
+    places = draw(st.sampled_from([0, 2]))
+    rows = []
+    for threads in draw(st.lists(st.integers(1, 2000), min_size=1, max_size=6, unique=True)):
+        old, new = draw(figures), draw(figures)
+        exact = (new - old) / old * 100
+        shown = [str(recompute.rounded_to(each, places)) for each in (old, new)]
+        percent = str(recompute.rounded_to(exact, 2))
+        rows.append(row(threads, {"tps": shown[0]}, {"tps": shown[1]}, percent))
+    return rows
+
+
+def sentence(rows: Sequence[Row], places: int) -> Any:
+    """What a careful author writes about a table."""
+    mean = recompute.rounded_to(headline_of(rows), places)
+    return change(str(abs(mean)), 1 if mean > 0 else -1 if mean < 0 else 0)
+
+
+@settings(deadline=None)
+@given(tables(), tables())
+def test_a_page_with_computed_figures_has_no_findings(one: list[Row], other: list[Row]) -> None:
+    """Whatever was measured: rounded figures and the mean of the rows are never called wrong."""
+    first, second = sentence(one, 2), sentence(other, 2)
+    overview = claim(
+        change(str(first.pct.text), first.direction, POINT),
+        change(str(second.pct.text), second.direction, INDEX),
+        place="summary",
+    )
+    report = page(
+        workload(one, claim(first)), workload(other, claim(second), name=INDEX), claims=[overview]
+    )
+    assert found_in(report) == []
+
+
+@settings(deadline=None)
+@given(tables(), st.data(), st.sampled_from([1, -1]))
+def test_one_changed_improvement_is_one_finding(
+    rows: list[Row], data: st.DataObject, sign: int
+) -> None:
+    """One row beyond rounding gives one ``row_mismatch``, in its line, and nothing else."""
+    at = data.draw(st.integers(0, len(rows) - 1))
+    whole = workload(rows)
+    bounds = recompute.improvement_bounds(rows[at], whole)
+    assert bounds is not None
+    end = bounds.high if sign > 0 else bounds.low
+    wrong = recompute.rounded_to(end + sign * Decimal("0.02"), 2)
+    sides = rows[at].sides
+    changed = row(
+        rows[at].threads,
+        {"tps": sides[OLD]["tps"].text},
+        {"tps": sides[NEW]["tps"].text},
+        str(wrong),
+        line=123,
+    )
+    report = page(workload([*rows[:at], changed, *rows[at + 1 :]], claim(sentence(rows, 2))))
+    assert [(each.kind, each.line) for each in found_in(report)] == [("row_mismatch", 123)]
+
+
+@pytest.mark.parametrize(("pct", "expected"), [("4.22", []), ("4.2", []), ("4.30", ["4.30"])])
+def test_the_overview_repeats_the_section(pct: str, expected: list[str]) -> None:
+    """Another number than the section's is told even where there is no table; fewer decimals
+    are not.
+    """
+    overview = claim(change(pct, -1), place="overview", line=9)
+    found = found_in(page(workload([], claim(change("4.22", -1))), claims=[overview]))
+    assert [(each.kind, str(each.published)) for each in found] == [
+        ("overview_mismatch", f"-{each}") for each in expected
+    ]
+
+
+def test_a_number_in_another_section_is_found_where_it_stands() -> None:
+    """The finding names the section of the sentence, not that of its workload."""
+    aside = claim(change("31", workload=POINT), line=99)
+    sections = (workload(FASTER, claim(change("20.33"))), workload(SLOWER, aside, name=INDEX))
+    assert [(each.kind, each.where, each.explanation) for each in found_in(page(*sections))] == [
+        (
+            "overview_mismatch",
+            "line 99, Results of oltp_update_index",
+            "20.33 in line 90, Results of oltp_point_select",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Prepared statements improved performance by 40%.", []),
+        ("v5.2.0 improves sorting in both versions by 40%.", []),
+        ("各版本均提升 40%。", []),
+        ("Performance improved by 40%.", ["overview_mismatch"]),
+        ("Overall, the throughput is 40% higher.", ["overview_mismatch"]),
+        ("总体性能提升了 40%。", ["overview_mismatch"]),
+        ("Point Select improved by 40%.", ["overview_mismatch"]),
+        ("v5.2.0 is 40% faster.", ["overview_mismatch"]),
+    ],
+)
+def test_only_a_sentence_about_the_workload_competes(text: str, expected: list[str]) -> None:
+    """One about something else is neither the headline nor held against it."""
+    other = claim(change("40"), text=text, versions=in_sentence(text))
+    whole = claim(change("20.33"))
+    assert kinds(page(workload(FASTER, whole, other))) == expected
+    # Where the wrong number stands first it is the headline.
+    first = ["headline_mismatch", *expected] if expected else []
+    assert kinds(page(workload(FASTER, other, whole))) == first
+
+
+@pytest.mark.parametrize(
+    "text", ["It is 31% faster (95% interval 30% to 32%).", "估计值 31%（置信区间见下）。"]
+)
+def test_an_estimate_with_its_interval_is_no_mean_of_the_rows(text: str) -> None:
+    """It weighs them otherwise, so it is not held against their mean."""
+    assert kinds(page(workload(FASTER, claim(change("31"), text=text)))) == []
+
+
+def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many claims a page has: an audit does not begin anew for each of them."""
+    calls: list[PublishedReport] = []
+
+    def counted(report: PublishedReport) -> Iterator[Stated]:
+        calls.append(report)
+        return stated(report)
+
+    monkeypatch.setattr(check_figures, "stated", counted)
+    monkeypatch.setattr(published_stated, "stated", counted)
+    claims = [claim(change("31"), line=line) for line in range(90, 290)]
+    assert len(found_in(page(workload(FASTER, *claims)))) == 1
+    assert len(calls) == 1
+
+
+def test_a_wrong_headline_that_is_repeated_is_told_once() -> None:
+    """The overview agrees with the section, and so has no fault of its own."""
+    overview = claim(change("31", workload=POINT), place="summary")
+    report = page(workload(FASTER, claim(change("31"))), claims=[overview])
+    assert kinds(report) == ["headline_mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("pct", "threads", "expected"),
+    [("31", 16, []), ("31.0", 16, []), ("31", 8, ["overview_mismatch"]), ("31", 99, [])],
+)
+def test_a_number_at_one_thread_count_is_that_of_its_row(
+    pct: str, threads: int, expected: list[str]
+) -> None:
+    """A thread count that the table does not have says nothing."""
+    summary = claim(change(pct, threads=threads), place="summary")
+    assert kinds(page(workload(FASTER), claims=[summary])) == expected
+
+
+def test_a_summary_may_follow_the_table_where_a_row_is_wrong() -> None:
+    """A wrong row that the summary repeats is one fault: the row's."""
+    rows = [row(4, {"tps": "1000"}, {"tps": "1100"}, "12.00")]
+    summary = claim(change("12", threads=4), place="summary")
+    assert kinds(page(workload(rows), claims=[summary])) == ["row_mismatch"]
+
+
+def test_an_improvement_of_which_only_the_word_is_wrong() -> None:
+    """4.27 % less that is called an improvement is one finding: the direction."""
+    report = page(workload(SLOWER, claim(change("4.27", 1))))
+    assert [(each.kind, each.published, each.recomputed) for each in found_in(report)] == [
+        ("direction_mismatch", "improved by 4.27 %", Decimal("-4.270"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"), [(-1, []), (0, []), (1, ["direction_mismatch"])]
+)
+def test_a_word_alone_is_held_against_the_mean(direction: Any, expected: list[str]) -> None:
+    """A word without a number, and "almost the same"."""
+    report = page(workload(SLOWER, claim(change(None, direction))))
+    assert kinds(report) == expected
+
+
+def test_a_sentence_about_the_baseline_is_not_compared() -> None:
+    """That the old version improved against the new one is true of a regression."""
+    text = f"Compared with {NEW}, the performance of {OLD} is improved by 4.44%."
+    assert kinds(page(workload(SLOWER, claim(change("4.44"), text=text)))) == []

@@ -1,0 +1,164 @@
+"""What is rendered reads back as what it was rendered from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchlab import language
+from benchlab.published.audit.audit import audit
+from benchlab.published.reading.model import (
+    Block,
+    Claim,
+    Metric,
+    Printed,
+    PublishedReport,
+    Row,
+    Shape,
+    StatedChange,
+    Unread,
+)
+from benchlab.published.reading.stated import published_headline
+from benchlab.published.rendering import bundle as published
+from benchlab.published.rendering.page import Page
+from tests.builders.published_page import read
+from tests.builders.recorded_page import (
+    COLUMNS,
+    LANGUAGES,
+    NEW,
+    OLD,
+    RECORDED,
+    ROWS,
+    figures,
+    markdown,
+    numbers,
+    printed,
+    report,
+    side,
+    workload,
+)
+
+SHARED = Path(__file__).parents[4].parent / "shared"
+
+
+PAGES = sorted([*SHARED.glob("seeds/*.txt"), *SHARED.glob("published/pages/*.md")])
+
+
+def assert_reproduced(found: PublishedReport, code: str) -> None:
+    """Equal when it is read back, with the computed claims, and nothing is found wrong with it."""
+    page = Page(found, language.load(code))
+    back = read(published.markdown(page), "again.md")
+    assert figures(back) == figures(found)
+    assert (back.kind, back.language, back.versions) == (found.kind, code, found.versions)
+    assert back.unread == ()
+    assert audit([back])[0].findings == ()
+    for section, each in zip(page.sections, back.workloads, strict=True):
+        if section.headline:
+            claimed = published_headline(back, each)
+            assert claimed is not None
+            assert claimed.value == section.headline
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("shape", [*COLUMNS, None])
+@pytest.mark.parametrize(
+    "name", ["oltp_read_write", "oltp_update_non_index", "oltp_insert", "tpcc"]
+)
+def test_every_shape_is_read_back_equal(name: str, shape: Shape | None, code: str) -> None:
+    """In each language, with no finding."""
+    rates: Mapping[str, Metric] = {"tpcc": "tpmc"}
+    metric = rates.get(name, "qps")
+    made = [
+        Row(
+            row.threads,
+            {
+                version: side(**{metric: each["tps"].text}, p95_ms="4000")
+                for version, each in row.sides.items()
+                if shape != "single_version" or version == NEW
+            },
+            None,
+            row.line,
+        )
+        for row in ROWS
+    ]
+    claim = Claim(
+        "It got worse.", 40, "section", (OLD, NEW), (StatedChange(name, None, Printed("4"), -1),)
+    )
+    assert_reproduced(
+        report(workload(made, shape=shape, name=name, metric=metric, claims=[claim])), code
+    )
+
+
+@st.composite
+def any_rows(draw: st.DrawFn) -> list[Row]:
+    """Rows of one workload whose latencies are plausible."""
+    counts = draw(st.lists(st.integers(1, 5000), min_size=1, max_size=6, unique=True))
+    return [
+        Row(
+            threads,
+            {
+                version: side(tps=draw(printed(5, 2e6)), p95_ms=draw(printed(1e6, 2e6)))
+                for version in (OLD, NEW)
+            },
+            None,
+            1,
+        )
+        for threads in sorted(counts)
+    ]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    made=any_rows(),
+    shape=st.sampled_from([s for s in COLUMNS if s != "single_version"]),
+    code=st.sampled_from(LANGUAGES),
+)
+def test_random_figures_are_read_back_equal(made: list[Row], shape: Shape, code: str) -> None:
+    """Whatever they are, no finding is possible."""
+    assert_reproduced(report(workload(made, shape=shape)), code)
+
+
+recorded = st.text(
+    st.one_of(st.sampled_from("|`*_#<>[]()!-:%~$&\\\n 1"), st.characters(exclude_categories=["C"])),
+    max_size=40,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(texts=st.lists(recorded, min_size=7, max_size=7), code=st.sampled_from(LANGUAGES))
+def test_recorded_texts_do_not_disturb_the_figures(texts: list[str], code: str) -> None:
+    """Markdown, HTML and percentages in names and settings stay what they are."""
+    name, cell, heading, block, place, version, what = texts
+    setting = replace(
+        RECORDED,
+        hardware={name: {heading: cell}},
+        software={name: version},
+        parameters=(Block(heading, name, block, 5),),
+        place=place,
+    )
+    found = replace(report(setting=setting), unread=(Unread(3, what),))
+    assert_reproduced(found, code)
+
+
+here = pytest.mark.skipif(not PAGES, reason="the published pages are not here: ../shared")
+
+
+@here
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_published_pages_are_reproduced(path: Path, code: str) -> None:
+    """Every page of the seeds and of the published ones, in each language."""
+    assert_reproduced(read(path.read_text(encoding="utf-8"), path.name), code)
+
+
+@here
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_published_pages_have_the_same_numbers_in_every_language(path: Path) -> None:
+    """Each figure of the English page is in the Chinese one, and no other."""
+    found = read(path.read_text(encoding="utf-8"), path.name)
+    assert numbers(markdown(found, "en")) == numbers(markdown(found, "zh"))

@@ -1,0 +1,86 @@
+"""Published pages are read as they are printed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.published.page import load as load_page
+from tests.builders.pages_read import improvements, printed
+
+SHARED = Path(__file__).parents[3].parent / "shared"
+
+
+NOT_HERE = pytest.mark.skipif(
+    not SHARED.is_dir(), reason=f"the published pages are not here: no folder {SHARED.name}"
+)
+
+
+METRICS_OF = {"QPS_raw": "qps", "TPS_raw": "tps", "tpmC_raw": "tpmc", "p95_ms_raw": "p95_ms"}
+
+
+SHAPES = {
+    "version_column": {"version_column"},
+    "side_by_side": {"pairs", "metrics_then_latencies"},
+    "single_version": {"single_version"},
+    "image_only": {None},
+}
+
+
+def truth() -> list[dict[str, Any]]:
+    """The pages' parsed tables."""
+    if not SHARED.is_dir():
+        return []
+    found: list[dict[str, Any]] = json.loads((SHARED / "published" / "tables.json").read_text())
+    return found
+
+
+@NOT_HERE
+@pytest.mark.parametrize("expected", truth(), ids=lambda each: each["source"])
+def test_published_pages(expected: dict[str, Any]) -> None:
+    """Every figure of the published pages is read as it is printed there."""
+    report = load_page(SHARED / "published" / "pages" / expected["source"])[0]
+    titled = expected["versions_title"]
+    assert (report.title, report.kind, report.language, report.unread) == (
+        expected["title"],
+        expected["kind"],
+        expected["language"],
+        (),
+    )
+    assert report.versions == tuple(v for v in (titled["old"], titled["new"]) if v)
+    assert report.exact_versions == tuple(reversed(expected.get("versions_exact") or ()))
+    for workload, section in zip(report.workloads, expected["sections"], strict=True):
+        assert workload.name.removeprefix("oltp_") == section["workload"]
+        assert workload.heading == section["section"].split(" / ")[-1].replace("`", "")
+        assert workload.shape in SHAPES[section["shape"]]
+        assert list(workload.charts) == section["images"]
+        assert [list(workload.columns)] == (section["raw_headers"] or [[]])
+        assert len(workload.claims) == len(section["claims"])
+        assert printed(workload) == {
+            version: {
+                METRICS_OF[name]: list(zip(side["threads"], cells, strict=True))
+                for name, cells in side.items()
+                if name in METRICS_OF
+            }
+            for version, side in section["series"].items()
+        }
+        raw = [each["raw"].rstrip("%") for each in section["published_improvement"]]
+        assert [text for text in improvements(workload) if text] == raw
+
+
+@NOT_HERE
+def test_seeds() -> None:
+    """The five documents are read, with nothing left over."""
+    reports = [load_page(path)[0] for path in sorted((SHARED / "seeds").glob("*.txt"))]
+    assert [report.id for report in reports] == [
+        "sysbench-v5.2.0-vs-v5.1.1-en",
+        "cloud-sysbench-v7.1.3-en",
+        "sysbench-v2.1-vs-v2.0-en",
+        "tpcc-v5.4.0-vs-v5.3.0-en",
+        "tpcc-v5.2.0-vs-v5.1.1-zh",
+    ]
+    assert [len(report.workloads) for report in reports] == [4, 5, 3, 1, 1]
+    assert [report.unread for report in reports] == [()] * 5
