@@ -139,7 +139,7 @@ def test_what_a_backfill_has_measured_is_enough(
     assert (document["outcome"], document["release"]) == ("named", MIDDLE)
     assert document["change"]["campaigns"] == ["first"]
     assert document["whole"]["campaigns"] == ["first", "second"]
-    assert [each["new"] for each in document["comparisons"]] == [False, False]
+    assert [pair["new"] for pair in document["comparisons"]] == [False, False]
     assert document["rest"] is None
 
 

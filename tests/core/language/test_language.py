@@ -74,7 +74,7 @@ def messages(code: str) -> dict[str, Parts]:
 def variables(code: str, name: str) -> set[str]:
     """Those of a message and of the messages that it refers to."""
     parts = messages(code)[name]
-    return parts.variables.union(*(variables(code, each) for each in parts.references))
+    return parts.variables.union(*(variables(code, reference) for reference in parts.references))
 
 
 def test_chinese_is_one_of_the_languages() -> None:
@@ -120,7 +120,7 @@ def is_used() -> Callable[[str], bool]:
 def test_every_message_is_used() -> None:
     """What nobody says any more is not translated."""
     used = is_used()
-    referred = {each for parts in messages("en").values() for each in parts.references}
+    referred = {name for parts in messages("en").values() for name in parts.references}
     assert [name for name in messages("en") if not used(name) and name not in referred] == []
 
 
@@ -277,14 +277,14 @@ def recorded(name: str) -> list[str]:
     found = [
         *(report.campaign.engine_reason, report.spec.title, report.campaign.origin),
         *((published.document, published.client, *published.differences) if published else ()),
-        *(reason for each in report.quality.excluded for reason in each.reasons),
-        *(reason for each in report.quality.repeats for reason in each.reasons),
+        *(reason for trial in report.quality.excluded for reason in trial.reasons),
+        *(reason for pair in report.quality.repeats for reason in pair.reasons),
         *(gate.sentence for gate in report.quality.gates),
         *(gap.reason for gap in report.hosts.gaps),
         *(process.name for process in report.hosts.processes),
         *report.software.values(),
         *(section.title for section in report.sections),
-        *(value or "" for each in fleet for value in (each.cpu, each.system, each.told)),
+        *(value or "" for host in fleet for value in (host.cpu, host.system, host.told)),
     ]
     return sorted((text for text in found if text), key=len, reverse=True)
 
@@ -315,8 +315,8 @@ def test_a_verdict_in_markdown_is_bold_in_every_language(code: str) -> None:
     """Signs of Chinese beside the asterisks do not keep them from being emphasis."""
     for name in CASES:
         marks = [
-            MarkdownIt("commonmark").render(pages(name, each)["report.md"]).count("<strong>")
-            for each in ("en", code)
+            MarkdownIt("commonmark").render(pages(name, language)["report.md"]).count("<strong>")
+            for language in ("en", code)
         ]
         assert marks[0] == marks[1] > 0
 

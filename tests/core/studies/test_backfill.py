@@ -46,7 +46,7 @@ def planned(here: Here, spec: ReportSpec, days: tuple[date, date]) -> BackfillPl
 
 def pairs(moments: tuple[BackfillMoment, ...]) -> list[tuple[str, ...]]:
     """Candidate and baseline."""
-    return [(each.versions["candidate"], each.versions["baseline"]) for each in moments]
+    return [(moment.versions["candidate"], moment.versions["baseline"]) for moment in moments]
 
 
 def measure(here: Here, spec: ReportSpec, on: date, campaign: str = "c1", **fields: Any) -> None:
@@ -75,7 +75,7 @@ def test_history_is_one_campaign_for_each_new_series(here: Here) -> None:
     ]
     assert found.moments == found.campaigns
     assert found.vcpus == 144
-    assert found.dollars == pytest.approx(sum(each.dollars or 0 for each in found.moments))
+    assert found.dollars == pytest.approx(sum(moment.dollars or 0 for moment in found.moments))
     one = report_types.resolve(here.home, spec_of(here, "sysbench_ec2"), HISTORY[1]).spec
     alone = planning.plan(here.home, one, "tidb", "any")
     assert (found.moments[-1].minutes, found.moments[-1].dollars) == (alone.minutes, alone.dollars)
@@ -88,7 +88,7 @@ def test_a_release_without_a_baseline_has_no_campaign(here: Here) -> None:
     assert "previous series of 10.2.11" in (found.moments[0].no_campaign or "")
     assert not found.refused
     assert (found.dollars, found.vcpus) == (None, None)
-    assert found.minutes == pytest.approx(sum(each.minutes or 0 for each in found.campaigns))
+    assert found.minutes == pytest.approx(sum(moment.minutes or 0 for moment in found.campaigns))
 
 
 def test_what_is_measured_already_is_not_planned(here: Here) -> None:
@@ -126,7 +126,7 @@ def test_a_schedule_of_noise_alone_says_so(here: Here, schedule: str) -> None:
     fields = {"runs": schedule} | ({"cron": "0 2 * * 1"} if schedule == "weekly" else {})
     found = planned(here, spec_of(here, "sysbench_ec2", sides="same", schedule=fields), SUMMER)
     assert found.campaigns == found.moments
-    assert all(each.aa for each in found.moments)
+    assert all(moment.aa for moment in found.moments)
     assert all(one == other for one, other in pairs(found.moments))
     assert "comparison" not in backfill_text.render(found, 100, False).split("campaign", 1)[1]
 
@@ -143,17 +143,21 @@ def test_weeks_with_the_same_pair_are_measured_once(here: Here) -> None:
     found = planned(here, spec_of(here, "sysbench_ec2_weekly"), SUMMER)
     assert not found.refused
     assert len(found.moments) == 18
-    assert [each.at for each in found.moments] == [
+    assert [moment.at for moment in found.moments] == [
         datetime(2022, 6, 6, 2, tzinfo=UTC) + timedelta(weeks=n) for n in range(18)
     ]
-    noise = [each for each in found.campaigns if each.aa]
-    compared = pairs(tuple(each for each in found.campaigns if not each.aa))
-    assert [each.at - noise[0].at for each in noise] == [timedelta(weeks=4 * n) for n in range(5)]
-    assert all(each.versions["candidate"] == each.versions["baseline"] for each in noise)
+    noise = [moment for moment in found.campaigns if moment.aa]
+    compared = pairs(tuple(moment for moment in found.campaigns if not moment.aa))
+    assert [moment.at - noise[0].at for moment in noise] == [
+        timedelta(weeks=4 * n) for n in range(5)
+    ]
+    assert all(moment.versions["candidate"] == moment.versions["baseline"] for moment in noise)
     assert len(compared) == len(set(compared))
     assert ("v6.2.0", "v6.1.1") in compared
     assert {
-        reason for each in found.moments if (reason := each.no_campaign) and "same pair" in reason
+        reason
+        for moment in found.moments
+        if (reason := moment.no_campaign) and "same pair" in reason
     }
     again = spec_of(here, "sysbench_ec2_weekly", **{"schedule.measure_again": True})
     assert len(planned(here, again, SUMMER).campaigns) == 18
@@ -173,7 +177,7 @@ def test_a_pair_that_is_refused_is_not_taken_for_measured(here: Here) -> None:
     spec = spec_of(here, "sysbench_ec2_weekly", budget={"approve_above": 1, "limit": 1})
     found = planned(here, spec, SUMMER)
     assert not found.campaigns
-    assert all("budget.limit" in str(each.no_campaign) for each in found.moments)
+    assert all("budget.limit" in str(moment.no_campaign) for moment in found.moments)
     assert "0 campaigns, 18 refused" in backfill_text.render(found, 100, False)
     document = backfill_text.to_json(found)
     assert (document["command"], document["commands"], document["notes"]) == (None, [], [])
@@ -256,7 +260,7 @@ def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
         "Airflow, up to 3 days, until a person approves it"
     )
     assert (document["approvals"], document["undecided"]) == (9, [])
-    assert all(each["approval"] is True for each in document["moments"])
+    assert all(moment["approval"] is True for moment in document["moments"])
     assert f"note: {note}\n" in backfill_text.render(found, 400, False)
 
 

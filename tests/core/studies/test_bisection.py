@@ -245,7 +245,7 @@ def test_several_stored_neighbours_are_told_the_largest_first() -> None:
     found = world.bisect()
     assert isinstance(found, Named)
     assert found.brought.release == "v2"
-    assert {each.release for each in found.others} == {"v1", "v3", "v4", "v5"}
+    assert {other.release for other in found.others} == {"v1", "v3", "v4", "v5"}
     assert found.rest is not None
     assert world.run == []
 

@@ -132,7 +132,7 @@ def test_the_json_has_the_promised_shape(home: Home) -> None:
     }
     assert (document["campaigns"], document["report"]) == (ids, "sysbench_test")
     assert document["rounds"] == 6
-    assert [each["name"] for each in document["workloads"]] == WORKLOADS
+    assert [workload["name"] for workload in document["workloads"]] == WORKLOADS
     for workload in document["workloads"]:
         assert (workload["metric"], workload["p95"]["metric"]) == ("tps", "p95_ms")
         for found in (workload, workload["p95"]):
@@ -181,7 +181,7 @@ def test_a_dataset_snapshot_counts_for_the_noise_and_not_for_deployments(home: H
         ),
     )
     document = calibrated(*ids, restored.id)
-    assert all("4 of the 5" in each["deployment_missing"] for each in document["workloads"])
+    assert all("4 of the 5" in workload["deployment_missing"] for workload in document["workloads"])
     assert any(restored.id in note and "snapshot" in note for note in document["notes"])
 
 
@@ -223,20 +223,22 @@ def test_proposals_find_what_is_wanted_the_cheapest_first(home: Home) -> None:
     ids = [save(home, f"aa{n}", intervals=30).id for n in range(4)]
     proposals = calibrated(*ids, "--detect", "4")["proposals"]
     assert proposals
-    assert [each["hours"] for each in proposals] == sorted(each["hours"] for each in proposals)
-    for each in proposals:
-        assert set(each) == {"rounds", "seconds", "hours", "dollars", "detects_pct"}
-        assert 2 < each["detects_pct"] <= 4
-        assert each["dollars"] is None
+    assert [proposal["hours"] for proposal in proposals] == sorted(
+        proposal["hours"] for proposal in proposals
+    )
+    for proposal in proposals:
+        assert set(proposal) == {"rounds", "seconds", "hours", "dollars", "detects_pct"}
+        assert 2 < proposal["detects_pct"] <= 4
+        assert proposal["dollars"] is None
 
 
 def test_longer_trials_are_proposed_only_where_series_say_that_they_help(home: Home) -> None:
     """Without series the length stays, and a note says so."""
     without = calibrated(*[save(home, f"aa{n}").id for n in range(3)])
-    assert {each["seconds"] for each in without["proposals"]} == {30}
+    assert {proposal["seconds"] for proposal in without["proposals"]} == {30}
     assert any("no series" in note for note in without["notes"])
     series = calibrated(*[save(home, f"with{n}", intervals=30).id for n in range(3)])
-    assert len({each["seconds"] for each in series["proposals"]}) > 1
+    assert len({proposal["seconds"] for proposal in series["proposals"]}) > 1
     assert not any("no series" in note for note in series["notes"])
 
 
@@ -250,11 +252,11 @@ def test_a_fleet_s_proposals_have_dollars_and_stay_within_the_budget(home: Home)
         name, changed = f"within-{limit:.0f}", {**fields, "budget": budget}
         return calibrated(save(home, name, intervals=30, draws="same", **changed).id)
 
-    dollars = [each["dollars"] for each in proposed(1000)["proposals"]]
+    dollars = [proposal["dollars"] for proposal in proposed(1000)["proposals"]]
     assert len(dollars) > 1
     assert dollars == sorted(dollars)
     document = proposed((dollars[0] + dollars[1]) / 2)
-    assert [each["dollars"] for each in document["proposals"]] == dollars[:1]
+    assert [proposal["dollars"] for proposal in document["proposals"]] == dollars[:1]
     assert any("more than the limit of $" in note for note in document["notes"])
 
 
@@ -371,7 +373,7 @@ def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report
     assert found["campaigns"] == [f"aa{n}" for n in range(5)]
     assert found["scope"] == "versions"
     assert found["detects_pct"] > 2
-    assert [each["rounds"] for each in found["offers"]] == [6, 12, 24]
+    assert [offer["rounds"] for offer in found["offers"]] == [6, 12, 24]
     said = run("plan", *arguments).stdout
     assert f"a slowdown of {found['detects_pct']:.1f}% is found in 4 of 5 campaigns" in said
     assert f"detect {found['detects_pct']:.1f}% in " in said

@@ -125,7 +125,7 @@ def test_patches_of_an_older_series_are_chained_apart(weeks: Weeks) -> None:
     older = [weeks.add("10.6.20", f"10.11.{patch}", -0.2, noise=0.0) for patch in (6, 7)]
     newest.append(weeks.add("10.11.7", "11.4.6", 0.25, noise=0.0))
     found = view_of(weeks)
-    assert [each.line for each in found.chains] == ["newest", "10.11"]
+    assert [chain.line for chain in found.chains] == ["newest", "10.11"]
     assert found.has_lines
     first, second = found.chains
     assert [link.point.ratio.campaign for link in first.links] == ["week-000", *newest]
@@ -194,7 +194,7 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
         ("week-009", "more than their versions: innodb_buffer_pool_size"),
     ):
         assert said in reasons[campaign]
-    assert [each.campaign for each in found.chains[0].noise.figures] == ["week-006"]
+    assert [figure.campaign for figure in found.chains[0].noise.figures] == ["week-006"]
 
 
 def _parameters_compared() -> dict[str, object]:
@@ -270,7 +270,7 @@ def test_a_comparison_is_what_the_campaign_itself_says(weeks: Weeks) -> None:
     """With the same calibration by A/A campaigns, though it is read once for all."""
     ids = [weeks.add(), *(weeks.add_aa(0.002 * n) for n in range(1, 6)), weeks.add(change=-0.1)]
     made = Comparisons(weeks.home, weeks.store)
-    for campaign in (weeks.store.campaign(each) for each in ids):
+    for campaign in (weeks.store.campaign(name) for name in ids):
         found = made.compared(campaign).comparison
         assert found == Comparer(weeks.home, weeks.store).outcome(campaign).comparison
     assert found.calibration.campaigns == tuple(ids[1:6])

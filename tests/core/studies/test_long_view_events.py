@@ -40,9 +40,9 @@ def told(*chains: ChainView) -> list[tuple[str, str | None]]:
     """The first campaigns after the change points that are told, and until which these last."""
     changes = [part.change for event in found(*chains) for part in event.parts]
     return [
-        (each.found.campaign, each.until)
-        for each in changes
-        if each and not isinstance(each.found, Drift)
+        (change.found.campaign, change.until)
+        for change in changes
+        if change and not isinstance(change.found, Drift)
     ]
 
 
