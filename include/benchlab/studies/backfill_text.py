@@ -78,7 +78,7 @@ def commands(plan: BackfillPlan) -> tuple[str, ...]:
 
 
 def command(plan: BackfillPlan) -> str:
-    """How Airflow is told to start it in the checkout, one campaign after the other."""
+    """How Airflow starts it in the checkout, one campaign after the other."""
     # Airflow takes a day for its beginning, UTC, and a week's moment comes later in its day.
     last = plan.last.isoformat() if plan.by_release else f"{plan.last}T23:59:59"
     return shlex.join(

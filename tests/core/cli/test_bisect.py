@@ -143,7 +143,7 @@ def test_what_a_backfill_has_measured_is_enough(
     assert document["rest"] is None
 
 
-def test_a_campaign_the_other_way_round_is_used_too(
+def test_a_campaign_the_other_way_round_is_also_used(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
     """Its baseline is the later release."""
@@ -178,7 +178,7 @@ def test_where_nothing_changed_the_exit_code_is_another(
     assert done.stderr == ""
 
 
-def test_ends_that_cannot_be_told_apart_are_not_said_to_be_alike(
+def test_ends_that_cannot_be_distinguished_are_not_said_to_be_alike(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
     """One round tells nothing; the answer says so, and what may."""
@@ -187,8 +187,8 @@ def test_ends_that_cannot_be_told_apart_are_not_said_to_be_alike(
     done = there.run("bisect", MIDDLE, NEW, *ARGUMENTS[3:], *fields)
     assert done.returncode == 2
     text = " ".join(done.stdout.split())
-    assert f"it cannot be told whether there is anything to bisect: {NEW} against" in text
-    assert "More rounds may tell" in text
+    assert f"it is not clear whether there is anything to bisect: {NEW} against" in text
+    assert "More rounds may decide it" in text
 
 
 def test_gates_that_cannot_be_read_are_an_error_before_anything_is_measured(
@@ -275,7 +275,7 @@ def test_no_more_campaigns_are_run_than_were_announced(
     assert measured.pairs == [(OLD, NEW)]
     text = " ".join(bisect_view.render(found, 200, False).split())
     assert "Why: as many campaigns as were announced at most have been run." in text
-    assert f"Start it again to go on. Next: {MIDDLE} against {OLD}, the middle of 2" in text
+    assert f"Start it again to continue. Next: {MIDDLE} against {OLD}, the middle of 2" in text
     assert bisect_view.to_json(found)["next"] == {"baseline": OLD, "candidate": MIDDLE}
 
     again = run_of(there, store, spec).run(measured, lambda text: None)

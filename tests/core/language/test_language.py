@@ -154,16 +154,16 @@ def test_every_engine_s_caveat_is_said(code: str) -> None:
 
 def test_a_recorded_sentence_that_a_language_does_not_know_stays_as_it_is() -> None:
     """Other words under a known id may say the opposite; other bounds alone are translated."""
-    zh, told = load("zh"), dict(definitions())
-    other = told["version"].replace("every", "no")
+    zh, sentences = load("zh"), dict(definitions())
+    other = sentences["version"].replace("every", "no")
     for gate, sentence in (
         ("duration", "between 1 and 3 s"),
-        ("client_cpu", told["client_cpu"].replace("below", "above")),
-        ("version", other if other != told["version"] else f"it is not so: {other}"),
+        ("client_cpu", sentences["client_cpu"].replace("below", "above")),
+        ("version", other if other != sentences["version"] else f"it is not so: {other}"),
         ("of_mine", "it holds"),
     ):
         assert zh.text(gate_sentence(gate, sentence)) == sentence
-    bounds = re.sub(r"\d+ s", "2.5 s", told["duration"])
+    bounds = re.sub(r"\d+ s", "2.5 s", sentences["duration"])
     assert "2.5 s" in zh.text(gate_sentence("duration", bounds))
     assert zh.text(gate_sentence("duration", bounds)) != bounds
     assert load("en").text(gate_sentence("duration", bounds)) == bounds

@@ -154,7 +154,7 @@ def test_a_single_step_is_found_with_few_campaigns(drawn: tuple[World, str]) -> 
 def test_any_releases_and_any_answers_come_to_an_end(
     steps: list[float], data: st.DataObject
 ) -> None:
-    """Steps everywhere, answers that tell little: none is ever asked for twice."""
+    """Steps everywhere, unclear answers: no comparison is ever asked for twice."""
 
     def answer(baseline: str, candidate: str, change: float) -> PairComparison:
         error = data.draw(st.sampled_from([0.001, 0.02, 0.2]))
@@ -207,7 +207,7 @@ def test_one_stored_neighbour_that_explains_the_whole_is_enough() -> None:
     assert world.run == []
 
 
-def test_of_two_steps_the_larger_is_named_and_the_rest_is_told() -> None:
+def test_the_larger_of_two_steps_is_named_with_the_rest() -> None:
     """The sum of what was found is not the whole."""
     world = World([0.0, -0.1, 0.0, 0.0, 0.0, 0.0, -0.3, 0.0])
     found = world.bisect()
@@ -218,8 +218,8 @@ def test_of_two_steps_the_larger_is_named_and_the_rest_is_told() -> None:
     assert len(world.run) <= most_campaigns(8)
 
 
-def test_where_the_middle_is_half_way_it_is_compared_with_the_last_one_too() -> None:
-    """The larger part is then searched, and the smaller one is told."""
+def test_a_middle_with_half_of_the_change_is_also_compared_with_the_last_one() -> None:
+    """The larger part is then searched, and the smaller one is named."""
     world = World([0.0, -0.1, 0.0, 0.0, 0.0, -0.101, 0.0, 0.0])
     found = world.bisect()
     assert world.run[:3] == [("v0", "v8"), ("v0", "v4"), ("v4", "v8")]
@@ -237,7 +237,7 @@ def test_the_part_that_is_searched_is_searched_to_its_end() -> None:
     assert (reached.brought.release, reached.brought.predecessor) == ("v5", "v4")
 
 
-def test_several_stored_neighbours_are_told_the_largest_first() -> None:
+def test_several_stored_neighbours_are_named_the_largest_first() -> None:
     """Though the search itself would come to another one."""
     world = World([-0.03, -0.08, -0.03, -0.03, -0.03])
     for number in range(5):
@@ -261,7 +261,7 @@ def test_a_change_that_was_undone_does_not_count() -> None:
     assert world.run == []
 
 
-def test_where_the_middle_tells_nothing_the_search_stops_with_the_range_that_remains() -> None:
+def test_where_the_middle_is_unclear_the_search_stops_with_the_range_that_remains() -> None:
     """Both of its comparisons are asked for, once."""
 
     def answer(baseline: str, candidate: str, change: float) -> PairComparison:
@@ -276,8 +276,8 @@ def test_where_the_middle_tells_nothing_the_search_stops_with_the_range_that_rem
     assert world.run == [("v0", "v4"), ("v0", "v2"), ("v2", "v4")]
 
 
-def test_figures_that_cannot_be_trusted_tell_nothing() -> None:
-    """An unstable comparison has an estimate, too; the other side of the middle decides."""
+def test_figures_that_cannot_be_trusted_decide_nothing() -> None:
+    """Even an unstable comparison has an estimate; the other side of the middle decides."""
 
     def answer(baseline: str, candidate: str, change: float) -> PairComparison:
         doubted = (baseline, candidate) == ("v0", "v2")

@@ -197,7 +197,7 @@ def test_trials_of_another_length_count_for_deployments_and_not_for_the_noise(ho
 
 
 def test_campaigns_without_complete_rounds_say_so_and_give_no_figures(home: Home) -> None:
-    """One round cannot tell what rounds differ by."""
+    """One round cannot show how rounds differ."""
     document = calibrated(save(home, "aa1", rounds=1).id)
     for workload in document["workloads"]:
         assert workload["false_positive_rate"] is None

@@ -71,7 +71,7 @@ def test_the_error_of_a_level_has_that_of_its_baseline(weeks: Weeks) -> None:
 
 
 def test_a_level_whose_error_is_not_known_has_no_interval(weeks: Weeks) -> None:
-    """One round tells no error; nor is that known of what is chained to it."""
+    """One round shows no error, and what is chained to it has no known error either."""
     weeks.add("10.2.11", "10.11.5", rounds=1)
     weeks.add("10.11.5", "11.4.5")
     weeks.add("10.2.11", "11.5.99")
@@ -168,7 +168,7 @@ def test_a_level_with_a_step_that_was_not_measured_has_no_interval(weeks: Weeks)
 
 
 def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
-    """And changes no level; an A/A campaign that tells the noise is not among it."""
+    """And changes no level; an A/A campaign that shows the noise is not among them."""
     weeks.add()
     weeks.add(state="failed")
     weeks.add(slowdown_pct=10)
@@ -233,7 +233,7 @@ def test_another_setting_begins_another_chain(
 ) -> None:
     """The newest first; the older one says in what it differs, and neither has the other's level.
 
-    Its A/A campaigns do not tell the newer one's noise.
+    Its A/A campaigns do not show the newer one's noise.
     """
     weeks.add("10.2.11", "10.11.5", -0.2, noise=0.0)
     weeks.add_aa(0.01)
@@ -255,8 +255,8 @@ def test_a_parameter_by_version_is_no_difference(weeks: Weeks) -> None:
     assert len(only_chain(weeks).links) == 2
 
 
-def test_five_aa_campaigns_tell_the_noise(weeks: Weeks) -> None:
-    """About zero, which is what they should find; four are shown and tell nothing."""
+def test_five_aa_campaigns_show_the_noise(weeks: Weeks) -> None:
+    """About zero, which is what they should find; four are listed and show nothing."""
     weeks.add()
     for ratio in (0.01, 0.01, -0.01, 0.01):
         weeks.add_aa(ratio)

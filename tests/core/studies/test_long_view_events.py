@@ -1,4 +1,4 @@
-"""Which findings of a long view are told, and with what beside them."""
+"""Which findings of a long view become events, and with what beside them."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainView]:
 
 
 def found(*chains: ChainView) -> tuple[Event, ...]:
-    """What is told of a workload with these chains."""
+    """The events of a workload with these chains."""
     return change_events(REPORT, "week-012", {POINT: LongView(REPORT, POINT, chains, {})})
 
 
-def told(*chains: ChainView) -> list[tuple[str, str | None]]:
-    """The first campaigns after the change points that are told, and until which these last."""
+def reported(*chains: ChainView) -> list[tuple[str, str | None]]:
+    """The first campaigns after the reported change points, and until which these last."""
     changes = [part.change for event in found(*chains) for part in event.parts]
     return [
         (change.found.campaign, change.until)
@@ -47,31 +47,31 @@ def told(*chains: ChainView) -> list[tuple[str, str | None]]:
 
 
 def test_a_loss_that_was_taken_back_lasts_until_then(chain: ChainView) -> None:
-    """Both changes are told in one event, each with the campaigns beside it."""
-    assert told(chain) == [("week-003", "week-009"), ("week-009", None)]
+    """Both changes are in one event, each with the campaigns beside it."""
+    assert reported(chain) == [("week-003", "week-009"), ("week-009", None)]
     (event,) = found(chain)
     assert (event.kind, event.report, event.campaign) == ("change_point", REPORT, "week-012")
     beside = [list(part.change.addresses) for part in event.parts if part.change]
     assert beside == [["week-002", "week-003"], ["week-008", "week-009"]]
 
 
-def test_changes_of_long_ago_are_not_told(chain: ChainView) -> None:
-    """A notifier that is new does not begin with those of years."""
+def test_changes_of_long_ago_are_not_reported(chain: ChainView) -> None:
+    """A new notifier does not begin with years of history."""
     one_more = dataclasses.replace(chain, links=(*chain.links, chain.links[-1]))
-    assert told(one_more) == [("week-009", None)]
+    assert reported(one_more) == [("week-009", None)]
 
 
-def test_of_several_settings_the_newest_is_told(chain: ChainView) -> None:
-    """What an older fleet had found was told then."""
+def test_only_changes_of_the_newest_setting_are_reported(chain: ChainView) -> None:
+    """What an older fleet had found was reported then."""
     older = dataclasses.replace(chain, differs={"cores": ("16", "64")})
-    assert told(dataclasses.replace(chain, changes=()), older) == []
-    assert told() == []
+    assert reported(dataclasses.replace(chain, changes=()), older) == []
+    assert reported() == []
 
 
-def test_of_the_newest_setting_each_line_is_told(chain: ChainView) -> None:
-    """A change in an older series, too."""
+def test_every_line_of_the_newest_setting_is_reported(chain: ChainView) -> None:
+    """Including a change in an older series."""
     newest = dataclasses.replace(chain, changes=())
-    assert told(newest, dataclasses.replace(chain, line="10.11")) == told(chain) != []
+    assert reported(newest, dataclasses.replace(chain, line="10.11")) == reported(chain) != []
 
 
 def test_what_a_level_rests_on_is_named_where_it_is_beside_the_change(chain: ChainView) -> None:

@@ -59,7 +59,7 @@ def between(
     if _place(first) >= _place(last):
         raise SpecError(
             f"{first.text} is not before {last.text}: give the good release first, then the bad "
-            "one; the way from one to the other is that of their versions"
+            "one; the way between them follows the order of versions"
         )
     in_order = sorted(releases, key=lambda release: _place(release.version))
     wanted: Collection[Release] = [release for release in in_order if release.kind in kinds]

@@ -25,14 +25,14 @@ from benchlab.studies.bisection.search import (
 )
 
 MORE_ROUNDS = (
-    "More rounds may tell: start it again with --set rounds=N, which measures every pair anew; "
-    "`benchlab calibrate` says how many find a change."
+    "More rounds may decide it: start it again with --set rounds=N, which measures every pair "
+    "anew; `benchlab calibrate` says how many find a change."
 )
 DEPLOYMENTS = (
     "Verdicts hold for the deployments that were measured: how much two deployments of one release "
-    "differ is not known. `benchlab calibrate` says what tells it."
+    "differ is not known. `benchlab calibrate` says how to find out."
 )
-_UNTOLD = "it cannot be told whether there is anything to bisect"
+_UNCLEAR = "it is not clear whether there is anything to bisect"
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
@@ -150,7 +150,7 @@ def sentence(found: Bisection) -> str:
             text += f"; {_campaigns(brought.change)}"
         case NothingToBisect(comparison=pair):
             change = _change(found, MeasuredStep({pair: 1})) if pair.estimate else "no estimate"
-            why = "nothing to bisect" if pair.verdict == "equivalent" else _UNTOLD
+            why = "nothing to bisect" if pair.verdict == "equivalent" else _UNCLEAR
             text = f"{why}: {ends} is {pair.verdict}, {change}; campaign {pair.campaign}"
         case Undecided():
             text = (
@@ -172,7 +172,7 @@ def _said(found: Bisection) -> Iterator[str]:
         case Named():
             if reached.brought.untold:
                 untold = ", ".join(reached.brought.untold)
-                yield f"It may have been {untold} already, which cannot be deployed here."
+                yield f"It may already have been {untold}, which cannot be deployed here."
             if reached.rest is not None:
                 yield (
                     f"The whole change is {_change(found, reached.whole)}; the rest, "
@@ -187,13 +187,13 @@ def _said(found: Bisection) -> Iterator[str]:
             if reached.next is None:
                 yield MORE_ROUNDS
             else:
-                yield f"Start it again to go on. {_next(reached.next)}"
+                yield f"Start it again to continue. {_next(reached.next)}"
         case Next():
             yield _next(reached)
             return
     for other in reached.others:
         yield (
-            f"Known besides: {other.release} brought {_change(found, other.change)} against "
+            f"Also known: {other.release} brought {_change(found, other.change)} against "
             f"{other.predecessor}; {_campaigns(other.change)}."
         )
 

@@ -214,7 +214,7 @@ def noise(found: NoiseOfCampaigns) -> str:
     """What the A/A campaigns show, as a sentence."""
     count = len(found.figures)
     if found.sd is None:
-        return f"A/A campaigns: {count}; from {MIN_CAMPAIGNS} on they tell the noise."
+        return f"A/A campaigns: {count}; from {MIN_CAMPAIGNS} on they show the noise."
     sd = Numbers(english()).rate(percent(found.sd), 2)
     return f"A/A campaigns: {count}; they scatter by {sd}% (standard deviation)."
 

@@ -148,7 +148,9 @@ def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> 
         views: by workload; the chains of the newest setting count, one of each line.
     """
     found = {
-        workload: [change for chain in view.chains if not chain.differs for change in _told(chain)]
+        workload: [
+            change for chain in view.chains if not chain.differs for change in _reported(chain)
+        ]
         for workload, view in views.items()
     }
     return of_changes(report, campaign, found)
@@ -222,7 +224,7 @@ def _links(
     return tuple(links)
 
 
-def _told(view: ChainView) -> Iterator[WorkloadChange]:
+def _reported(view: ChainView) -> Iterator[WorkloadChange]:
     """The changes of a chain that are events."""
     edges = [0, *(found.index for found in view.changes), len(view.links)]
     campaigns = [*(found.campaign for found in view.changes[1:]), None]

@@ -93,7 +93,7 @@ def calibrate(
 
     Args:
         home: the installation, for topologies and prices.
-        campaigns: ids; the setting of the first is that of the others.
+        campaigns: ids; all have the setting of the first.
         detect_pct: the slowdown that proposals are to find; None: 1.5 thresholds.
 
     Raises:
