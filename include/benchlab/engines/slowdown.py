@@ -40,7 +40,11 @@ DEBT_LIMIT_S = 1.0
 
 
 def command(job: str, percent: float) -> list[str]:
-    """The command of a job that slows another one down; its directory is that one's neighbour."""
+    """The command of a job that slows another one down; its directory is that one's neighbour.
+
+    Example:
+        ``executor.start_job("slowdown-candidate", command("server-candidate", 10.0))``
+    """
     script = f'exec "$0" -m {__name__} "$(cat "../$1/pid")" "$2"'
     return ["sh", "-c", script, sys.executable, job, f"{percent:g}"]
 

@@ -7,6 +7,7 @@ directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any
 
 from __future__ import annotations
 
+import json
 import shlex
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -64,9 +65,9 @@ class FleetTarget(BaseTarget):
         """Clean the hosts or end them, by the campaign's directory; see :meth:`give_back`."""
 
     @property
-    @abstractmethod
     def region(self) -> str | None:
         """The AWS region of its dataset snapshots; None where it can have none."""
+        return None
 
     # What all share
 
@@ -303,7 +304,8 @@ class FleetTarget(BaseTarget):
 
     def keep(self, fleet: Fleet) -> None:
         """Note the hosts, for every process of the campaign."""
-        fleet_files.keep_fleet(self.state, fleet)
+        text = json.dumps(fleet.to_json(), indent=1)
+        fleet_files.write(self.state / fleet_files.FLEET_FILE, text)
         self.__dict__.pop("_fleet", None)
 
     def _make_ready(self, host: FleetHost) -> None:

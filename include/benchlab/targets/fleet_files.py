@@ -41,11 +41,6 @@ def directory_on(host: FleetHost, campaign: str) -> Path:
     return Path(PurePosixPath(host.data) / "benchlab" / campaign)
 
 
-def keep_fleet(state: Path, fleet: Fleet) -> None:
-    """Note the hosts."""
-    write(state / FLEET_FILE, json.dumps(fleet.to_json(), indent=1))
-
-
 def read_fleet(state: Path) -> Fleet:
     """The fleet of a campaign, from its directory on this machine.
 
@@ -131,7 +126,10 @@ def open_host(state: Path, host: FleetHost) -> SSHExecutor:
 
 
 def open_client(home: Home, campaign: str) -> SSHExecutor:
-    """The client's host of a campaign at work; all that is needed lies in its directory.
+    """The client's host of a campaign at work; all that is needed is in its directory.
+
+    Example:
+        ``with open_client(home, "c1") as host: host.job_status("client-1")``
 
     Raises:
         TargetError: the campaign has no fleet.

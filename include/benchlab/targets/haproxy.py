@@ -151,6 +151,9 @@ class HAProxy:
 def connection_spread(backends: Sequence[Backend]) -> float | None:
     """The most sessions of a server less the fewest; None without servers or with a count missing.
 
+    Example:
+        Servers that were given 5 and 3 sessions have a spread of 2.0.
+
     `roundrobin` gives the next connection to the next server and so keeps it at 1 or less;
     `leastconn`, which looks at what is open, would not.
     """

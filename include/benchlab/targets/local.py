@@ -137,11 +137,13 @@ class Target(BaseTarget):
     def environment(self) -> dict[str, str]:
         """Facts of the machine, for the report."""
         engine = engines.by_name()[self.plan.engine]
+        self.home.root.mkdir(parents=True, exist_ok=True)
+        file_system = self.executor.run(["stat", "-f", "-c", "%T", str(self.home.root)]).stdout
         facts = self.engine_facts(engine, engine.caveat) | {
             **machine(),
             "kernel": platform.release(),
             "os": _os_name(),
-            "filesystem": _file_system(self.executor, self.home.root),
+            "filesystem": file_system.strip(),
         }
         for tool in ("sysbench", "haproxy"):
             flag = "-v" if tool == "haproxy" else "--version"
@@ -222,8 +224,3 @@ def _os_name() -> str:
     with contextlib.suppress(OSError):
         return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     return platform.system()
-
-
-def _file_system(executor: Executor, directory: Path) -> str:
-    directory.mkdir(parents=True, exist_ok=True)
-    return executor.run(["stat", "-f", "-c", "%T", str(directory)]).stdout.strip()

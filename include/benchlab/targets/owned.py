@@ -70,11 +70,6 @@ class Target(FleetTarget):
         """Whether all hosts are open to the campaign's key."""
         return super().has_fleet() and fleet_files.opened(self.state).exists()
 
-    @property
-    def region(self) -> str | None:
-        """None: nothing of AWS is used."""
-        return None
-
     def hosts(self, say: Say) -> Fleet:
         """The hosts that the topology names."""
         return self._named_hosts

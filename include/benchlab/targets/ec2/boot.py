@@ -10,7 +10,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.targets.ec2 import console, inventory
-from benchlab.targets.ec2.calls import AwsError, Limits, call
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call
 from benchlab.targets.ec2.instances import Launched, launch
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.tags import Rental
@@ -24,7 +24,7 @@ def provision(
     access: Access,
     rental: Rental,
     *,
-    limits: Limits | None = None,
+    limits: Limits = PATIENT,
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Fleet:
@@ -43,7 +43,7 @@ def wait_until_running(
     rental: Rental,
     launched: Sequence[Launched],
     *,
-    limits: Limits | None = None,
+    limits: Limits = PATIENT,
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Fleet:
@@ -58,7 +58,7 @@ def wait_until_running(
         TargetError: a host died (quotes EC2's reason), its user data failed, or the time is up;
             each with the last lines of its console.
     """
-    limits, say = limits or Limits(), say or (lambda text: None)
+    say = say or (lambda text: None)
     ready: dict[str, FleetHost] = {}
     deadline, polls = time.monotonic() + limits.ready_s, limits.polls()
     while True:

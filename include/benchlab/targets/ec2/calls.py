@@ -25,6 +25,9 @@ class Limits:
         ready_s: for a fleet to run and to say that it is ready.
         gone_s: for instances to be terminated, and for what they used to be free.
         poll_s: between two looks, at most.
+
+    Example:
+        ``Limits(gone_s=0)`` waits for nothing to be gone.
     """
 
     ready_s: float = 900.0
@@ -41,6 +44,9 @@ class Limits:
         while True:
             yield min(wait_s, self.poll_s)
             wait_s = min(2 * wait_s, self.poll_s)
+
+
+PATIENT = Limits()
 
 
 class AwsError(TargetError):

@@ -20,7 +20,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Role
 from benchlab.plan.topology import Image
 from benchlab.targets.ec2 import belongings, inventory, tags, user_data
-from benchlab.targets.ec2.calls import AwsError, Limits, call
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 from benchlab.targets.ec2.tags import Rental
@@ -67,7 +67,7 @@ def launch(
     access: Access,
     rental: Rental,
     *,
-    limits: Limits | None = None,
+    limits: Limits = PATIENT,
     say: Callable[[str], None] | None = None,
 ) -> tuple[Launched, ...]:
     """Rent what is missing of a campaign's fleet, all of it in one subnet.
@@ -84,7 +84,7 @@ def launch(
             reason), or the account's quota is too small.
         AwsError: EC2 refuses something else.
     """
-    limits, say = limits or Limits(), say or (lambda text: None)
+    say = say or (lambda text: None)
     client = access.aws("ec2", rental.topology.region)
     listed = inventory.of_campaign(client, rental.campaign)
     living = _living(rental, listed)

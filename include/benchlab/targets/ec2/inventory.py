@@ -11,7 +11,7 @@ from typing import Any
 from benchlab.errors import TargetError
 from benchlab.targets.ec2 import belongings, tags
 from benchlab.targets.ec2.belongings import Belonging
-from benchlab.targets.ec2.calls import AwsError, Limits, call, filters, pages, tag_filters
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call, filters, pages, tag_filters
 
 # Still costs money, or can again.
 LIVING = frozenset({"pending", "running", "stopping", "stopped"})
@@ -117,7 +117,7 @@ class GivenBack:
         )
 
 
-def give_back(client: Any, campaign: str, *, limits: Limits | None = None) -> GivenBack:
+def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> GivenBack:
     """Terminate a campaign's instances, wait until they are gone, delete its key and group.
 
     May be called at any moment, again, and when nothing or half of it is there. A failure of one
@@ -126,7 +126,6 @@ def give_back(client: Any, campaign: str, *, limits: Limits | None = None) -> Gi
     Raises:
         TargetError: names all that could not be given back; calling again resumes from there.
     """
-    limits = limits or Limits()
     faults: list[str] = []
     instances = _end_instances(client, campaign, limits, faults)
     pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)

@@ -15,7 +15,7 @@ from typing import Any
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import belongings, inventory, tags
-from benchlab.targets.ec2.calls import AwsError, Limits
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
 from benchlab.targets.ec2.inventory import Instance
 
 # What a campaign may need between its key pair and its first instance, and an instance for tags.
@@ -100,7 +100,7 @@ def reap(
     *,
     dry_run: bool = False,
     now: datetime | None = None,
-    limits: Limits | None = None,
+    limits: Limits = PATIENT,
     say: Callable[[str], None] | None = None,
 ) -> list[Reaped]:
     """End what is past its time, in every region.
@@ -124,7 +124,7 @@ def reap(
         ReaperError: names every region and every thing that could not be dealt with; all others
             have been.
     """
-    now, limits = now or datetime.now(UTC), limits or Limits()
+    now = now or datetime.now(UTC)
     reaped: list[Reaped] = []
     faults: list[str] = []
     unsigned = 0
