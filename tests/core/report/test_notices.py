@@ -10,8 +10,13 @@ import pytest
 from upath import UPath
 
 from benchlab.report.notifications import notices as notifications
-from benchlab.report.notifications.events import MOST_PARTS, Event, EventKind, Part
-from benchlab.report.notifications.notices import ABANDONED, Notices, NotificationError
+from benchlab.report.notifications.events import Event, EventKind, Part
+from benchlab.report.notifications.notices import (
+    ABANDONED,
+    MOST_PARTS,
+    Notices,
+    NotificationError,
+)
 from benchlab.report.notifications.notifiers import Notifier, Slack, Smtp
 from benchlab.results.store import Store
 

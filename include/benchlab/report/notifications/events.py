@@ -1,40 +1,34 @@
-"""What happened that somebody may want to be told of, as data.
+"""What happened that somebody may want to know, as data.
 
 An event is of one kind and has parts: the workloads with a verdict, the places of a change, the
 task that failed, the things that were ended. They go into one message. Each part has marks, by
-which it is known again, so that nothing is told twice.
+which it is recognized, so that nothing is sent twice::
+
+    Event("regression", "weekly", "c1", (Part("oltp_insert", ("c1/oltp_insert",)),))
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
-from benchlab.analysis.verdict.decision import Verdict
+from benchlab.analysis.verdict.compare import Comparison
 from benchlab.results.records import Campaign
 
 EventKind = Literal[
     "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
     "fleet_reaped",
 ]  # fmt: skip
-"""Of an event."""
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
-
-_CHANGES: tuple[Literal["regression", "improvement"], ...] = ("regression", "improvement")
-
-
-MOST_PARTS = 20
-"""So many parts are told in one message; of more there are several."""
 
 
 @dataclass(frozen=True)
 class WorkloadChange:
-    """A change of a workload's level over campaigns, and what has to be known of it.
+    """A change of a workload's level over campaigns, and what readers have to know about it.
 
     Attributes:
         found: the change point, or the slow drift.
@@ -51,11 +45,6 @@ class WorkloadChange:
     outliers: tuple[str, ...] = ()
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    @property
-    def direction(self) -> Literal["up", "down"]:
-        """Of the throughput."""
-        return "up" if self.found.change > 0 else "down"
-
 
 @dataclass(frozen=True)
 class Part:
@@ -63,7 +52,7 @@ class Part:
 
     Attributes:
         name: of the workload or the task; of what was ended there is none.
-        marks: it was told before where any of them was.
+        marks: it was sent before where any of them was.
         change: the change over campaigns; None for other kinds.
         reasons: why a task failed, or what was ended, in English.
     """
@@ -95,35 +84,29 @@ def of_comparison(
 ) -> tuple[Event, ...]:
     """An event for each verdict that is worth one, with all workloads that have it.
 
-    The verdict on p95 latency counts as that on throughput does, but for ``inconclusive``, which it
-    often is because clients print it in steps. A change in an A/A campaign is a false alarm, which
-    calibration counts, and one of a candidate that was slowed down on purpose is no news: neither
-    is an event.
+    The verdict on p95 latency counts like the one on throughput, except for ``inconclusive``, which
+    it often is because clients print it in steps. A change in an A/A campaign is a false alarm,
+    which calibration counts, and a slowdown on purpose is no news: neither is an event.
 
     Args:
         campaign: of two sides.
-        failed: it is told of as failed, which says more than ``inconclusive`` does.
+        failed: it is also reported as failed, which says more than ``inconclusive`` does.
     """
-    kinds: list[Literal["regression", "improvement", "unstable", "inconclusive"]] = [
-        *(() if campaign.is_aa or campaign.plan.slowdown_pct else _CHANGES),
-        "unstable",
-        *(() if failed else ("inconclusive",)),
-    ]
-    return tuple(
-        Event(kind, campaign.plan.report, campaign.id, parts)
-        for kind in kinds
-        if (parts := _workloads(campaign.id, kind, comparison.workloads))
-    )
-
-
-def _workloads(
-    campaign: str, verdict: Verdict, workloads: Iterable[WorkloadComparison]
-) -> tuple[Part, ...]:
-    return tuple(
-        Part(each.name, (f"{campaign}/{each.name}",))
-        for each in workloads
-        if each.verdict == verdict or (verdict != "inconclusive" and each.p95.verdict == verdict)
-    )
+    kinds: list[EventKind] = ["regression", "improvement", "unstable", "inconclusive"]
+    if campaign.is_aa or campaign.plan.slowdown_pct:
+        kinds = kinds[2:]
+    if failed:
+        kinds.remove("inconclusive")
+    found = []
+    for kind in kinds:
+        parts = tuple(
+            Part(workload.name, (f"{campaign.id}/{workload.name}",))
+            for workload in comparison.workloads
+            if kind == workload.verdict or (kind != "inconclusive" and kind == workload.p95.verdict)
+        )
+        if parts:
+            found.append(Event(kind, campaign.plan.report, campaign.id, parts))
+    return tuple(found)
 
 
 def of_changes(
@@ -132,8 +115,8 @@ def of_changes(
     """An event for the change points of a report type, and one for its slow drifts.
 
     A later campaign may find the same change point between the neighbouring two campaigns. It is
-    known again by sharing one of them, and its direction. A drift grows with every campaign; it is
-    known again by the version that it began with.
+    recognized by sharing one of them, and its direction. A drift grows with every campaign; it is
+    recognized by the version that it began with.
 
     Args:
         campaign: after which they were found.
@@ -142,13 +125,13 @@ def of_changes(
     points: list[Part] = []
     drifts: list[Part] = []
     for workload, changes in found.items():
-        for each in changes:
-            beside = f"{report}/{workload}/{each.direction}"
-            if isinstance(each.found, Drift):
-                drifts.append(Part(workload, (f"{beside}/{each.found.oldest}",), each))
+        for change in changes:
+            beside = f"{report}/{workload}/{'up' if change.found.change > 0 else 'down'}"
+            if isinstance(change.found, Drift):
+                drifts.append(Part(workload, (f"{beside}/{change.found.oldest}",), change))
             else:
-                campaigns = (each.found.before, each.found.campaign)
-                points.append(Part(workload, tuple(f"{beside}/{c}" for c in campaigns), each))
+                campaigns = (change.found.before, change.found.campaign)
+                points.append(Part(workload, tuple(f"{beside}/{c}" for c in campaigns), change))
     both: tuple[tuple[EventKind, list[Part]], ...] = (("change_point", points), ("drift", drifts))
     return tuple(Event(kind, report, campaign, tuple(parts)) for kind, parts in both if parts)
 
@@ -182,5 +165,5 @@ def of_reaped(sentences: Sequence[str]) -> Event | None:
     Args:
         sentences: what was ended, each with its id.
     """
-    parts = tuple(Part("", (each,), reasons=(each,)) for each in sentences)
+    parts = tuple(Part("", (sentence,), reasons=(sentence,)) for sentence in sentences)
     return Event("fleet_reaped", None, None, parts) if parts else None

@@ -1,7 +1,9 @@
-"""Every notifier tells of an event once.
+"""Every notifier reports an event once.
 
-What each of them has told is kept in the results store, so that a task that is tried again or
-cleared tells nothing twice. Sending is the caller's: under Airflow its own notifiers do it.
+What each of them has sent is kept in the results store, so that a task that is tried again or
+cleared sends nothing twice. Sending is the caller's: under Airflow its own notifiers do it::
+
+    tell(Notices(store), notifiers, event, send=lambda notifier, event: ..., say=print)
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from benchlab.errors import BenchlabError, StoreError
-from benchlab.report.notifications.events import MOST_PARTS, Event, EventKind, Part
+from benchlab.report.notifications.events import Event, EventKind, Part
 from benchlab.report.notifications.notifiers import Notifier
 from benchlab.results.rows import NOTICES
 from benchlab.results.store import Store
 
 log = logging.getLogger(__name__)
 
+MOST_PARTS = 20
+"""A message has so many parts at most; of more parts there are several messages."""
 # So often a claim is tried where others claim the same at the same time.
 _CLAIMS = 3
 # A claim whose process died before it could say whether the message went out.
@@ -33,23 +37,23 @@ _COLUMNS = NOTICES.c
 
 
 class NotificationError(BenchlabError):
-    """A notifier could not tell of an event; the text names it, and has no secret in it."""
+    """A notifier could not report an event; the text names it, and has no secret in it."""
 
 
 @dataclass(frozen=True)
 class Notices:
-    """What has been told, in the results store."""
+    """What has been sent, in the results store."""
 
     store: Store
 
     def claim(self, notifier: Notifier, event: Event, now: datetime | None = None) -> Event | None:
-        """The event with those parts that the notifier has yet to tell of; None: with none.
+        """The event with those parts that the notifier has yet to send; None: there are none.
 
-        They are the caller's to tell, and nobody else's, until it keeps or unclaims them.
+        They are the caller's to send, and nobody else's, until it keeps or unclaims them.
 
-        A part was told where one of its marks was, unless that is the mark of another part of the
-        event that was told with all of its own: of two changes side by side, one may be new. Of a
-        part that was told all marks are kept, so that a place may move on and be known.
+        A part was sent if one of its marks was, unless that mark belongs to another part of the
+        event all of whose marks were sent: of two changes side by side, one may be new. All marks
+        of a part that was sent are kept, so that a place may move on and still be recognized.
 
         Args:
             now: with a time zone; None: the present.
@@ -70,7 +74,7 @@ class Notices:
         )
 
     def keep(self, notifier: Notifier, event: Event) -> None:
-        """What was claimed has been told."""
+        """What was claimed has been sent."""
         with self.store.transaction() as connection:
             connection.execute(
                 NOTICES.update()
@@ -79,7 +83,7 @@ class Notices:
             )
 
     def unclaim(self, notifier: Notifier, event: Event) -> None:
-        """What was claimed could not be told; whoever claims it next tells it."""
+        """What was claimed could not be sent; the next to claim it sends it."""
         with self.store.transaction() as connection:
             connection.execute(
                 NOTICES.delete().where(
@@ -97,16 +101,13 @@ class Notices:
             told_at: dict[str, str | None] = {row.key: row.told_at for row in rows}
             new = _unknown(keys, told_at.keys())
             added: dict[str, str | None] = {}
-            for each, is_new in zip(keys, new, strict=True):
+            for of_part, is_new in zip(keys, new, strict=True):
                 if is_new:
-                    added.update(dict.fromkeys(each))
-                elif any(map(told_at.get, each)):  # else it may yet be unclaimed, and these not
-                    added = {**dict.fromkeys(each, at.isoformat()), **added}
-            row = {
-                "notifier": notifier.place[:255],
-                "event": event.kind,
-                "claimed_at": at.isoformat(),
-            }
+                    added.update(dict.fromkeys(of_part))
+                elif any(map(told_at.get, of_part)):  # else it may yet be unclaimed, and these not
+                    added = {**dict.fromkeys(of_part, at.isoformat()), **added}
+            now = at.isoformat()
+            row = {"notifier": notifier.place[:255], "event": event.kind, "claimed_at": now}
             made = [
                 {"key": key, "told_at": told, **row}
                 for key, told in added.items()
@@ -124,15 +125,14 @@ def tell(
     send: Callable[[Notifier, Event], None],
     say: Callable[[str, str], None],
 ) -> None:
-    """Let every notifier that wants an event tell of it; one that fails keeps no other from it.
+    """Send an event by every notifier that wants it, in messages of :data:`MOST_PARTS` parts.
 
-    An event of more than :data:`~benchlab.report.notifications.events.MOST_PARTS` parts is several
-    messages.
+    One that fails does not affect the others.
 
     Args:
-        notices: None where the store is out of reach; then an event may be told twice.
+        notices: None where the store is out of reach; then an event may be sent twice.
         send: makes and sends one message; raises where it cannot.
-        say: is told of each message: ``told`` or ``failed``, and a note.
+        say: called with the outcome of each message: ``told`` or ``failed``, and a note.
     """
     for notifier in notifiers:
         if not notifier.wants(event):
@@ -140,7 +140,9 @@ def tell(
         what = f"{event.kind} to {notifier.place}"
         with _guarded(what, say):
             claimed = notices.claim(notifier, event) if notices else event
-            for some in _messages(claimed) if claimed else ():
+            parts = claimed.parts if claimed else ()
+            for first in range(0, len(parts), MOST_PARTS):
+                some = replace(event, parts=parts[first : first + MOST_PARTS])
                 with _guarded(what, say):
                     _send(notices, notifier, some, send)
                     say("told", what)
@@ -155,11 +157,6 @@ def _guarded(what: str, say: Callable[[str, str], None]) -> Iterator[None]:
     except Exception as error:
         log.exception("%s", what)
         say("failed", f"{what}: {type(error).__name__}; the log has the rest")
-
-
-def _messages(event: Event) -> Iterator[Event]:
-    for begin in range(0, len(event.parts), MOST_PARTS):
-        yield replace(event, parts=event.parts[begin : begin + MOST_PARTS])
 
 
 def _send(
@@ -178,10 +175,10 @@ def _send(
 
 
 def _unknown(parts: Sequence[Collection[str]], there: Collection[str]) -> list[bool]:
-    """Which parts were not told, by the keys of their marks; see :meth:`Notices.claim`."""
+    """Which parts were not sent, by the keys of their marks; see :meth:`Notices.claim`."""
     known = set(there)
-    taken = {key for each in parts if known.issuperset(each) for key in each}
-    return [not known.issuperset(each) and not (known - taken) & set(each) for each in parts]
+    taken = {key for part in parts if known.issuperset(part) for key in part}
+    return [not known.issuperset(part) and not (known - taken) & set(part) for part in parts]
 
 
 def _keys(notifier: Notifier, event: Event) -> list[str]:
@@ -189,5 +186,5 @@ def _keys(notifier: Notifier, event: Event) -> list[str]:
 
 
 def _key(notifier: Notifier, kind: EventKind, mark: str) -> str:
-    """Of any length a mark is a key that every database can index."""
+    """A mark of any length as a key that every database can index."""
     return hashlib.sha256(json.dumps([notifier.place, kind, mark]).encode()).hexdigest()

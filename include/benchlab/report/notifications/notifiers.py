@@ -1,4 +1,8 @@
-"""Who is told of which events: ``configs/notifications.yaml``."""
+"""Who is notified of which events: ``configs/notifications.yaml``.
+
+>>> [notifier.place for notifier in load(home.configs / FILE, reports=["sysbench_ec2"])]
+['slack slack_api_default #performance']
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ _Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")]
 
 
 class _Notifier(BaseModel):
-    """What all have; each has a ``place``, for people, and another place is another notifier."""
+    """What all notifiers have; each has a ``place`` as well, for people, and no other has it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -33,7 +37,7 @@ class _Notifier(BaseModel):
     reports: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
 
     def wants(self, event: Event) -> bool:
-        """Whether it tells of an event; one that is of no report type is of interest to all."""
+        """Whether it sends an event; one without a report type is of interest to all."""
         ours = self.reports is None or event.report is None or event.report in self.reports
         return ours and event.kind in self.events
 

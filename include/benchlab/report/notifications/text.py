@@ -1,7 +1,9 @@
 """An event as a message, in English: a subject, sentences, a table, links.
 
-What it says comes from elsewhere, too: names, and the words of servers and clients. Each format
-escapes it, and nothing of it is ever taken for a template.
+Parts of it come from elsewhere: names, and the words of servers and clients. Each format escapes
+them, and none of them is ever taken for a template::
+
+    mrkdwn(of_reasons(event, links=[("Report", "s3://reports/c1/report.html")]))
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 import jinja2
 
@@ -61,22 +64,21 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
     """About workloads with a verdict, beside all verdicts of their campaign.
 
     Args:
-        event: with those workloads that are to be told of.
+        event: with the workloads that are to be reported.
         report: of its campaign.
         links: what else there is to see, and where.
     """
     names = {part.name for part in event.parts}
-    sections = [each for each in report.sections if each.figures.name in names]
+    sections = [section for section in report.sections if section.figures.name in names]
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    titles = ", ".join(each.title for each in sections)
+    titles = ", ".join(section.title for section in sections)
+    outcomes = (_outcome(event.kind, report, section) for section in sections)
+    rows = (_rows(report, section) for section in report.sections)
     return _message(
         f"{_HEADINGS[event.kind]}: {report.plan.report}, {candidate} against {baseline}: {titles}",
-        [
-            *(sentence for each in sections for sentence in _outcome(event.kind, report, each)),
-            trust.scope(report),
-        ],
+        [*chain.from_iterable(outcomes), trust.scope(report)],
         links,
-        (_COLUMNS, *(row for each in report.sections for row in _rows(report, each))),
+        (_COLUMNS, *chain.from_iterable(rows)),
     )
 
 
@@ -87,13 +89,13 @@ def of_changes(event: Event, report: Report, links: Links) -> Message:
     """
     changes = [(title_of(part.name), part.change) for part in event.parts if part.change]
     titles = ", ".join(dict.fromkeys(title for title, _ in changes))
-    notes = (note for title, each in changes for note in _notes(title, each))
-    beside = (link for _, each in changes for link in _reports(each))
+    notes = (note for title, change in changes for note in _notes(title, change))
+    beside = (link for _, change in changes for link in _reports(change))
     return _message(
         f"{_HEADINGS[event.kind]}: {report.plan.report}: {titles}",
-        [*(_changed(report, *each) for each in changes), *dict.fromkeys(notes)],
+        [*(_changed(report, *change) for change in changes), *dict.fromkeys(notes)],
         [*links, *dict.fromkeys(beside)],
-        (_COLUMNS_OF_CHANGES, *(_change_row(report, *each) for each in changes)),
+        (_COLUMNS_OF_CHANGES, *(_change_row(report, *change) for change in changes)),
     )
 
 
@@ -159,12 +161,12 @@ def _rows(report: Report, section: Section) -> list[tuple[str, ...]]:
         (
             section.title,
             name,
-            numbers.estimate(each.estimate_pct, limit),
-            numbers.interval(each.ci95_pct, limit),
-            numbers.p_value(each.p_adjusted),
-            wording.verdict_word(report, each.verdict),
+            numbers.estimate(compared.estimate_pct, limit),
+            numbers.interval(compared.ci95_pct, limit),
+            numbers.p_value(compared.p_adjusted),
+            wording.verdict_word(report, compared.verdict),
         )
-        for name, each in ((metric, found), ("p95", found.p95))
+        for name, compared in ((metric, found), ("p95", found.p95))
     ]
 
 
@@ -196,7 +198,7 @@ def _change_row(report: Report, title: str, change: WorkloadChange) -> tuple[str
 
 
 def _notes(title: str, change: WorkloadChange) -> Iterator[str]:
-    """What has to be known of the levels beside a change."""
+    """What readers have to know about the levels beside a change."""
     if change.bridged:
         pairs = first_of([f"{baseline} from {older}" for baseline, older in change.bridged])
         yield (
@@ -216,17 +218,13 @@ def _reports(change: WorkloadChange) -> Iterator[tuple[str, str]]:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> str:
-    """Columns under each other, in letters of one width."""
+    """Columns under each other, in letters of one width, without what would end their block."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return "\n".join(
+    text = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (map(_unquoted, row) for row in table)
+        for row in table
     )
-
-
-def _unquoted(cell: str) -> str:
-    """Without what would end the block that a table stands in; the width stays."""
-    return cell.replace("`", "'")
+    return text.replace("`", "'")
 
 
 def _cut(text: str, longest: int) -> str:

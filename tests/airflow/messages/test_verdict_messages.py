@@ -1,0 +1,148 @@
+"""Verdicts and changes arrive by Slack and SMTP, each once."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from tests.airflow.messages.conftest import (
+    CAMPAIGN,
+    PASSWORD,
+    TO_MAIL,
+    TO_SLACK,
+    TOKEN,
+    Mail,
+    Python,
+    Run,
+    Slack,
+    html_of,
+    tell_by,
+)
+
+DAG = """
+from airflow.sdk import DAG, task
+from benchlab_airflow.messages import notify
+from benchlab_airflow.dags import stages
+with DAG("judging", params={"campaign": "c1"}) as dag:
+    task(stages.verdict, **notify.of_verdict())()
+"""
+
+RUN = """
+from airflow import settings
+settings.DAGS_FOLDER = "{dags}"
+sys.path.insert(0, settings.DAGS_FOLDER)
+import judging
+say(judging.dag.test().state)
+"""
+
+ATTACHED = """
+import reap_expired_fleets, version_comparison
+from airflow.sdk import DAG
+from benchlab_airflow.messages.notify import CampaignNotifier, ReaperNotifier
+
+def of(task, kind):
+    found = []
+    for when in ("success", "retry", "failure"):
+        found += [when for each in getattr(task, f"on_{when}_callback") if isinstance(each, kind)]
+    return " ".join(found)
+
+for name, dag in vars(version_comparison).items():
+    if isinstance(dag, DAG) and name == dag.dag_id:
+        tasks = {task.task_id: of(task, CampaignNotifier) for task in dag.tasks}
+        say(name, {task: when for task, when in tasks.items() if when})
+say("reaper", {task.task_id: of(task, ReaperNotifier) for task in reap_expired_fleets.dag.tasks})
+"""
+
+
+def test_every_campaign_tells_of_itself_and_so_does_the_reaper(
+    airflow_env: dict[str, str], told: Run
+) -> None:
+    """Of its verdicts, and of a failure wherever no later task could tell it."""
+    *campaigns, reaper = told(ATTACHED, airflow_env)
+    expected = {"plan": "failure", "verdict": "success failure", "give_back": "failure"}
+    assert {each.partition(" ")[0] for each in campaigns} >= {"sysbench_ec2", "tpcc_local"}
+    for each in campaigns:
+        assert ast.literal_eval(each.partition(" ")[2]) == expected, each
+    assert reaper == "reaper {'reap': 'success retry failure'}"
+
+
+def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
+    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail, python: Python
+) -> None:
+    """Under Airflow's own task runner: a message for each event to each notifier that can."""
+    every = {"events": ["regression", "improvement"]}
+    broken: dict[str, object] = {**TO_SLACK, "connection": "MISSING"}
+    tell_by(tmp_path, broken, {**TO_SLACK, **every}, {**TO_MAIL, **every})
+    dags = tmp_path / "dags"
+    dags.mkdir()
+    (dags / "judging.py").write_text(DAG)
+    output = python.run(f"{CAMPAIGN}{RUN.format(dags=dags)}", env, tmp_path / "output")
+    assert "SAID success" in output
+    assert "regression to slack MISSING #perf: AirflowNotFoundException" in output
+
+    subjects = [
+        "Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index",
+        "Improvement: sysbench_test, 10.11.5 against 10.2.11: Insert",
+    ]
+    assert [message["text"].splitlines()[0] for _, message in slack.messages] == [
+        f"*{subject}*" for subject in subjects
+    ]
+    assert {(path, m["channel"]) for path, m in slack.messages} == {
+        ("/api/chat.postMessage", "#perf")
+    }
+    text = slack.messages[0][1]["text"]
+    assert "The Update Index TPS of 10.11.5 is reduced by 20.00% against 10.2.11" in text
+    assert "Insert        TPS     +10.00%" in text, "beside what did not get slower"
+    assert "Report: s3://reports/weekly/c1/report.html" in text
+    assert "Airflow run: https://airflow.example.com/dags/judging/runs/" in text
+
+    assert [message["Subject"] for _, _, message in mail.messages] == subjects
+    sender, recipients, message = mail.messages[0]
+    assert sender == "<airflow@example.com>"
+    assert recipients == ["<a@example.com>", "<b@example.com>"]
+    assert message["To"] == "a@example.com, b@example.com"
+    assert "<td>Update Index</td><td>TPS</td><td>-20.00%</td>" in html_of(message)
+    for secret in (TOKEN, PASSWORD):
+        assert secret not in output
+
+
+AGAIN = """
+from benchlab.report.notifications import events
+from benchlab.studies.long_view import view
+from benchlab.analysis.trend.change_points import ChangePoint
+def find(report, campaign, views):
+    place = ChangePoint(10, -0.05, (-0.06, -0.04), 0.001, "c8", "c7", "v7.1.0", "v6.5.0")
+    change = events.WorkloadChange(place, addresses={"c7": ("https://bench/c7",)})
+    return events.of_changes(report, campaign, {next(reversed(views)): [change]})
+view.change_events = find
+
+for _ in range(3):
+    call(notify.of_verdict(), "success", "verdict")
+    say(len(progress()))
+say(progress()[0])
+"""
+
+
+def test_a_task_that_is_cleared_tells_only_what_had_failed(
+    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail, told: Run
+) -> None:
+    """The one whose server was out of order is told when it works again, nothing is told twice.
+
+    A change point neither, though every later campaign finds it, too.
+    """
+    tell_by(tmp_path, TO_SLACK, TO_MAIL)
+    slack.refusals = 1
+    *notes, first = told(CAMPAIGN + AGAIN, env)
+    assert notes == ["4", "5", "5"], "a failure is noted, and so is each message"
+    assert first.startswith("failed: regression to slack SLACK #perf: SlackApiError: ")
+    assert "ratelimited" in first
+    titles = [message["text"].splitlines()[0] for _, message in slack.messages]
+    regression = "Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index"
+    change = "Change point: sysbench_test: Insert"
+    assert titles == [f"*{change}*", f"*{regression}*"]
+    assert [message["Subject"] for _, _, message in mail.messages] == [regression, change]
+    body = html_of(mail.messages[1][2])
+    assert "Insert: throughput changed by -4.88% (95% interval " in body
+    assert "from v6.5.0 in campaign c7 to v7.1.0 in campaign c8" in body
+    assert "<td>v6.5.0</td><td>v7.1.0</td><td>-4.88%</td>" in body
+    assert 'Report of c7: <a href="https://bench/c7">' in body
