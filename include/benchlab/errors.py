@@ -15,14 +15,14 @@ A message names the field, host or command, says what was found and what to do.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
-    ├── DataDocsError        the gates could not be evaluated once more
-    (benchlab.analysis.gates.data_docs) ├── LanguageError        a report's language is not there
-    (benchlab.language) ├── PublishedPageError   a published page cannot be read
-    (benchlab.published) ├── PublishError         a report could not be brought to where it is
-    published ├── NotificationError    an event could not be told
-    (benchlab.report.notifications.notices) ├── EvidenceError        an evidence bundle cannot be
-    read or does not hold ├── TryFailedError       one try of a trial failed; the next one may
-    succeed └── NotMeasuredError     a campaign ended with something not measured
+    ├── DataDocsError        the gates could not be evaluated again (benchlab.analysis.gates)
+    ├── LanguageError        a report's language is not there (benchlab.language)
+    ├── PublishedPageError   a published page cannot be read
+    ├── PublishError         a report could not be published
+    ├── NotificationError    an event could not be sent (benchlab.report.notifications)
+    ├── EvidenceError        an evidence bundle cannot be read, or does not hold
+    ├── TryFailedError       one try of a trial failed; the next one may succeed
+    └── NotMeasuredError     a campaign ended with something not measured
 """
 
 from __future__ import annotations

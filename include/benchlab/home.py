@@ -13,7 +13,7 @@ from upath import UPath
 
 @dataclass(frozen=True)
 class Home:
-    """Directories of one installation.
+    """Directories of one installation: ``find().reports / "c1"``.
 
     Attributes:
         project: the checkout: ``configs/``, ``dags/``.
@@ -61,14 +61,14 @@ class Home:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(secrets.token_hex(16))
-            # A whole file appears, once: of two processes both get the password of the first.
+            # A whole file appears, once: two processes both get the password of the first.
             with contextlib.suppress(FileExistsError):
                 os.link(part, path)
             part.unlink()
         return path.read_text(encoding="utf-8")
 
     def known_passwords(self, campaign: str) -> list[str]:
-        """The password of a campaign's accounts, where there still is one; none is made."""
+        """The password of a campaign's accounts, if there still is one; none is made."""
         path = self.campaign(campaign) / "password"
         return [path.read_text(encoding="utf-8")] if path.exists() else []
 

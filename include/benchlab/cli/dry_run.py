@@ -8,12 +8,14 @@ brackets: ``<tidb-1>`` is the address of that host, ``<password>`` the campaign'
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -68,17 +70,12 @@ def commands_of(home: Home, spec: ReportSpec, plan: Plan) -> tuple[Command, ...]
 
 def render(commands: Iterable[Command]) -> str:
     """As text: a heading a stage and host, then the commands."""
-    lines: list[str] = [_LEFT_OUT]
-    heading = purpose = ""
-    for command in commands:
-        now = f"{command.stage}, on {command.host}"
-        if now != heading:
-            lines += ["", f"## {now}"]
-            heading, purpose = now, ""
-        if command.purpose and command.purpose != purpose:
-            lines.append(f"# {command.purpose}")
-        purpose = command.purpose
-        lines.append(command.text.rstrip("\n"))
+    lines = [_LEFT_OUT]
+    for (stage, host), there in itertools.groupby(commands, attrgetter("stage", "host")):
+        lines += ["", f"## {stage}, on {host}"]
+        for purpose, alike in itertools.groupby(there, attrgetter("purpose")):
+            lines += [f"# {purpose}"] if purpose else []
+            lines += [command.text.rstrip("\n") for command in alike]
     return "\n".join(lines) + "\n"
 
 

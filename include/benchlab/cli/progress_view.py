@@ -7,20 +7,19 @@ import shutil
 import threading
 import time
 from dataclasses import replace
-from types import TracebackType
 from typing import Self, TextIO
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
 
 PAUSE_S = 0.25
-# Elsewhere than on a terminal a line per phase would be a flood: one per trial and per stage.
+# Without a terminal a line per phase would be a flood: there is one per trial and per stage.
 _QUIET_PHASES = frozenset(
     {"stop", "restore", "start", "ready", "check dataset", "warm-up", "run", "collect"}
 )
 
 
 class ProgressView:
-    """Follows a progress log in a thread, as a context manager around the campaign.
+    """Follows a progress log in a thread: ``with ProgressView(log, 600, sys.stderr): ...``.
 
     Args:
         log: what to follow; it may be written by another process.
@@ -41,12 +40,7 @@ class ProgressView:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
         with contextlib.suppress(OSError):  # the terminal is gone; the campaign matters more
@@ -68,16 +62,15 @@ class ProgressView:
         for step in steps:
             self._left.see(step)
             if not self._stream.isatty() and self._is_news(step):
-                # Of a trial one line only: its first phase says nothing that the others do not.
+                # One line per trial: its first phase says nothing that the others do not.
                 shown = replace(step, phase="") if step.phase in _QUIET_PHASES else step
                 print(shown.line(self._left.seconds()), file=self._stream, flush=True)
             self._last = step
 
     def _is_news(self, step: ProgressNote) -> bool:
-        return step.trial is None or step.phase not in _QUIET_PHASES or self._is_new_trial(step)
-
-    def _is_new_trial(self, step: ProgressNote) -> bool:
-        return self._last is None or (step.trial, step.note) != (self._last.trial, self._last.note)
+        last = self._last
+        same_trial = last is not None and (step.trial, step.note) == (last.trial, last.note)
+        return step.trial is None or step.phase not in _QUIET_PHASES or not same_trial
 
     def _show_live(self) -> None:
         if self._last is None:

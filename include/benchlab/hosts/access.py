@@ -20,13 +20,12 @@ Clients = Callable[[str, str], Any]
 
 
 def aws_credentials() -> str | None:
-    """Where boto3 finds AWS credentials on the command line, by its name of it; None: nowhere.
+    """Where boto3 finds AWS credentials on the command line, in its own words; None: nowhere.
 
-    Asks no service of AWS, so that they may be expired or wrong; of an instance its own metadata
-    service is asked for a role.
+    No service of AWS is asked except an instance's own metadata, so they may be expired or wrong.
 
     Raises:
-        TargetError: what names them is wrong: a profile that is not there, a file in bad form.
+        TargetError: they are named wrongly: a missing profile, a malformed file.
     """
     import boto3
     from botocore.exceptions import BotoCoreError

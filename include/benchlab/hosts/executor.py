@@ -6,7 +6,10 @@ has ended, ``exit_code``. Creating that directory is atomic and so is the fence:
 want to start the same job, one does and the other finds it there and adopts it.
 
 Every process started here carries ``BENCHLAB_CAMPAIGN`` in its environment. What a campaign left
-running is found by that tag, never by what somebody remembered to write down.
+running is found by that tag, never by notes of what was started.
+
+Example:
+    ``LocalExecutor(directory, "c1").run(["nproc"]).stdout`` is the number of cores, as text.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ class Completed:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """``absent``: never started. ``lost``: died together with its wrapper, exit code unknown."""
+    """``absent``: never started. ``lost``: died with its wrapper, so the exit code is unknown."""
 
     state: Literal["absent", "running", "complete", "lost"]
     exit_code: int | None = None
@@ -133,7 +136,6 @@ class LocalExecutor:
         stdin: str = "",
         env: Mapping[str, str] | None = None,
     ) -> Completed:
-        """See :class:`Executor`."""
         shown = shlex.join(command)
         try:
             process = subprocess.Popen(
@@ -166,7 +168,6 @@ class LocalExecutor:
     def start_job(
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
-        """See :class:`Executor`."""
         self._jobs.mkdir(parents=True, exist_ok=True)
         directory = self._jobs / job
         try:
@@ -192,7 +193,6 @@ class LocalExecutor:
         return True
 
     def job_status(self, job: str) -> JobStatus:
-        """See :class:`Executor`."""
         directory = self._jobs / job
         if not directory.exists():
             return JobStatus("absent")
@@ -209,14 +209,12 @@ class LocalExecutor:
         return JobStatus("lost")
 
     def job_output(self, job: str) -> str:
-        """See :class:`Executor`."""
         try:
             return (self._jobs / job / "output").read_text(errors="replace")
         except FileNotFoundError:
             return ""
 
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
-        """See :class:`Executor`."""
         asked = False
         deadline = time.monotonic() + timeout_s
         # By its status and not by its pid: while it turns into its program (execve) a process
@@ -232,13 +230,11 @@ class LocalExecutor:
             time.sleep(0.01)
 
     def forget_job(self, job: str) -> None:
-        """See :class:`Executor`."""
         if self.job_status(job).state == "running":
             raise TargetError(f"on {self.host}: job {job} is still running; stop it first")
         shutil.rmtree(self._jobs / job, ignore_errors=True)
 
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
-        """See :class:`Executor`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(path.name + ".part")
         part.unlink(missing_ok=True)
@@ -255,14 +251,13 @@ class LocalExecutor:
         yield host, port
 
     def end_processes(self) -> int:
-        """See :class:`Executor`."""
         return end_tagged(f"{TAG}={self._campaign}")
 
     def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
         return {**os.environ, **(env or {}), TAG: self._campaign}
 
     def _pid_of(self, job: str) -> int | None:
-        """The job's process, if it runs; its tag tells it from a later process of the same pid."""
+        """The job's process, if it runs; a later process of the same pid lacks its tag."""
         try:
             pid = int((self._jobs / job / "pid").read_text())
         except (FileNotFoundError, ValueError):
@@ -307,7 +302,7 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
 
 
 def end_process(pid: int, *, grace_s: float = 20) -> int:
-    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. Returns 1, or 0: no such."""
+    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. 0: there is none; else 1."""
     with contextlib.suppress(ProcessLookupError):
         try:
             os.kill(pid, signal.SIGTERM)
@@ -316,7 +311,7 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
                 f"process {pid} belongs to another user; ask that user, or do it as root"
             ) from error
         deadline = time.monotonic() + grace_s
-        while any(_environ(pid)):  # of a zombie there is an empty one
+        while any(_environ(pid)):  # empty for a zombie
             if time.monotonic() > deadline:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(POLL_S)
@@ -346,7 +341,7 @@ def _environ(pid: int) -> list[bytes]:
 
 
 def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What an ended command had printed; not waiting for daemons of it that hold its pipes."""
+    """What an ended command had printed, without waiting for its daemons that hold its pipes."""
     try:
         return process.communicate(timeout=PIPE_LIMIT_S)
     except subprocess.TimeoutExpired as error:

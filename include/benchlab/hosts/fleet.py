@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,24 +81,33 @@ class Fleet:
 
 
 def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> dict[str, Result]:
-    """Do something on every host at once; results by the host's name.
+    """Do something on every host at once, and on all even if one fails; results by host name.
 
-    Every host is finished, also where another failed.
+    Example:
+        ``on_all(fleet.hosts, lambda host: executor_of(host).end_processes())``
 
     Raises:
         BenchlabError: names every host on which it failed, and why. Of the class of the first
             failure.
     """
-    hosts = tuple(hosts)
-    if not hosts:
-        return {}
-    with ThreadPoolExecutor(max_workers=len(hosts), thread_name_prefix="fleet") as pool:
-        futures = {host.name: pool.submit(work, host) for host in hosts}
-    failures = {name: error for name, f in futures.items() if (error := f.exception()) is not None}
+    results, failures = at_once({host.name: functools.partial(work, host) for host in hosts})
     if not failures:
-        return {name: future.result() for name, future in futures.items()}
+        return results
     first = next(iter(failures.values()))
     if len(failures) == 1 or not isinstance(first, BenchlabError):
         raise first
     text = "\n".join(f"{name}: {error}" for name, error in failures.items())
-    raise TargetError(f"failed on {len(failures)} of {len(hosts)} hosts:\n{text}") from first
+    number = len(failures) + len(results)
+    raise TargetError(f"failed on {len(failures)} of {number} hosts:\n{text}") from first
+
+
+def at_once(
+    work: Mapping[str, Callable[[], Result]],
+) -> tuple[dict[str, Result], dict[str, BaseException]]:
+    """Do all of this at the same time: what succeeded and what failed, by name."""
+    if not work:
+        return {}, {}
+    with ThreadPoolExecutor(len(work), thread_name_prefix="hosts") as pool:
+        futures = {name: pool.submit(do) for name, do in work.items()}
+    failures = {name: error for name, f in futures.items() if (error := f.exception()) is not None}
+    return {n: f.result() for n, f in futures.items() if n not in failures}, failures

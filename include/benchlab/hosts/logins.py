@@ -1,7 +1,7 @@
-"""Letting a key in on a host and taking it away again, without harm to anybody else's.
+"""Letting a key in on a host and taking it away again, without harm to other keys.
 
-Both are scripts for ``sh``, run as the account whose ``~/.ssh/authorized_keys`` it is. One of them
-works at a time. The file is replaced as a whole or not at all, so that neither a full disk nor a
+Both are scripts for ``sh``, run as the account whose ``~/.ssh/authorized_keys`` they change, one at
+a time. The file is replaced as a whole or not at all, so that neither a full disk nor a
 lost connection locks its owner out; where it is a symbolic link, the file behind it is. Mode and
 owner stay. The format of the file: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
 """

@@ -2,33 +2,34 @@
 
 On every host a detached job prints the kernel's counters once a second, for as long as the client
 is to run, and ends by itself. It needs a POSIX shell, sed and sleep, and takes about 4 ms of CPU a
-second. Whoever collects the trial reads what it printed, be it another process than the one that
-started it. A host that cannot be asked has no figures and a reason; no trial is lost for it.
+second. The process that collects the trial reads what it printed; it need not be the one that
+started it. A host that cannot be asked has a reason instead of figures, and no trial is lost.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 from benchlab.errors import BenchlabError
 from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import at_once
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
 
 STOP_LIMIT_S = 5.0
-# A trial in which a single stolen tick would be more than this is too short to tell the share.
+# Where a single stolen tick would be a larger share than this, a trial is too short to judge by.
 COARSEST_STEAL = 0.003
 _TICKS_PER_S = 100
-# A host's clock is asked so often: each answer narrows down how far it is ahead.
+# How often a host's clock is read: each answer narrows down how far it is ahead.
 ASK_CLOCK = 8
-# By so much what is found out of one clock may be off.
+# Largest uncertainty of a clock's offset that is still of use.
 COARSEST_CLOCK_S = 0.005
 
 Result = TypeVar("Result")
@@ -190,7 +191,7 @@ def start(
         executor = executors[host]
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
         executor.forget_job(job)
-        jobs = [each.job for each in watched] if host == client else []
+        jobs = [process.job for process in watched] if host == client else []
         executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
 
     _, reasons = _on_each(executors, begin)
@@ -245,7 +246,7 @@ def stop_and_collect(
         ),
         series={host: series[host] for host in executors if host in series},
         client=client,
-        watched=tuple(each.name for each in watched),
+        watched=tuple(process.name for process in watched),
         client_alone=client_alone,
         dedicated=dedicated,
     )
@@ -298,9 +299,9 @@ def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:
     if series.cores is None:
         return {}
     return {
-        each.name: series.processes[each.job] / max(1, min(each.threads, series.cores))
-        for each in watched
-        if each.job in series.processes
+        process.name: series.processes[process.job] / max(1, min(process.threads, series.cores))
+        for process in watched
+        if process.job in series.processes
     }
 
 
@@ -308,18 +309,11 @@ def _on_each(
     executors: Mapping[str, Executor], work: Callable[[str], Result]
 ) -> tuple[dict[str, Result], dict[str, str]]:
     """Do something on all hosts at once: results, and reasons of the hosts where it failed."""
-    results: dict[str, Result] = {}
-    reasons: dict[str, str] = {}
-    if not executors:
-        return results, reasons
-    with ThreadPoolExecutor(len(executors), thread_name_prefix="hosts") as pool:
-        futures = {host: pool.submit(work, host) for host in executors}
-    for host, future in futures.items():
-        try:
-            results[host] = future.result()
-        except (BenchlabError, OSError, subprocess.SubprocessError) as error:
-            reasons[host] = str(error)
-    return results, reasons
+    results, failures = at_once({host: functools.partial(work, host) for host in executors})
+    for error in failures.values():
+        if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
+            raise error
+    return results, {host: str(error) for host, error in failures.items()}
 
 
 def _written(metric: str, value: float | None) -> str:

@@ -4,12 +4,13 @@ The printed lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat`` as proc(5) and the kernel's
 ``Documentation/admin-guide/iostats.rst`` describe them, one sample after the other; every sample
 begins with the uptime and closes with ``end``. Kernels differ in how many columns they have; what
-one does not tell, and what cannot be told from its counters, is None.
+one does not report, and what its counters do not show, is None.
 """
 
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -70,7 +71,7 @@ class Interval:
     net_tx_bytes_per_s: float | None = None
 
 
-METRICS = tuple(each.name for each in fields(Interval) if each.name not in ("t", "seconds"))
+METRICS = tuple(column.name for column in fields(Interval))[2:]  # without t and seconds
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class HostFigures:
 
     Attributes:
         host: its name.
-        cores: None where it did not tell.
-        figures: by metric (:data:`METRICS`); a metric that it did not tell is not there.
+        cores: None where it did not report them.
+        figures: by metric (:data:`METRICS`); a metric that it did not report is not there.
         processes: CPU used by client and load balancer as a fraction of what was granted to
             them, by name; only on the host where they run.
         reason: why there are no figures; None where there are.
@@ -135,10 +136,7 @@ class _Sample:
 
 
 def parse(output: str) -> HostSeries:
-    """Read all that a sampler has printed; lines that are none of its own are passed over.
-
-    A sample that was cut off is left out.
-    """
+    """Read what a sampler has printed; other lines, and a sample that was cut off, are skipped."""
     header: dict[str, int] = {}
     jobs: dict[str, int] = {}
     samples: list[_Sample] = []
@@ -165,17 +163,14 @@ def parse(output: str) -> HostSeries:
 
 
 def figures(series: HostSeries) -> dict[str, Figure]:
-    """Mean over time and maximum of every metric that was told."""
+    """Mean over time and maximum of every metric that is known."""
     found = {}
     for metric in METRICS:
-        told = [
-            (value, interval.seconds)
-            for interval in series.intervals
-            if (value := getattr(interval, metric)) is not None
-        ]
-        if told:
-            mean = sum(value * seconds for value, seconds in told) / sum(s for _, s in told)
-            found[metric] = Figure(mean, max(value for value, _ in told))
+        known = [one for one in series.intervals if getattr(one, metric) is not None]
+        if known:
+            values = [getattr(interval, metric) for interval in known]
+            mean = statistics.fmean(values, [interval.seconds for interval in known])
+            found[metric] = Figure(mean, max(values))
     return found
 
 
@@ -199,7 +194,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _spaced(samples: Iterable[_Sample]) -> list[_Sample]:
-    """The samples without those that the next one follows too closely; the first one stays."""
+    """The samples without those that the next one follows too closely; the first one is kept."""
     kept: list[_Sample] = []
     for sample in samples:
         if len(kept) > 1 and 0 <= sample.at - kept[-1].at < SHORTEST_S:

@@ -1,4 +1,4 @@
-"""Snapshots: a copy of a stopped server's data directory, and laying it back.
+"""Snapshots: a copy of a stopped server's data directory, and its way back.
 
 Where the file system shares blocks between copies (XFS, Btrfs) the copy is a reflink and takes
 no time. Elsewhere rsync copies what differs, which after a trial is little. Never hard links:

@@ -14,7 +14,6 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, cast
 
 from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
@@ -72,12 +71,7 @@ class SSHExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -107,7 +101,6 @@ class SSHExecutor:
     def start_job(
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         shown = shlex.join(command)
         variables = {"PATH": PATH, **(env or {}), TAG: self._campaign, JOB_TAG: job}
         arguments = (str(self._jobs), job, f"{START_LIMIT_S:.0f}", JOB_WRAPPER, shown)
@@ -119,7 +112,6 @@ class SSHExecutor:
         return done.stdout.strip() == "started"
 
     def job_status(self, job: str) -> JobStatus:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         done = self._script(f"status of job {job}", scripts.JOB + "state", *self._job(job))
         state, _, code = done.stdout.strip().partition(" ")
         if state not in ("absent", "running", "complete", "lost"):
@@ -128,25 +120,21 @@ class SSHExecutor:
         return JobStatus(known, int(code) if code else None)
 
     def job_output(self, job: str) -> str:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         script = '[ ! -e "$1" ] || exec cat "$1"'
         path = str(self._jobs / job / "output")
         return self._script(f"output of job {job}", script, path, timeout_s=OUTPUT_LIMIT_S).stdout
 
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         arguments = (*self._job(job), f"{timeout_s * 100:.0f}")
         limit_s = timeout_s + SCRIPT_LIMIT_S
         self._script(f"stop job {job}", scripts.STOP, *arguments, timeout_s=limit_s)
 
     def forget_job(self, job: str) -> None:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         done = self._script(f"forget job {job}", scripts.FORGET, *self._job(job))
         if done.stdout.strip() == "running":
             raise TargetError(f"on {self.host}: job {job} is still running; stop it first")
 
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
-        """See :class:`benchlab.hosts.executor.Executor`."""
         size = len(text.encode())
         arguments = (str(path), "077" if private else "022", str(size))
         self._script(f"write {path}", scripts.PUT, *arguments, stdin=text, timeout_s=OUTPUT_LIMIT_S)

@@ -1,4 +1,8 @@
-"""One SSH connection to one host, shared by all threads of a process."""
+"""One SSH connection to one host, shared by all threads of a process.
+
+An event loop on a thread of its own keeps it alive between two calls. The loop does not outlive a
+fork: Airflow forks its tasks, and in the child that thread does not run.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,69 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import asyncssh
 
 from benchlab.errors import TargetError, UnreachableError
 from benchlab.hosts.fleet import FleetHost
-from benchlab.hosts.ssh.event_loop import call
 
 # sshd lets in ten sessions per connection (MaxSessions); two are left for probing the link.
 SESSIONS = 8
 UNANSWERED_KEEPALIVES = 2
 OPEN_AGAIN_S = 0.05
 PIPE_LIMIT_S = 2.0
+INTERRUPT_LIMIT_S = 5.0
+
+Result = TypeVar("Result")
+
+_guard = threading.Lock()
+_loop: asyncio.AbstractEventLoop | None = None
+# A parent's loops are kept: being collected, one would close descriptors the parent still watches.
+_inherited: list[object] = []
+
+
+def _after_fork() -> None:
+    global _guard, _loop
+    _inherited.append(_loop)
+    _guard, _loop = threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop:
+    global _loop
+    with _guard:
+        if _loop is None:
+            _loop = asyncio.new_event_loop()
+            threading.Thread(target=_loop.run_forever, name="ssh", daemon=True).start()
+        return _loop
+
+
+def call(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do something in the loop and wait for it; an interrupted wait ends the work."""
+    ended = threading.Event()
+
+    async def watched() -> Result:
+        try:
+            return await work
+        finally:
+            ended.set()
+
+    future = asyncio.run_coroutine_threadsafe(watched(), _running_loop())
+    try:
+        return future.result()
+    except BaseException:
+        if not future.done():  # Ctrl-C, or a task that is told to end
+            future.cancel()
+            ended.wait(INTERRUPT_LIMIT_S)
+        raise
+
 
 asyncssh.set_log_level("WARNING")
 
@@ -132,7 +183,7 @@ class Link:
         connection = await self._connected()
         try:
             async with asyncio.timeout(self._limits.connect_s):
-                # Whoever uses the port is only told that nobody answers; this says why.
+                # A user of the port only learns that nobody answers; this says why.
                 _, probe = await connection.open_connection(host, port)
                 probe.close()
                 return await connection.forward_local_port("127.0.0.1", 0, host, port)
