@@ -77,7 +77,7 @@ def _stored_campaign(home: Home, directory: Path) -> None:
         for result in testing.results_of(
             made.plan, tps=lambda trial: trial.threads * math.exp(dice.gauss(5, 0.01))
         ):
-            name = store.write_object(f"c1/{result.trial.id}-a1.csv", series)
+            name = store.write_bytes(f"c1/{result.trial.id}-a1.csv", series.encode())
             store.add_trial("c1", dataclasses.replace(result, series=name))
 
 

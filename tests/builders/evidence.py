@@ -84,9 +84,9 @@ def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult
     name = f"{campaign}/{collected.result.trial.id}-a1"
     result = dataclasses.replace(
         collected.result,
-        raw=store.write_object(f"{name}.txt", collected.raw),
-        series=store.write_object(f"{name}.csv", collected.series_csv),
-        hosts=store.write_object(f"{name}.hosts.csv", collected.hosts_csv),
+        raw=store.write_bytes(f"{name}.txt", collected.raw.encode()),
+        series=store.write_bytes(f"{name}.csv", collected.series_csv.encode()),
+        hosts=store.write_bytes(f"{name}.hosts.csv", collected.hosts_csv.encode()),
     )
     store.add_trial(campaign, result)
     return result

@@ -57,7 +57,7 @@ def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
     with machine.store() as store:
         for result in trials:
             assert result.raw is not None
-            raw = store.read_object(result.raw)
+            raw = store.read_bytes(result.raw).decode()
             output = sysbench.parse(raw)
             assert result.value("tps") == output.tps
             assert f"({output.tps:.2f} per sec.)" in raw

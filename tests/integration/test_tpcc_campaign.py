@@ -55,7 +55,7 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     with machine.store() as store:
         for result in trials:
             assert result.raw is not None
-            raw = store.read_object(result.raw)
+            raw = store.read_bytes(result.raw).decode()
             assert f"tpmC: {result.value('tpmc')}, " in raw
             statuses = {gate.gate: gate.status for gate in result.gates}
             for gate in ("printed_rate", "tpcc_efficiency", "tpcc_mix", "consistency", "dataset"):

@@ -81,8 +81,8 @@ def _versions(spec: ReportSpec) -> Iterator[str]:
             chosen = getattr(entry, side)
             if chosen.is_resolved and name in engines.by_name():
                 yield from _foreign(name, f"{side}.version", chosen.version)
-        for number, each in enumerate(entry.by_version):
-            for field, version in (("since", each.since), ("until", each.until)):
+        for number, written in enumerate(entry.by_version):
+            for field, version in (("since", written.since), ("until", written.until)):
                 if version and name in engines.by_name():
                     yield from _foreign(name, f"by_version.{number}.{field}", version)
 
@@ -98,7 +98,7 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
             continue
         written = [
             entry.parameters,
-            *(each.parameters for each in entry.by_version),
+            *(versions.parameters for versions in entry.by_version),
             *(getattr(entry, side).parameters for side in spec.measured_sides),
         ]
         for key in dict.fromkeys(key for parameters in written for key in parameters):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.plan import versions
+from benchlab.plan.documents import from_yaml
 from benchlab.plan.report_type import SIDES, ReportSpec
 
 
@@ -58,11 +57,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
             overrides[key] = text
             continue
         as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
-        try:
-            overrides[key] = yaml.safe_load(f"[{text}]" if as_list else text)
-        except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
-            # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
-            raise SpecError(f"--set {assignment}: not YAML: {error}") from error
+        overrides[key] = from_yaml(f"[{text}]" if as_list else text, f"--set {assignment}")
     return overrides
 
 

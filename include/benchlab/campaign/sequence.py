@@ -291,9 +291,9 @@ class TrialSequence:
         name = f"{self.campaign.id}/{result.trial.id}-a{result.attempt}"
         result = dataclasses.replace(
             result,
-            raw=self.store.write_object(f"{name}.txt", collected.raw),
-            series=self.store.write_object(f"{name}.csv", collected.series_csv),
-            hosts=self.store.write_object(f"{name}.hosts.csv", collected.hosts_csv),
+            raw=self.store.write_bytes(f"{name}.txt", collected.raw.encode()),
+            series=self.store.write_bytes(f"{name}.csv", collected.series_csv.encode()),
+            hosts=self.store.write_bytes(f"{name}.hosts.csv", collected.hosts_csv.encode()),
         )
         self.store.add_trial(self.campaign.id, result)
         return result

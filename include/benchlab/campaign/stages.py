@@ -45,13 +45,10 @@ def new_id(report: str, now: datetime | None = None) -> str:
 
 
 class CampaignRun(StoredCampaign):
-    """One campaign at work.
+    """One campaign at work; ``access`` is to AWS and to the hosts, where its target needs them.
 
-    Args:
-        home: the installation.
-        store: the results store.
-        campaign: its record, as read from the store.
-        access: to AWS and to the hosts, where the target and the publishers need them.
+    Example:
+        ``run(CampaignRun.create(home, store, spec, "c1", "benchlab run"))`` gives its report.
     """
 
     def __init__(
@@ -306,7 +303,7 @@ class CampaignRun(StoredCampaign):
             raise TargetError(f"{side}: it has not been analyzed; do that first")
         facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
         self.store.set_facts(self.campaign.id, side, facts)
-        if moment == "load" and (faults := [str(each.fault) for each in found if each.violations]):
+        if moment == "load" and (faults := [str(met.fault) for met in found if met.violations]):
             raise TargetError(
                 f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
                 "be measured on it: load it again, and if it is so again, with another client"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -130,7 +130,7 @@ def begin(
     columns: dict[str, float | None] = {}
     adopted = executor.job_status(job).state in ("running", "complete")
     if adopted and earlier is not None:
-        return Begun(**{**earlier.to_json(), "adopted": True})
+        return replace(earlier, adopted=True)
     if not adopted:
         if repeated:
             setting.deployment.interrupt()  # also a copy that is still under way

@@ -16,7 +16,7 @@ from benchlab.analysis.gates.columns import (
     output_columns,
 )
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.engines.database import BackgroundJobs, Database
+from benchlab.engines.database import BackgroundJobs
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
@@ -75,12 +75,13 @@ def of_servers(
         backends = balancer.statistics()
         columns["backends_down"] = float(sum(not backend.up for backend in backends))
         columns["connection_spread"] = haproxy.connection_spread(backends)
-    # A server that cannot say what it is has not run to the end of the trial.
-    with contextlib.suppress(EngineError):
+    try:
         if engine.running():
             columns["ended_servers"] = 0.0
             with contextlib.suppress(CommandError):
-                columns |= _engine_columns(engine)
+                columns |= engine.columns()
+    except EngineError:  # a server that cannot say what it is has not run to the end of the trial
+        columns["ended_servers"] = 1.0
     return columns
 
 
@@ -93,13 +94,6 @@ def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
         **fleet_columns(campaign.environment),
         **configuration_columns(campaign.facts, campaign.plan.sides),
     }
-
-
-def _engine_columns(engine: Database) -> dict[str, float | None]:
-    try:
-        return dict(engine.columns())
-    except EngineError:
-        return {"ended_servers": 1.0}
 
 
 def _background_jobs(setting: TrialSetup, side: Side) -> BackgroundJobs | None:

@@ -34,14 +34,14 @@ class Calendar:
 
     def owned(self, owns: Callable[[str], bool]) -> tuple[Release, ...]:
         """The releases of one engine, which says of a version whether it is one of its own."""
-        return tuple(each for each in self.releases if owns(each.version.text))
+        return tuple(found for found in self.releases if owns(found.version.text))
 
     def to_csv(self) -> str:
         """As :func:`load` reads it."""
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(COLUMNS)
-        rows.writerows((each.version.text, each.day, each.kind) for each in self.releases)
+        rows.writerows((r.version.text, r.day, r.kind) for r in self.releases)
         return text.getvalue()
 
 
@@ -74,7 +74,7 @@ class Merged:
 def days(releases: Iterable[Release], kinds: Iterable[ReleaseKind]) -> tuple[date, ...]:
     """The days on which a release of these kinds came out, each once, in order."""
     wanted = frozenset(kinds)
-    return tuple(sorted({each.day for each in releases if each.kind in wanted}))
+    return tuple(sorted({release.day for release in releases if release.kind in wanted}))
 
 
 def load(path: Path) -> Calendar:
@@ -108,7 +108,7 @@ def read_new(path: Path) -> NewReleases:
         SpecError: as :func:`load` says, but for the order; or a type has to be written.
     """
     columns, rows = csv_rows(path)
-    if missing := [each for each in COLUMNS[:2] if each not in columns]:
+    if missing := [column for column in COLUMNS[:2] if column not in columns]:
         raise SpecError(
             f"{path}: line 1: has no column {', '.join(missing)}; a list of releases has at least "
             f"{', '.join(COLUMNS[:2])}"
@@ -133,12 +133,10 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
         SpecError: the calendar has another day or type of a version; names all, as they are in
             both.
     """
-    there = {_name(each): each for each in calendar.releases}
+    there = {_name(release): release for release in calendar.releases}
     new = sorted(new, key=_place)
-    added = tuple(each for each in new if _name(each) not in there)
-    changed = tuple(
-        (there[_name(each)], each) for each in new if there.get(_name(each), each) != each
-    )
+    added = tuple(release for release in new if _name(release) not in there)
+    changed = tuple((there[_name(now)], now) for now in new if there.get(_name(now), now) != now)
     if changed and not replace:
         _refuse(
             [
@@ -147,7 +145,7 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
                 for was, now in changed
             ]
         )
-    merged = {**there, **{_name(each): each for each in new}}
+    merged = {**there, **{_name(release): release for release in new}}
     return Merged(Calendar(tuple(sorted(merged.values(), key=_place))), added, changed)
 
 

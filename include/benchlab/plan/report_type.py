@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
@@ -44,6 +44,22 @@ FILES = "files"
 APPROVAL_DAYS = 3
 
 
+def _version(text: str) -> str:
+    """A version as it is written, for a validator: pydantic adds the field.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return versions.parse(text).text
+    except SpecError as error:
+        raise ValueError(str(error).removeprefix("version: ")) from error
+
+
+def _numbers(version: str) -> tuple[int, int, int]:
+    return versions.parse(version).numbers
+
+
 class SideSpec(Frozen):
     """One side: a version plus the parameters that only this side has.
 
@@ -53,14 +69,11 @@ class SideSpec(Frozen):
         components: configuration items of a cluster's other components, by component.
     """
 
-    version: str
+    version: Annotated[
+        str, AfterValidator(lambda text: text if versions.is_rule(text) else _version(text))
+    ]
     parameters: Parameters = Field(default={})
     components: Components = Field(default={})
-
-    @pydantic.field_validator("version")
-    @classmethod
-    def _well_formed(cls, value: str) -> str:
-        return value if versions.is_rule(value) else _version(value)
 
     @property
     def is_resolved(self) -> bool:
@@ -76,15 +89,10 @@ class VersionParameters(Frozen):
             without an end.
     """
 
-    since: str | None = None
-    until: str | None = None
+    since: Annotated[str, AfterValidator(_version)] | None = None
+    until: Annotated[str, AfterValidator(_version)] | None = None
     parameters: Parameters = Field(default={})
     components: Components = Field(default={})
-
-    @pydantic.field_validator("since", "until")
-    @classmethod
-    def _well_formed(cls, value: str | None) -> str | None:
-        return None if value is None else _version(value)
 
     @pydantic.model_validator(mode="after")
     def _is_range(self) -> Self:
@@ -337,7 +345,7 @@ class ReportSpec(Frozen):
         """Where the report is published: into files first, named or not, so that it is there
         whatever becomes of the others.
         """
-        others = (each for each in self.publish if each.to != FILES)
+        others = (place for place in self.publish if place.to != FILES)
         return (Destination(to=FILES), *others)
 
     @property
@@ -364,9 +372,9 @@ class ReportSpec(Frozen):
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
         ranges = [
-            each
-            for each in spec.by_version
-            if by_version and chosen.is_resolved and each.holds_for(chosen.version)
+            written
+            for written in spec.by_version
+            if by_version and chosen.is_resolved and written.holds_for(chosen.version)
         ]
         layers: list[EngineSpec | VersionParameters | SideSpec] = [spec, *ranges, chosen]
         names = dict.fromkeys(name for layer in layers for name in layer.components)
@@ -425,22 +433,6 @@ def _drop(raw: Any, path: tuple[Any, ...]) -> None:
 RecordedSpec = Annotated[ReportSpec, pydantic.WrapValidator(_as_known)]
 """A report type as a campaign recorded it, maybe by another version of Benchlab: keys that this
 version does not know are dropped, and missing ones mean what they meant, their defaults."""
-
-
-def _version(text: str) -> str:
-    """A version as it is written, for a validator: pydantic adds the field.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return versions.parse(text).text
-    except SpecError as error:
-        raise ValueError(str(error).removeprefix("version: ")) from error
-
-
-def _numbers(version: str) -> tuple[int, int, int]:
-    return versions.parse(version).numbers
 
 
 def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:

@@ -11,7 +11,7 @@ from benchlab.errors import NoReleaseError
 from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease
-from benchlab.plan.versions import FINAL, Release, ReleaseKind, Version
+from benchlab.plan.versions import FINAL, Release, Version
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,12 @@ def _version(
     """The version of a side, and which rule named it; None: it was written."""
     if chosen.is_resolved:
         return versions.parse(chosen.version), None
+    # What the release of a day may be is what the schedule has runs for.
+    kinds = spec.schedule.types if isinstance(spec.schedule, OnRelease) else FINAL
     try:
-        release = versions.resolve(
-            versions.parse_rule(chosen.version), releases, on, candidate, _kinds_of_day(spec)
-        )
+        rule = versions.parse_rule(chosen.version)
+        release = versions.resolve(rule, releases, on, candidate, kinds)
     except NoReleaseError as error:
         raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
     version = release.version
     return version, f"{chosen.version} on {on} is {version.text}, released {release.day}"
-
-
-def _kinds_of_day(spec: ReportSpec) -> Sequence[ReleaseKind]:
-    """What the release of a day may be: what the schedule has runs for."""
-    return spec.schedule.types if isinstance(spec.schedule, OnRelease) else FINAL

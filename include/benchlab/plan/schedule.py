@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
 import pydantic
-from croniter import CroniterBadDateError, croniter
+from croniter import CroniterBadDateError, croniter, croniter_range
 from pydantic import Field
 
 from benchlab.plan.documents import Frozen
@@ -96,21 +96,13 @@ def moments(
         first, last: with a time zone.
     """
     if isinstance(schedule, Weekly):
-        return _cron_moments(schedule.cron, first, last)
-    midnights = (midnight(day) for day in days(tuple(releases), schedule.types))
+        if first > last:  # croniter would count backwards
+            return ()
+        return tuple(croniter_range(first.astimezone(UTC), last.astimezone(UTC), schedule.cron))
+    midnights = map(midnight, days(releases, schedule.types))
     return tuple(moment for moment in midnights if first <= moment <= last)
 
 
 def midnight(day: date) -> datetime:
     """The beginning of a day, UTC."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
-
-
-def _cron_moments(cron: str, first: datetime, last: datetime) -> tuple[datetime, ...]:
-    # One that is exactly `first` counts, and croniter begins after its start.
-    upcoming = croniter(cron, first.astimezone(UTC) - timedelta(seconds=1))
-    found = []
-    while (moment := upcoming.get_next(datetime)) <= last:
-        if moment >= first:
-            found.append(moment)
-    return tuple(found)

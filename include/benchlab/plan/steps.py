@@ -88,27 +88,13 @@ PAGE_COPY_BYTES_PER_S = 1e9
 """`cp` of a data directory on one host's NVMe disk, as by hand: one host after the other."""
 
 
-Stage = Literal[
-    "plan",
-    "register",
-    "provision",
-    "prepare",
-    "deploy",
-    "load",
-    "analyze",
-    "check",
-    "back up",
-    "measure",
-    "trial",
-    "repeats",
-    "validate",
-    "publish",
-    "verdict",
-    "notify",
-    "give back",
-]
-"""Of a campaign, in its plan, its progress and its tasks. ``prepare`` are those from ``deploy`` to
-``back up``; ``trial`` is a part of ``measure``, ``repeats`` are the pairs of blocks measured again.
+Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
+"""The stages of one side before the first trial; taken together they are ``prepare``."""
+_Before = Literal["plan", "register", "provision", "prepare"]
+_After = Literal["measure", "trial", "repeats", "validate", "publish", "verdict", "notify"]
+Stage = Preparation | _Before | _After | Literal["give back"]
+"""Of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of ``measure``,
+``repeats`` are the pairs of blocks measured again.
 """
 EARLIER_STAGES = {"release": "give back"}
 

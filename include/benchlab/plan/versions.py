@@ -139,18 +139,21 @@ def resolve(
     Raises:
         NoReleaseError: none fits; says what the calendar has.
     """
-    there = [each for each in releases if each.day <= on]
+    there = [release for release in releases if release.day <= on]
     if rule.text == OF_THE_DAY:
-        found = of_the_day([each for each in there if each.kind in kinds_of_day])
+        # Of the last day that has a release, the highest version.
+        fit = [release for release in there if release.kind in kinds_of_day]
+        last = max((release.day for release in fit), default=None)
+        found = newest([release for release in fit if release.day == last], RELEASE_KINDS)
     elif rule.is_relative:
         if candidate is None:
             raise SpecError(f"version: {rule.text!r} is relative to a candidate; there is none")
-        found = _PREVIOUS[rule.text](there, candidate)
+        found = _previous(rule, there, candidate)
     else:
         found = newest(there, rule.kinds, rule.series)
     if found is None:
         of = f" of {candidate.text}" if rule.is_relative and candidate else ""
-        known = max((each.version for each in there), key=lambda v: v.numbers, default=None)
+        known = max((release.version for release in there), key=lambda v: v.numbers, default=None)
         has = (
             f"its newest release then is {known.text}" if known else "it has no release until then"
         )
@@ -168,41 +171,26 @@ def newest(
 ) -> Release | None:
     """The highest version of these kinds and this series; None where there is none."""
     fit = [
-        each for each in releases if each.kind in kinds and series in (None, each.version.series)
+        release
+        for release in releases
+        if release.kind in kinds and series in (None, release.version.series)
     ]
-    return max(fit, key=lambda each: each.version.numbers, default=None)
+    return max(fit, key=lambda release: release.version.numbers, default=None)
 
 
-def of_the_day(releases: Sequence[Release]) -> Release | None:
-    """What came out last: of the last day that has a release, the highest version."""
-    last = max((each.day for each in releases), default=None)
-    return newest([each for each in releases if each.day == last], RELEASE_KINDS)
+def _previous(rule: VersionRule, releases: Sequence[Release], candidate: Version) -> Release | None:
+    """The version that a candidate is compared with.
 
-
-def previous_series(releases: Iterable[Release], candidate: Version) -> Release | None:
-    """The newest patch of the series before the candidate's, as published reports take it."""
-    return newest(each for each in releases if each.version.series < candidate.series)
-
-
-def previous_patch(releases: Iterable[Release], candidate: Version) -> Release | None:
-    """The version before the candidate in its own series."""
-    return newest(
-        each
-        for each in releases
-        if each.version.series == candidate.series and each.version.numbers < candidate.numbers
-    )
-
-
-def previous_lts(releases: Iterable[Release], candidate: Version) -> Release | None:
-    """The newest patch of the LTS series before the candidate's."""
-    there = list(releases)
-    before = newest(
-        [each for each in there if each.version.series < candidate.series], kinds=("LTS",)
-    )
-    return newest(there, series=before.version.series) if before else None
-
-
-_PREVIOUS = dict(zip(PREVIOUS, (previous_series, previous_patch, previous_lts), strict=True))
+    ``previous series``, the newest patch of the series before, is what published reports take.
+    """
+    if rule.text == "previous patch":
+        same = [release for release in releases if release.version.series == candidate.series]
+        return newest(release for release in same if release.version.numbers < candidate.numbers)
+    before = [release for release in releases if release.version.series < candidate.series]
+    if rule.text == "previous LTS":
+        first = newest(before, kinds=("LTS",))
+        return newest(releases, series=first.version.series) if first else None
+    return newest(before)
 
 
 def is_same(one: str, other: str) -> bool:

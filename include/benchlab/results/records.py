@@ -192,15 +192,15 @@ def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message
     A sentence for each condition that was found violated after the last trial; a side without
     any is left out, be it that all hold or that they were not checked.
     """
-    found = {
+    lost = {
         side: tuple(
-            message("reason-after-last-trial", fault=each.fault)
-            for each in told.consistency.get("last trial", ())
-            if each.violations
+            message("reason-after-last-trial", fault=condition.fault)
+            for condition in found.consistency.get("last trial", ())
+            if condition.violations
         )
-        for side, told in facts.items()
+        for side, found in facts.items()
     }
-    return {side: sentences for side, sentences in found.items() if sentences}
+    return {side: sentences for side, sentences in lost.items() if sentences}
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,9 @@ class Redacted:
 
     def _clean(self, value: Any, name: str, at: tuple[str, ...]) -> Any:
         if isinstance(value, dict):
-            return {key: self._clean(each, name, (*at, str(key))) for key, each in value.items()}
+            return {key: self._clean(part, name, (*at, str(key))) for key, part in value.items()}
         if isinstance(value, list):
-            return [self._clean(each, name, (*at, str(i))) for i, each in enumerate(value)]
+            return [self._clean(part, name, (*at, str(i))) for i, part in enumerate(value)]
         if not isinstance(value, str):
             return value
         if at and _SECRET.search(at[-1]) and not _HARMLESS.fullmatch(value):

@@ -217,7 +217,7 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
         "raw": result.raw,
         "series": result.series,
         "hosts": result.hosts,
-        "host_figures": as_json([asdict(each) for each in result.host_figures]),
+        "host_figures": as_json([asdict(host) for host in result.host_figures]),
     }
 
 
@@ -229,7 +229,13 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         valid=row.valid,
         reasons=tuple(json.loads(row.reasons)),
         samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
-        gates=tuple(_gate_of(row) for row in _in_order(gates)),
+        # An older Benchlab had gates of validity only, and wrote no kind.
+        gates=tuple(
+            GateResult(
+                gate.gate, gate.status, gate.observed, gate.sentence, gate.kind or "validity"
+            )
+            for gate in _in_order(gates)
+        ),
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at),
         phases=json.loads(row.phases),
@@ -239,11 +245,6 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         hosts=row.hosts,
         host_figures=_HOST_FIGURES.validate_json(row.host_figures or "[]"),
     )
-
-
-def _gate_of(row: Any) -> GateResult:
-    """A gate from its row; an older Benchlab had gates of validity only, and wrote no kind."""
-    return GateResult(row.gate, row.status, row.observed, row.sentence, row.kind or "validity")
 
 
 def as_json(value: object) -> str:

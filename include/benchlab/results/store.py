@@ -255,14 +255,6 @@ class Store:
 
     # Objects
 
-    def write_object(self, name: str, text: str) -> str:
-        """Keep a text under the object root, as UTF-8; returns its name.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
-        return self.write_bytes(name, text.encode())
-
     def write_bytes(self, name: str, content: bytes) -> str:
         """Keep bytes under the object root; returns their name.
 
@@ -276,14 +268,6 @@ class Store:
         except OSError as error:
             raise StoreError(f"{path}: cannot be written: {error}") from error
         return name
-
-    def read_object(self, name: str) -> str:
-        """A text that was kept.
-
-        Raises:
-            StoreError: it is not there.
-        """
-        return self.read_bytes(name).decode("utf-8")  # line ends as they are
 
     def read_bytes(self, name: str) -> bytes:
         """Bytes that were kept.

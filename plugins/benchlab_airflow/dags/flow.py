@@ -24,7 +24,7 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 from benchlab import home, targets, workloads
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, SIDES, ReportSpec, Side
-from benchlab.plan.steps import Stage
+from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import stages, trigger_form
 from benchlab_airflow.messages import notify
@@ -123,8 +123,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
 
 def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
     # Checked before the snapshot: an inconsistent dataset is not worth one.
-    check: list[Stage] = ["check"] if has_conditions else []
-    on_side: list[Stage] = ["deploy", "load", "analyze", *check, "back up"]
+    check: list[Preparation] = ["check"] if has_conditions else []
+    on_side: list[Preparation] = ["deploy", "load", "analyze", *check, "back up"]
     with TaskGroup(f"prepare_{side}") as group:
         chain(
             *(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from benchlab.campaign.stages import CampaignRun
     from benchlab.campaign.trial import Begun
     from benchlab.plan.report_type import Side
-    from benchlab.plan.steps import Stage
+    from benchlab.plan.steps import Preparation
     from benchlab.results.records import Condition
 
 log = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ def register() -> PokeReturnValue:
     return PokeReturnValue(is_done=True)
 
 
-def on_side(stage: Stage, side: Side) -> None:
+def on_side(stage: Preparation, side: Side) -> None:
     """One of deploy, load, analyze, check, back up.
 
     check: whether the loaded dataset meets the workload's conditions.

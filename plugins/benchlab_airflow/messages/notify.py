@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,7 +89,7 @@ class CampaignNotifier(BaseNotifier):
 
     def notify(self, context: Context) -> None:
         """See :func:`_send_all`; the outcome is noted in the campaign's progress."""
-        from benchlab.campaign.progress import ProgressLog, ProgressNote
+        from benchlab.campaign.progress import ProgressLog
 
         here, campaign = home.find(), stages.campaign_id(context)
         directory = here.campaign(campaign)
@@ -99,9 +98,8 @@ class CampaignNotifier(BaseNotifier):
             note = str(redact(note))
             _log(phase, note)
             if directory.is_dir():  # a campaign that could not be planned has none
-                step = ProgressNote(time.time(), "notify", phase, note=note)
                 try:
-                    ProgressLog(directory / "progress.jsonl").write(step)
+                    ProgressLog(directory / "progress.jsonl").note("notify", phase, note)
                 except OSError as error:  # a full disk may be what is to be reported
                     log.error("not noted in the campaign's progress: %s", error)
 

@@ -442,12 +442,12 @@ def test_objects_are_kept_in_a_directory_or_under_any_url(tmp_path: Path) -> Non
     """Raw outputs go where the object root says: a directory, memory, an object store."""
     for root in (UPath(tmp_path / "objects"), UPath(f"memory://benchlab-{os.getpid()}")):
         with Store("sqlite://", root) as store:
-            name = store.write_object("c1/r1-a1.txt", "ünïçode\r\nand more\n")
+            name = store.write_bytes("c1/r1-a1.txt", "ünïçode\r\nand more\n".encode())
             assert name == "c1/r1-a1.txt"
-            assert store.read_object(name) == "ünïçode\r\nand more\n"
+            assert store.read_bytes(name).decode() == "ünïçode\r\nand more\n"
             assert (root / name).exists()
             with pytest.raises(StoreError, match=r"c1/nothing\.txt: cannot be read"):
-                store.read_object("c1/nothing.txt")
+                store.read_bytes("c1/nothing.txt")
 
 
 def test_an_object_that_cannot_be_written_is_named(tmp_path: Path) -> None:
@@ -457,7 +457,7 @@ def test_an_object_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         Store("sqlite://", UPath(tmp_path / "file")) as store,
         pytest.raises(StoreError, match=r"file/c1/a\.txt: cannot be written"),
     ):
-        store.write_object("c1/a.txt", "x")
+        store.write_bytes("c1/a.txt", b"x")
 
 
 def test_a_campaign_can_have_any_name_in_its_titles(store: Store) -> None:

@@ -95,7 +95,7 @@ def save(
             if intervals:
                 values = 1000 * factor * (1 + random.normal(0, 0.02, intervals))
                 lines = [f"{n}.0,{value:.2f}" for n, value in enumerate(values, 1)]
-                store.write_object(name, "\n".join(["t,tps", *lines, ""]))
+                store.write_bytes(name, "\n".join(["t,tps", *lines, ""]).encode())
     return stored
 
 

@@ -86,7 +86,7 @@ def make(
         files[name] = f"{text}\n".encode()
     for name in objects(trials):
         try:
-            files[f"{RAW}{name}"] = store.read_object(name).encode()
+            files[f"{RAW}{name}"] = store.read_bytes(name)
         except (StoreError, UnicodeDecodeError) as error:
             missing[f"{RAW}{name}"] = _why(error)
     for path in sorted(gates.glob("*.yaml")):

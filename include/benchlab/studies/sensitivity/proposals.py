@@ -234,7 +234,7 @@ def _long_run_variance(store: Store, campaign: Campaign, result: TrialResult) ->
     if result.series is None:
         return None
     try:
-        text = store.read_object(result.series)
+        text = store.read_bytes(result.series).decode()
     except StoreError:
         return None
     metric = campaign.plan.metric(result.trial.workload)
