@@ -112,12 +112,12 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
             if not chosen.is_resolved or not engine.owns(chosen.version):
                 continue  # what a version refuses is asked when it is known which one it is
             sets: list[Components] = [chosen.components, *entry.by_workload.values()]
-            told = dict.fromkeys(
+            refused = dict.fromkeys(
                 fault
                 for components in sets
                 for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
             )
-            yield from (f"engines.{name}.{side}: {fault}" for fault in told)
+            yield from (f"engines.{name}.{side}: {fault}" for fault in refused)
             yield from (
                 f"engines.{name}.{side}: {fault}" for fault in _connections(spec, engine, chosen)
             )

@@ -24,7 +24,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     """
     dotted = {key: value for key, value in overrides.items() if key not in SIDES}
     sides = {key: str(overrides[key]) for key in SIDES if key in overrides}
-    # A version tells the engine, which a rule does not.
+    # The engine follows from a version, and not from a rule.
     for key, version in sorted(sides.items(), key=lambda item: versions.is_rule(item[1])):
         wanted = dotted.get("engine", spec.engine)
         engine = _owner(spec, key, version, wanted)

@@ -17,7 +17,7 @@ from typing import Literal
 from benchlab.plan.steps import Stage
 
 _BETWEEN = " · "
-# Characters of a part that tells something: `candidate`, `12 threads`, `oltp_upd…`.
+# Characters of a part that can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
 _SHORTEST = 9
 # Of a note; a tool's whole output is in the log, and whoever reports the failure prints it.
 _LONGEST_NOTE = 400
@@ -144,7 +144,7 @@ def _joined(*parts: str) -> str:
 
 
 def _shortened(parts: Sequence[str], room: int) -> str:
-    """Always the longest of them loses a letter; none becomes so short that it tells nothing."""
+    """The longest part loses a letter again and again; none gets shorter than ``_SHORTEST``."""
     left = list(parts)
     while len(text := _joined(*left)) > room:
         longest = max(left, key=len)

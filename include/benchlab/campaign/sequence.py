@@ -1,6 +1,4 @@
-"""The trials of a campaign, executed in the plan's order, each once, whoever asks and after
-whatever crash.
-"""
+"""The trials of a campaign: in the order of the plan, each executed once, by any caller."""
 
 from __future__ import annotations
 
@@ -62,8 +60,8 @@ class TrialSequence:
         """Execute the next trial of the plan that has no result yet, and store it, once.
 
         Which trial is next is decided here and not by the caller, so that the plan's order
-        holds whoever calls, in whatever order, and after whatever crash. A process of an
-        earlier try that is still at work is waited for; a client that it left is adopted.
+        holds for callers in any order and after any crash. A process of an earlier try that is
+        still at work is waited for; a client that it left is adopted.
 
         Args:
             attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
@@ -165,7 +163,7 @@ class TrialSequence:
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
-        self._refuse_to_go_on_in_vain(results)
+        self._refuse_if_none_can_be_executed(results)
         planned = self._next(results, attempt)
         if planned is None:
             return None
@@ -263,7 +261,7 @@ class TrialSequence:
         self.store.add_trial(self.campaign.id, result)
         return result
 
-    def _refuse_to_go_on_in_vain(self, results: Sequence[TrialResult]) -> None:
+    def _refuse_if_none_can_be_executed(self, results: Sequence[TrialResult]) -> None:
         begin = self._mark("registered")
         since = begin.stat().st_mtime if begin.exists() else 0.0
         latest = sorted(
@@ -272,7 +270,7 @@ class TrialSequence:
         )[-TRIES:]
         if len(latest) == TRIES and not any(result.executed for result in latest):
             raise NotMeasuredError(
-                f"the last {TRIES} trials could not be executed, so no more are tried: mend what "
+                f"the last {TRIES} trials could not be executed, so no more are tried: fix what "
                 f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 

@@ -111,8 +111,7 @@ class StoredCampaign:
     ) -> list[Path]:
         """Render the report from the store and bring it to its destinations; repeatable.
 
-        It goes into files first, so that it is there whatever becomes of the others; each of them
-        is tried, though one fails.
+        It goes into files first, so that it is there even if the others fail; each is tried.
 
         Args:
             only: beside files, only the destinations of this publisher.
@@ -256,10 +255,10 @@ class StoredCampaign:
             )
         if not outcome.missing:
             self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
-            told = self._record.faults()
-            faults = {place: told.get(place, "it was not tried") for place in lacking}
-            if EVIDENCE in told:
-                faults[EVIDENCE] = told[EVIDENCE]
+            recorded = self._record.faults()
+            faults = {place: recorded.get(place, "it was not tried") for place in lacking}
+            if EVIDENCE in recorded:
+                faults[EVIDENCE] = recorded[EVIDENCE]
             if faults:
                 raise PublishError(unpublished(self.published(), faults, again))
             return
@@ -297,6 +296,6 @@ class StoredCampaign:
 
 
 def _missing(trials: Sequence[str], planned: int) -> str:
-    """How many trials have no valid result, and which of them, where that tells something."""
+    """How many trials have no valid result, and which of them, unless it is all."""
     text = f"{len(trials)} of {planned} trials have no valid result"
     return text if len(trials) == planned else f"{text}: {names.first_of(trials)}"

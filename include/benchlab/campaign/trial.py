@@ -1,7 +1,7 @@
 """One trial: restore, start, wait until ready, warm up, run, collect.
 
 A trial is one unit, in two halves that different processes may do: :func:`begin` ends when the
-client has been started, :func:`collect` reads what it printed. Whoever repeats a trial after a
+client has been started, :func:`collect` reads what it printed. Repeating a trial after a
 crash restores first, except where the client of the first try is still running or has just ended:
 then that client is adopted, so that no trial is measured twice and no two clients run at once.
 """
@@ -234,7 +234,7 @@ def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
 
 
 def _watch(setting: TrialSetup, trial: PlannedTrial, job: str) -> None:
-    """Sample all hosts while the client runs; those that cannot be asked tell so in the end."""
+    """Sample all hosts while the client runs; one that cannot be asked is named at the end."""
     deployment = setting.deployment
     metrics.start(
         deployment.executors(),
@@ -285,7 +285,7 @@ def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:
     """Wait for the client; one that outstays its limit is ended and judged by what it printed.
 
-    It goes on by itself while its host cannot be reached, which is asked again.
+    It keeps running while its host cannot be reached; the host is asked again.
 
     Raises:
         UnreachableError: the host could still not be reached when the time was up.

@@ -23,7 +23,7 @@ class PlannedTrial:
     Attributes:
         index: place in the plan, from 0.
         round: from 1.
-        restore: whether the snapshot is laid back before it.
+        restore: whether the snapshot is restored before it.
         seconds: measured length, without warm-up.
     """
 

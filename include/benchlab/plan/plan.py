@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -11,12 +11,11 @@ from pydantic import TypeAdapter
 
 from benchlab.errors import SpecError
 from benchlab.plan import order
-from benchlab.plan import steps as steps_module
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
-from benchlab.plan.steps import GIB, PlanStep
-from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
+from benchlab.plan.steps import GIB, PlanStep, disk_bytes, page_minutes, plan_steps
+from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
 # What a workload's throughput is where the plan does not say: transactions per second.
 DEFAULT_METRIC = "tps"
@@ -134,19 +133,9 @@ def make(
     """
     seed = spec.seed if spec.seed is not None else seed_of(campaign)
     trials = tuple(order.trials(spec, seed, read_only))
-    planned = steps_module.plan_steps(spec, trials, topology)
-    minutes = round(sum(step.minutes for step in planned), 1)
-    rent = _rent(topology, prices)
-    dollars = None if rent is None else rent.dollars(minutes)
-    if rent is not None and dollars is not None:
-        _check_budget(spec.budget, rent, minutes, dollars)
-    seeded_minutes = None
-    if rent is not None and spec.snapshots is None:
-        seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
-        seeded_minutes = round(
-            sum(step.minutes for step in steps_module.plan_steps(seeded, trials, topology)), 1
-        )
-    return Plan(
+    steps = plan_steps(spec, trials, topology)
+    by_hand = page_minutes(spec, spec.published, topology) if spec.published else None
+    made = Plan(
         report=spec.report,
         engine=engine,
         target=spec.target,
@@ -155,25 +144,13 @@ def make(
         seed=seed,
         trials=trials,
         hosts=hosts(topology, prices),
-        minutes=minutes,
-        dollars=dollars,
-        disk_gib=round(steps_module.disk_bytes(spec, topology) / GIB, 2),
+        minutes=_minutes(steps),
+        dollars=None,
+        disk_gib=round(disk_bytes(spec, topology) / GIB, 2),
         placement=spec.placement,
         topology=spec.topology,
-        steps=tuple(
-            PlanStep(step.stage, step.side, step.what, round(step.minutes, 2)) for step in planned
-        ),
-        vcpus=None if rent is None else rent.vcpus,
-        prices_as_of=None if rent is None else rent.as_of.isoformat(),
-        page_minutes=(
-            None
-            if spec.published is None
-            else round(steps_module.page_minutes(spec, spec.published, topology), 1)
-        ),
-        seeded_minutes=seeded_minutes,
-        seeded_dollars=(
-            None if rent is None or seeded_minutes is None else rent.dollars(seeded_minutes)
-        ),
+        steps=tuple(replace(step, minutes=round(step.minutes, 2)) for step in steps),
+        page_minutes=None if by_hand is None else round(by_hand, 1),
         warnings=tuple(warnings),
         metrics={
             name: metric
@@ -183,19 +160,31 @@ def make(
         },
         slowdown_pct=spec.slowdown_pct,
     )
+    return _priced(made, spec, topology, prices) if isinstance(topology, Ec2Topology) else made
+
+
+def _minutes(steps: Iterable[PlanStep]) -> float:
+    return round(sum(step.minutes for step in steps), 1)
+
+
+def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList | None) -> Plan:
+    if prices is None:
+        raise SpecError("prices: a rented fleet cannot be planned without a price list")
+    rent = prices.rent(fleet)
+    dollars = rent.dollars(plan.minutes)
+    _check_budget(spec.budget, rent, plan.minutes, dollars)
+    as_of = rent.as_of.isoformat()
+    priced = replace(plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of)
+    if spec.snapshots is not None:
+        return priced
+    seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
+    minutes = _minutes(plan_steps(seeded, plan.trials, fleet))
+    return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))
 
 
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:
     """Whether a person has to approve a plan before anything is rented."""
     return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
-
-
-def _rent(topology: Topology | None, prices: PriceList | None) -> Rent | None:
-    if not isinstance(topology, Ec2Topology):
-        return None
-    if prices is None:
-        raise SpecError("prices: a rented fleet cannot be planned without a price list")
-    return prices.rent(topology)
 
 
 def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:
@@ -231,15 +220,14 @@ def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ..
             )
         case CloudTopology():
             return (
-                *_nodes("tidb", topology),
-                *_nodes("tikv", topology),
+                *_nodes("tidb", topology.tidb),
+                *_nodes("tikv", topology.tikv),
                 Host("client", topology.client, None, "client-1"),
             )
         case _:
             return (Host("all", None, None),)
 
 
-def _nodes(role: str, topology: CloudTopology) -> list[Host]:
-    nodes = topology.tidb if role == "tidb" else topology.tikv
+def _nodes(role: str, nodes: Nodes) -> list[Host]:
     vcpu = int(nodes.size.partition("C")[0])
     return [Host(role, nodes.size, vcpu, f"{role}-{n}") for n in range(1, nodes.count + 1)]

@@ -1,8 +1,8 @@
 """The release calendar: ``configs/releases.csv``, every release with the day it came out.
 
 Columns ``version``, ``release_date`` (``2022-12-29``) and ``type`` (a :data:`versions.Kind`), in
-the order of the days; releases of one day in the order of their versions. Which engine a release
-is of tells how its version is written.
+the order of the days; releases of one day in the order of their versions. The engine of a
+release follows from how its version is written.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def load(path: Path) -> Calendar:
 def read_new(path: Path) -> NewReleases:
     """Read a list of releases in any order: the columns of a calendar, and maybe more.
 
-    Where there is no type it is told by the version: with a ``-`` it is a pre-release, with a patch
+    A type that is missing follows from the version: with a ``-`` it is a pre-release, with a patch
     number above 0 a patch.
 
     Raises:
@@ -157,7 +157,7 @@ def write(calendar: Calendar, path: Path) -> None:
 
 
 def _name(release: Release) -> str:
-    """What tells versions apart: `-RC.1` is `-rc.1`."""
+    """The key of a version: `-RC.1` is `-rc.1`."""
     return release.version.text.casefold()
 
 

@@ -26,7 +26,7 @@ Side = Literal["baseline", "candidate"]
 SIDES: tuple[Side, Side] = ("baseline", "candidate")
 RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
 # Engines, workloads, targets, publishers and languages are found by presence, so their names are
-# checked against what is there by catalog.py; here they only have to look like names.
+# checked against what is there by campaign/fit.py; here they only have to look like names.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 Port = Annotated[int, Field(ge=1024, le=65535)]
@@ -217,7 +217,7 @@ class Destination(BaseModel):
     Attributes:
         to: its publisher.
         options: what the publisher has to know, as its own fields beside ``to``; that these are
-            right checks catalog.py.
+            right is checked by campaign/report_types.py.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -343,7 +343,7 @@ class ReportSpec(Frozen):
     @property
     def destinations(self) -> tuple[Destination, ...]:
         """Where the report is published: into files first, named or not, so that it is there
-        whatever becomes of the others.
+        even if the others fail.
         """
         others = (place for place in self.publish if place.to != FILES)
         return (Destination(to=FILES), *others)

@@ -55,13 +55,13 @@ CHECKSUM_ROWS_PER_S = 1_000_000
 CHECK_ROWS_PER_S = 1_000_000
 """The conditions of TPC-C's dataset: aggregates over orders and their lines, most of all rows."""
 CUSTOMERS_CHECKED_UP_TO = 10
-"""Warehouses up to which each of their customers is checked, too: it takes long, and memory."""
+"""Warehouses up to which each of their customers is checked as well: it takes long, and memory."""
 CUSTOMERS_CHECK_S = 1.5
 """That, for each warehouse, with the index that it needs; as seen on one machine."""
 STOP_S = 12.0
 """`tiup cluster stop`: TiDB, then TiKV, then PD."""
 REFLINK_S = 5.0
-"""Copying or laying back by shared blocks (XFS), all storage hosts at once, and dropping caches."""
+"""Copying or restoring by shared blocks (XFS), all storage hosts at once, and dropping caches."""
 COPY_BYTES_PER_S = 500e6
 """The same where blocks cannot be shared, on each host's disk, all hosts at once."""
 START_S = 20.0
@@ -222,7 +222,7 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Time
         yield "load", side, f"{spec.dataset} from the dataset snapshot, once there is one", seconds
     else:
         yield "load", side, f"load {spec.dataset}", _load_s(spec)
-    # The second checksum, of the first restore, is counted here, too.
+    # The second checksum, of the first restore, is counted here as well.
     checksums = 1 if spec.restore == "never" or in_cloud else 2
     analyze = spec.dataset.rows * (1 / ANALYZE_ROWS_PER_S + checksums / CHECKSUM_ROWS_PER_S)
     yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
@@ -244,9 +244,9 @@ def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
 def _before(
     spec: ReportSpec, trial: PlannedTrial, previous: PlannedTrial | None, topology: Topology
 ) -> float:
-    """Seconds until a trial's cluster is up with the data it shall have."""
+    """Seconds until a trial's cluster is up with the data that it is to have."""
     if isinstance(topology, CloudTopology):
-        # There is no way to lay a snapshot back: the tables are dropped and loaded again.
+        # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + spec.dataset.rows / ANALYZE_ROWS_PER_S if trial.restore else 0.0
     switch = previous is None or previous.side != trial.side
     if not trial.restore and not switch:

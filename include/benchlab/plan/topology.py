@@ -202,7 +202,7 @@ def load(path: Path) -> Topology:
 def regions(directory: Path) -> list[str]:
     """The regions of all EC2 topologies in a directory, sorted; broken files are passed over.
 
-    Whoever looks for what is left to be released must not be stopped by a file that does not
+    A search for what is left to be given back must not be stopped by a file that does not
     validate; `benchlab validate` names those.
     """
     found = set()

@@ -121,9 +121,9 @@ class InstanceFacts:
         host: name of its host in the fleet.
         component: what it is: ``pd``, ``tikv`` or ``tidb``.
         version: as it writes it itself.
-        git_hash: of its source; None where it does not tell.
+        git_hash: of its source; None where it does not report it.
         config_digest: of its effective configuration, the same for servers that are configured
-            alike; None where it does not tell.
+            alike; None where it does not report it.
     """
 
     host: str
@@ -168,7 +168,7 @@ class SideFacts:
 
     Attributes:
         version: what the server says of itself.
-        git_hash: of its source; None where the server does not tell.
+        git_hash: of its source; None where the server does not report it.
         variables: its effective variables.
         dataset_checksum: of the loaded tables, taken before the snapshot.
         rows: row counts by table.
@@ -215,7 +215,7 @@ class Campaign:
         environment: facts of the machine: cores, memory, kernel, tool versions; of a fleet a
             line per role instead (``tikv_hosts``), the ``zone`` if known, and where the
             ``dataset`` came from; the ``client_program`` that was chosen and what it calls itself
-            (``client_version``). And, where the target tells, of the engine: ``engine_title``,
+            (``client_version``). And, where the target knows them, of the engine: ``engine_title``,
             ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated).
         planned_for: the moment whose versions it compares, with a time zone: of a backfill that
             moment, long before it was run. None: when it was run.

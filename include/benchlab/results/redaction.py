@@ -1,7 +1,7 @@
-"""Secrets, taken out of what reports and evidence tell.
+"""Secrets, taken out of reports and evidence.
 
-Servers tell their effective variables, and a few of those are secrets: an account for replication,
-a key. They are told by their names; a password within an address is told by its place. Two values
+Servers report their effective variables, a few of which are secrets: an account for replication, a
+key. They are recognized by their names, and a password within an address by its place. Two values
 that differ stay different, so that what depends on it comes out as it did.
 """
 
@@ -42,15 +42,12 @@ class Redacted:
         self.places: list[str] = []
         self.secrets: dict[str, int] = {}
 
-    def document(self, name: str, value: Any) -> Any:
-        """A JSON document of this file name without its secrets."""
-        return self._clean(value, name, ())
-
-    def _clean(self, value: Any, name: str, at: tuple[str, ...]) -> Any:
+    def document(self, name: str, value: Any, at: tuple[str, ...] = ()) -> Any:
+        """A JSON document of this file name without its secrets; ``at`` is the place of a part."""
         if isinstance(value, dict):
-            return {key: self._clean(part, name, (*at, str(key))) for key, part in value.items()}
+            return {key: self.document(name, part, (*at, str(key))) for key, part in value.items()}
         if isinstance(value, list):
-            return [self._clean(part, name, (*at, str(i))) for i, part in enumerate(value)]
+            return [self.document(name, part, (*at, str(i))) for i, part in enumerate(value)]
         if not isinstance(value, str):
             return value
         if at and _SECRET.search(at[-1]) and not _HARMLESS.fullmatch(value):

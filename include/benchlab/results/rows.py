@@ -104,8 +104,8 @@ PUBLISHED_REPORTS = sa.Table(
     sa.Column("report", _Document, nullable=False),
 )
 
-# What was told of events: a row for each notifier and each mark of what it told. Without `told_at`
-# it is claimed by a process that is about to tell it.
+# What notifiers have sent: a row for each notifier and each mark of an event. Without `told_at` it
+# is claimed by a process that is about to send it.
 NOTICES = sa.Table(
     "notices",
     METADATA,

@@ -82,7 +82,7 @@ class Store:
     def _create_tables(self) -> None:
         with self.transaction():
             pass  # a database out of reach is said so at once
-        # Another process may be creating them too: whoever loses finds one more at the next try.
+        # Another process may be creating them as well: the one that loses finds one more next time.
         for tries_left in reversed(range(len(METADATA.tables) + 1)):
             try:
                 with self.transaction() as connection:
@@ -181,7 +181,7 @@ class Store:
             self._update(connection, campaign, state=state, ended_at=_now())
 
     def reopen(self, campaign: str) -> None:
-        """A campaign that is carried on runs again."""
+        """A campaign that is resumed runs again."""
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
 

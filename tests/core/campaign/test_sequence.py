@@ -158,7 +158,7 @@ def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Benc
     """Not hours of tries: after three trials in a row it ends, and says what to mend."""
     bench = make(rounds=5)
     bench.broken_servers = {"server-baseline", "server-candidate"}
-    with pytest.raises(NotMeasuredError, match=r"mend what the last error says .*does not start"):
+    with pytest.raises(NotMeasuredError, match=r"fix what the last error says .*does not start"):
         bench.sequence.measure_all()
     assert len(bench.results()) == TRIES
 
