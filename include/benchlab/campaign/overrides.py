@@ -39,7 +39,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
-    """``key=value`` from a command line, the value as YAML: ``threads=[2,8]``, ``rounds=2``.
+    """``key=value`` from a command line: ``["rounds=2"]`` becomes ``{"rounds": 2}``; it is YAML.
 
     A list may be written without brackets (``threads=2,8``).
 

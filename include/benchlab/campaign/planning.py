@@ -16,6 +16,9 @@ from benchlab.plan.topology import Topology
 def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
     """Plan a campaign on the hosts of its topology, at the prices of ``configs/prices.csv``.
 
+    Example:
+        ``plan(home, spec, choose_engine(spec, home)[0], "c1").minutes``
+
     Raises:
         SpecError: the topology does not validate, a price is missing, or a version rule is left.
     """

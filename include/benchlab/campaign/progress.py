@@ -68,7 +68,7 @@ class ProgressNote:
 
 
 class ProgressLog:
-    """Writes and reads the steps of one campaign."""
+    """Writes and reads the steps of a campaign: ``ProgressLog(path).note("publish", "report")``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -111,7 +111,7 @@ def find_report(home: Home, name: str) -> Path:
 
 
 def load(path: Path) -> ReportSpec:
-    """Read a report type and check its names against what is there.
+    """Read a report type and check its names: ``load(find_report(home, "sysbench_local"))``.
 
     Raises:
         SpecError: it does not validate, or names an engine, workload or target that is not there.

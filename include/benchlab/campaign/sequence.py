@@ -143,12 +143,12 @@ class TrialSequence:
 
     def deployed(self, side: Side) -> None:
         """A side has been deployed: its dataset is compared with the snapshot's once more."""
-        self._checked(side).unlink(missing_ok=True)
-        self._measured(side).unlink(missing_ok=True)
+        self._mark(f"checked-{side}").unlink(missing_ok=True)
+        self._mark(f"measured-{side}").unlink(missing_ok=True)
 
     def has_measured(self, side: Side) -> bool:
         """Whether the side's data are those that a trial has left, and not one that was cut."""
-        return self._measured(side).exists()
+        return self._mark(f"measured-{side}").exists()
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
@@ -168,7 +168,9 @@ class TrialSequence:
         if planned is None:
             return None
         self.deployment.acquire(self.campaign.origin)
-        tries = self._count_try(planned, attempt)
+        with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC).isoformat()}\n")
+        tries = self._tries(planned, attempt)
         try:
             return self._begin_trial(planned, attempt, results, tries)
         except BenchlabError as error:
@@ -184,19 +186,14 @@ class TrialSequence:
                 on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
             )
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
-                self._checked(planned.side).touch()
-            self._measured(planned.side).touch()
+                self._mark(f"checked-{planned.side}").touch()
+            self._mark(f"measured-{planned.side}").touch()
             return self._keep(collected)
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
 
-    def _count_try(self, planned: PlannedTrial, attempt: int) -> int:
-        """Note that a try begins; how many there have been, this one included."""
-        with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
-            file.write(f"{datetime.now(UTC).isoformat()}\n")
-        return self._tries(planned, attempt)
-
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
+        """How often it has been tried, the present try included."""
         mark = self._mark(f"{planned.id}-a{attempt}")
         return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0
 
@@ -212,14 +209,15 @@ class TrialSequence:
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         notes = self._mark(f"{planned.id}-a{attempt}.json")
-        self._measured(planned.side).unlink(missing_ok=True)
+        self._mark(f"measured-{planned.side}").unlink(missing_ok=True)
         begun = trial.begin(
             self.setting(planned),
             planned,
             attempt,
             earlier=_begun(notes),
             restore=restore,
-            check_dataset=not self._checked(planned.side).exists() and (restore or not of_side),
+            check_dataset=not self._mark(f"checked-{planned.side}").exists()
+            and (restore or not of_side),
             repeated=tries > 1,
             on_new=lambda: notes.unlink(missing_ok=True),
             on_phase=lambda phase: self._note_trial(planned, attempt, phase),
@@ -228,12 +226,6 @@ class TrialSequence:
         part.write_text(json.dumps(begun.to_json()), encoding="utf-8")
         part.replace(notes)
         return begun
-
-    def _checked(self, side: Side) -> Path:
-        return self._mark(f"checked-{side}")
-
-    def _measured(self, side: Side) -> Path:
-        return self._mark(f"measured-{side}")
 
     def _mark(self, name: str) -> Path:
         directory = self.directory / "begun"

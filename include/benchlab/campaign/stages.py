@@ -199,13 +199,12 @@ class CampaignRun(StoredCampaign):
             TargetError: it is another version.
             SpecError: a parameter has no effect in it.
         """
-        self._begin("deploy", side)
+        engine = self._begin("deploy", side)
         self.sequence.abandon_cut_pairs()
         self.sequence.deployed(side)
         for deployed in self.target.sides:
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
-        engine = self.target.engine(side)
         engine.deploy()
         reported = engine.version()
         if not engine.is_requested_version(reported):
@@ -226,8 +225,7 @@ class CampaignRun(StoredCampaign):
             CommandError: the client failed.
             TargetError: a table does not hold the rows it should.
         """
-        self._begin("load", side)
-        engine = self.target.engine(side)
+        engine = self._begin("load", side)
         engine.start()
         engine.create_database()
         if self._endpoint(side).user == OPEN_USER:
@@ -251,8 +249,7 @@ class CampaignRun(StoredCampaign):
 
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; note the facts and the dataset's checksum."""
-        self._begin("analyze", side)
-        engine = self.target.engine(side)
+        engine = self._begin("analyze", side)
         engine.start()
         tables = list(self.workload.tables(self.spec.dataset))
         engine.analyze(tables)
@@ -289,11 +286,10 @@ class CampaignRun(StoredCampaign):
         if moment == "last trial" and not self.sequence.has_measured(side):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
             return ()
-        self._begin(f"check after {moment}", side)
+        engine = self._begin(f"check after {moment}", side)
         for other in self.target.sides:
             if other != side:
                 self.target.engine(other).stop()
-        engine = self.target.engine(side)
         engine.start()
         database = engine.instance.database
         found = conditions.check(
@@ -334,8 +330,7 @@ class CampaignRun(StoredCampaign):
         Raises:
             EngineError: the server did not stop cleanly.
         """
-        self._begin("back up", side)
-        engine = self.target.engine(side)
+        engine = self._begin("back up", side)
         engine.start()
         facts = self.store.campaign(self.campaign.id).facts[side]
         # Not before it has been checked: what is kept is restored again and again.
@@ -353,14 +348,15 @@ class CampaignRun(StoredCampaign):
         self.target.close()
         return self.target.give_back(self.home, self.campaign.id, self.access)
 
-    def _begin(self, phase: str, side: Side) -> None:
-        """A stage of a side begins; what a try of it that died left running is ended first."""
+    def _begin(self, phase: str, side: Side) -> Database:
+        """Begin a stage of a side; what a try of it that died left running is ended first."""
         self.note("prepare", f"{phase} {side}")
         self.target.acquire(self.campaign.origin)
         mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"
         if mark.exists():
             self.target.interrupt()
         mark.touch()
+        return self.target.engine(side)
 
     # What the stages are made of
 

@@ -39,7 +39,7 @@ from benchlab.workloads.workload import Workload
 
 
 class StoredCampaign:
-    """One campaign in the store.
+    """One campaign in the store: ``StoredCampaign(home, store, store.campaign("c1")).publish()``.
 
     Args:
         home: the installation.
@@ -57,6 +57,8 @@ class StoredCampaign:
         self.plan = campaign.plan
         self.directory = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
+        self._record = PublicationRecord(self.directory / "published")
+        self._data_docs = self.directory / bundle.DATA_DOCS
         self._comparer = Comparer(home, store)
 
     @property
@@ -200,14 +202,6 @@ class StoredCampaign:
             ),
         )
         return publication, fault
-
-    @property
-    def _record(self) -> PublicationRecord:
-        return PublicationRecord(self.directory / "published")
-
-    @property
-    def _data_docs(self) -> Path:
-        return self.directory / bundle.DATA_DOCS
 
     def finish(self) -> Outcome:
         """Set the final state: complete, or failed where something gave no figure to rely on.

@@ -117,6 +117,9 @@ def make(
 ) -> Plan:
     """Plan a campaign.
 
+    Example:
+        ``make(spec, "mariadb", "c1", {"oltp_point_select"}).minutes``
+
     Args:
         spec: the report type, overrides applied.
         engine: the engine that is deployed; a key of ``spec.engines``.

@@ -120,7 +120,7 @@ class PriceList:
 
 
 def load(path: Path) -> PriceList:
-    """Read a price list.
+    """Read a price list: ``load(path).price("m5.xlarge", "us-west-2").usd_per_hour``.
 
     Raises:
         SpecError: it cannot be read, or a line is wrong; names file, line and column.

@@ -78,7 +78,7 @@ def days(releases: Iterable[Release], kinds: Iterable[ReleaseKind]) -> tuple[dat
 
 
 def load(path: Path) -> Calendar:
-    """Read a calendar.
+    """Read a calendar: ``load(path).releases[-1].day`` is that of its last release.
 
     Raises:
         SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, a

@@ -446,7 +446,7 @@ def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:
 
 
 def load(path: Path) -> ReportSpec:
-    """Read one report type.
+    """Read one report type: ``load(Path("sysbench_local.yaml")).rounds``.
 
     Raises:
         SpecError: the file cannot be read, is not YAML, or does not validate; all faults of

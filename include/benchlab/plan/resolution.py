@@ -37,6 +37,9 @@ def resolve(
 ) -> Resolved:
     """A report type whose version rules are replaced by versions.
 
+    Example:
+        ``resolve(spec, lambda engine: releases, date(2022, 12, 31)).spec.is_resolved`` is true.
+
     Args:
         releases_of: the releases of an engine, by its name.
         aa: an A/A campaign of the candidate: both sides are what the candidate is. Of a report

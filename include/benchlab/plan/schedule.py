@@ -91,6 +91,9 @@ def moments(
 ) -> tuple[datetime, ...]:
     """The moments of a schedule between two, both included, in order.
 
+    Example:
+        ``moments(spec.schedule, releases, midnight(first), midnight(last))``
+
     Args:
         releases: of the engine that is compared.
         first, last: with a time zone.

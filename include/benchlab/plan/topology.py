@@ -187,7 +187,7 @@ _KINDS: dict[str, type[Topology]] = {
 
 
 def load(path: Path) -> Topology:
-    """Read one topology.
+    """Read one topology: ``load(home.configs / "topologies" / "ec2_published.yaml").kind``.
 
     Raises:
         SpecError: it cannot be read or does not validate; names the file and the field.

@@ -39,7 +39,7 @@ class Version:
 
 
 def parse(text: str) -> Version:
-    """Read one version.
+    """Read one version: ``parse("v6.5.0").numbers`` is ``(6, 5, 0)``.
 
     Raises:
         SpecError: it is not of the form ``v6.5.0`` (TiDB) or ``10.11.5`` (MariaDB).
@@ -105,7 +105,7 @@ def is_rule(text: str) -> bool:
 
 
 def parse_rule(text: str) -> VersionRule:
-    """Read one version rule.
+    """Read one version rule: ``parse_rule("newest 6.5").series`` is ``(6, 5)``.
 
     Raises:
         SpecError: it is none; says which there are.

@@ -41,7 +41,7 @@ from benchlab.results.rows import (
 
 
 class Store:
-    """Reads and writes results.
+    """Reads and writes results: ``Store(home.store_url, home.objects).campaign("c1").plan``.
 
     Args:
         url: of the database, as SQLAlchemy writes them. Its password is never shown.
