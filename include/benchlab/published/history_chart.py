@@ -63,10 +63,8 @@ def _figure(found: History, views: Sequence[LongView]) -> Figure:
     ]
     height = _HEAD_IN + sum(panel.height_in for panel in panels)
     figure = Figure(figsize=(9.6, height))
-    figure.text(
-        0.008, 1 - 0.22 / height, f"{title_of(found.workload)}: change of throughput, each against "
-        "the baseline of its own report", fontsize=12, fontweight="bold", va="center",
-    )  # fmt: skip
+    what = "change of throughput, each against the baseline of its own report"
+    plotting.titled(figure, f"{title_of(found.workload)}: {what}")
     top_in = _HEAD_IN
     for panel in panels:
         panel.draw(figure, top_in)
@@ -91,17 +89,12 @@ def _panel(
     def draw(figure: Figure, top_in: float) -> None:
         axes = plotting.axes(figure, top_in + _TITLE_IN, frame_in, left=0.27, width=0.57)
         axes.set_title(title, loc="left", fontsize=10, color=MUTED)
-        axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
-        axes.axvline(0, color=MUTED, linewidth=1)
-        axes.grid(axis="y", visible=False)
-        axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
+        plotting.changes_by_row(axes, names)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}%" if value else "0")
         if not rows:
             axes.text(0.02, 0.5, "none", transform=axes.transAxes, va="center", color=MUTED)
         for place, row in enumerate(rows):
             row(axes, place)
-        axes.set_yticks(range(len(rows)), list(names), color=INK)
         edge = 1.12 * max(5.0, *(abs(value) for value in drawn), 0.0)
         axes.set_xlim(-edge, edge)
 

@@ -29,7 +29,8 @@ from benchlab.report.formats.html import render as render_html
 from benchlab.report.model import report as model
 from benchlab.results.records import Campaign
 from tests.builders import campaigns
-from tests.core.report.test_formats import golden_bundle, golden_case, hostile_case
+from tests.core.report.test_formats import golden_bundle, golden_case
+from tests.core.report.test_formats_escaping import hostile_case
 from tests.core.report.test_model_fleet import case_of as fleet_case
 from tests.core.report.test_model_fleet import own_hosts, published_case
 from tests.core.report.test_model_tpcc import golden_case as tpcc_case

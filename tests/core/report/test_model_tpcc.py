@@ -172,9 +172,9 @@ def test_a_client_that_is_not_recorded_is_missing() -> None:
                 ),
                 (
                     "the candidate: after the load all 2 that were checked hold (3.3.2.1, "
-                    "3.3.2.2); after the last trial 1 of the 2 that were checked does not hold "
-                    "(3.3.2.1, in every warehouse W_YTD is the sum of its districts' D_YTD: 12 "
-                    "violations)."
+                    "3.3.2.2); after the last trial 1 of the 2 that were checked failed "
+                    "(3.3.2.1, in every warehouse W_YTD is the sum of its districts' D_YTD, "
+                    "violations: 12)."
                 ),
             ],
         ),

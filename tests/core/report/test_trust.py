@@ -146,13 +146,13 @@ def test_gates_of_cells_are_shown_and_decide_nothing() -> None:
     ]
     assert failed == [("candidate", 8, "throughput_curve")]
     report = model.build(made, found, measured)
-    assert trust.symptoms(report) == (
+    assert trust.symptoms(report) == [
         (
-            "Symptom throughput_curve, where it is not so that throughput is at most 5 % below the "
-            "line through the neighbouring thread counts: 1 on the candidate side (Point Select "
+            "Symptom throughput_curve (expected: throughput is at most 5 % below the "
+            "line through the neighbouring thread counts): 1 on the candidate side (Point Select "
             "at 8)."
         ),
-    )
+    ]
 
 
 def test_without_gates_of_cells_none_is_evaluated() -> None:
@@ -198,7 +198,7 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
     alone = compare(made.plan, store.trials(made.id), 2.0, calibration=calibration_for(store, made))
     assert (alone.scope, alone.workloads[0].verdict) == ("this deployment", "regression")
     assert "this deployment only" in said(made, alone, store)
-    assert "0 are known" in said(made, alone, store)
+    assert "known so far: 0." in said(made, alone, store)
     for number, change in enumerate(CHANGES):
         add(store, aa(number), change)
     known = calibration_for(store, made)
@@ -262,7 +262,7 @@ def test_every_format_says_p95_and_what_moved() -> None:
     )
     report = model.build(made, compare(made.plan, measured, 2.0), measured, data_docs=True)
     latency = "p95 latency of 10.11.5 is longer by 20.00% than that of 10.2.11 (regression;"
-    moved = "At 8 threads throughput changed by -"
+    moved = "At 8 threads, throughput changed by -"
     pages = (
         markdown.render(report),
         html.render(report, draw(report)),

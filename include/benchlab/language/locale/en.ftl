@@ -74,7 +74,7 @@ measured-how = { $client ->
    *[owned] { " " }on { $hosts } hosts
 }
 subject = { $engine } { $candidate } (candidate) was measured{ measured-how } against { $baseline } (baseline): how much does throughput change, and can the figure be trusted?
-subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice: an A/A campaign{ measured-how }, which measures the noise of the measurement and says nothing about another version.
+subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice: an A/A campaign{ measured-how }, which measures noise and says nothing about any other version.
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
 summary-aa = A/A campaign, both sides alike: it measures noise.
 summary-slowdown = Candidate slowed down by { $limit } on purpose.
@@ -103,14 +103,11 @@ outcome-change = { $verdict ->
 }
 outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
 outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $because }; { $figures }.
-outcome-inconclusive = { $shape ->
-    [aside] { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
-   *[reason] { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out: { $because }; { $figures }.
-}
+outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
-why-sequential = the sides were measured one after the other, so that a drift of the hosts is not told apart from the version
-rounds-used = The estimate is from the { $used } of { $rounds } rounds that are complete; a row of the table is from the rounds in which both sides have a valid trial of it.
+why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
+rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
     [0] The { $workload } { $latency }: estimate { $missing }.
    *[other] The { $workload } { $latency }: estimate { $missing }: { $because }.
@@ -125,39 +122,25 @@ latency-otherwise = { $reasons ->
 }
 latency-in-short = p95 latency: { $verdict }, { $estimate }
 latency-in-short-unknown = p95 latency: { $missing }
-moved = At { $threads } threads throughput changed by { $change }, { $against } against the other thread counts: the mean over all of them does not show it.
+moved = At { $threads } threads, throughput changed by { $change }, { $against } against the other thread counts; the mean over all of them does not show it.
 
 ## Scope
 
-scope-filled = { $dataset ->
-    [restored] filled from its dataset snapshot
-   *[loaded] loaded
-}
-scope-chance = { $where ->
-    [fleet] how its data came to lie on the hosts
-   *[machine] how its data came to lie, where it ran
-}
-scope-verdicts = { $verdicts ->
-    [one] verdict holds
-   *[other] verdicts hold
-}
-scope-versions = The { scope-verdicts } for the versions, and not for this deployment alone: each side was deployed and { scope-filled } once, but what one deployment happens to be ({ scope-chance }) is known from { $campaigns } A/A campaigns of this report type, and every interval has it in it.
-scope-known = { $campaigns ->
-    [one] 1 is known
-   *[other] { $campaigns } are known
-}
-scope-deployment = The { scope-verdicts } for this deployment only: each side was deployed and { scope-filled } once, so what that one deployment happened to be ({ scope-chance }) cannot be told apart from its version. To tell it apart takes { $needed } A/A campaigns of this report type, each loaded on its own; { scope-known }.
-scope-deployment-of = The { scope-verdicts } of { $workloads } for this deployment only: each side was deployed and { scope-filled } once, so what that one deployment happened to be ({ scope-chance }) cannot be told apart from its version. To tell it apart takes { $needed } A/A campaigns of this report type, each loaded on its own; { scope-known }.
-scope-sequential = Nor can what changed between the measurements of the two sides: all of the baseline was measured before the candidate.
-scope-one-round = With one round there is nothing to tell a change from noise by, so that no verdict can go beyond inconclusive.
+scope-versions = The verdicts hold for the versions, not only for this deployment: each side was deployed once and filled with data once, but how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and every interval includes it.
+scope-deployment = { $which ->
+    [all] The verdicts hold
+   *[some] What is said of { $workloads } holds
+} for this deployment only: each side was deployed once and filled with data once, so the effects of that one deployment, such as how its data lie on disk, cannot be told apart from those of the version. Telling them apart takes { $needed } A/A campaigns of this report type, each loaded on its own; known so far: { $campaigns }.
+scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
+scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 
 ## Clients
 
 client-made = These figures were made by { $client }. Figures of different clients must not be compared with each other.
 client-unknown = a client that is not recorded ({ $missing })
-client-tpmc = tpmC is the number of New Order transactions a minute, without TPC-C's keying and think times and without an audit: it compares the two sides, and is no result in the sense of the TPC.
-details = { $title } at each thread count: geometric means of the rounds' percentiles. Of them p95 has a verdict of its own, above.
-details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to 17 ms and of 3% to 6% above, and none above 16 s.
+client-tpmc = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it compares the two sides and is not a TPC result.
+details = { $title } at each thread count: geometric means of the rounds' percentiles. Only p95 has a verdict, above.
+details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to 17 ms, in steps of 3% to 6% above that, and none above 16 s.
 
 ## Result quality
 
@@ -181,44 +164,23 @@ reconnects-counted = Reconnects of the client: { $total } { trials-reporting } (
 rounds-used-each = Rounds used, of { $rounds }: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
-gates-validity = Of validity, over all executed trials; a trial that fails one is not used:
-gates-symptom = Of symptom, over all executed trials, or over the thread counts of each side; what they show may be the candidate's own doing, and is kept:
-gates-validity-summary = Gates of validity, over all executed trials: { $counted }
-gates-symptom-summary = Gates of symptom, over trials and thread counts: { $counted }
-gates-data-docs = Every gate with every trial: { $page }, Great Expectations' data docs.
-symptom = Symptom { $gate }, where it is not so that { $sentence }: { $places }.
+gates-validity = Gates of validity, over all executed trials ({ $counted }); a trial that fails one is not used.
+gates-symptom = Gates of symptom, over all executed trials or over each side's thread counts ({ $counted }); the candidate may cause what they find, so nothing is left out.
+gates-data-docs = Every gate with every trial: { $page }, the data docs of Great Expectations.
+symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
-excluded-summary = { $count ->
-    [one] 1 executed trial whose figures are not used
-   *[other] { $count } executed trials whose figures are not used
-}
+excluded-summary = Executed trials whose figures are not used: { $count }
 
 ## Variables and parameters
 
-variables-unknown = Effective variables: { $missing }; whether the sides differ in more than was asked is not known.
-variables-found = { $kind ->
-    [cluster] Of { $compared } effective variables and configuration items that both sides have,
-   *[server] Of { $compared } effective variables that both sides have,
-} { $changed ->
-    [one] 1 differs though the report type does not ask for it
-   *[other] { $changed } differ though the report type does not ask for it
-} (changed defaults, as a rule); { $baseline } only the baseline has and { $candidate } only the candidate has. { $trivial } that differ between any two servers (version, ports, paths, identity) are left out.
-variables-counted = { $kind ->
-    [cluster] { $count ->
-        [one] 1 variable or configuration item
-       *[other] { $count } variables and configuration items
-    }
-   *[server] { $count ->
-        [one] 1 variable
-       *[other] { $count } variables
-    }
-}
-variables-changed = { variables-counted } with another value on each side
-variables-only = { variables-counted } that only { $side } has
-variables-asked-alike = Set alike on both sides, yet different: { $names }.
-parameters-none = { $baseline } and { $candidate } are asked for no parameters: their defaults apply.
-parameters-same = { $baseline } and { $candidate } are asked for the same parameters.
-parameters-different = { $baseline } and { $candidate } are asked for different parameters, as listed.
+variables-unknown = Effective variables: { $missing }; whether the sides differ in more than was asked for is unknown.
+variables-found = Effective settings that both sides have: { $compared }. Different although the report type does not ask for it (usually changed defaults): { $changed }. Only on the baseline: { $baseline }; only on the candidate: { $candidate }. Left out, because they differ between any two servers (version, ports, paths, identity): { $trivial }.
+variables-changed = With another value on each side: { $count }
+variables-only = Only on { $side }: { $count }
+variables-asked-alike = Set to the same value on both sides, yet different in effect: { $names }.
+parameters-none = No parameters are set for { $baseline } and { $candidate }: their defaults apply.
+parameters-same = The same parameters are set for { $baseline } and { $candidate }.
+parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
 parameters-defaults = None: the defaults apply.
 value-cut = { $value }… ({ $length } characters)
 
@@ -226,25 +188,22 @@ value-cut = { $value }… ({ $length } characters)
 
 environment = Test environment
 environment-ec2 = Test environment (AWS EC2)
-shared-machine = { $cores ->
-    [none] Client, load balancer and server share one machine: the figures compare the two sides with each other, and with nothing measured elsewhere.
-   *[other] Client, load balancer and server share the { $cores } cores of one machine: the figures compare the two sides with each other, and with nothing measured elsewhere.
-}
+shared-machine = Client, load balancer and server share one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 engine-chosen = Engine { $engine }: { $reason }.
-fleet-same-hosts = The clusters of both sides lie on the same hosts and run one at a time, so that no difference between hosts can explain a difference between the sides.
+fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
 fleet-entry = The client connects to HAProxy on its own host ({ $host }, port { $port }), { $others ->
     [none] where nothing else runs
-   *[other] which also runs { $others }: load and servers take from each other
+   *[other] which also runs { $others }: client and servers compete for it
 }. HAProxy passes the connections on to { $servers ->
     [0] the one TiDB server
     [one] the one TiDB server
    *[other] the { $servers } TiDB servers
 } in turn (roundrobin).
-fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Whatever of the hosts or the cloud changed in the meantime is in the difference between the sides, and in no interval.
-fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It holds the rows as they were loaded once, but they lie on the disks as a restore writes them, in order and without the traces of loading: throughputs may differ from those of a campaign that loaded its dataset.
-published-document = This is the plan of “{ $document }”, measured anew. The document's figures are from other hosts and another time: its changes can be set beside those of this report, its throughputs cannot.
-published-differences = Where the plan differs from the document, besides what was chosen when the campaign was started:
+fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and of no interval.
+fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
+published-document = This report measures the plan of “{ $document }” again. The document's figures come from other hosts and another time: its changes can be compared with those in this report, its throughputs cannot.
+published-differences = Differences from the document, besides what was chosen when the campaign was started:
 published-tool = { $version } (the published document: { $published })
 machine-hostname = hostname
 machine-os = os
@@ -270,19 +229,16 @@ dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
 step-load = Load { $dataset } into each side.
 step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
-contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums tell: TPC-C asks for values at random, and for 5 to 15 lines of each order.
-contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums tell: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
-contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums tell.
+contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
+contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums show: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
+contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums show.
 step-analyze = Run ANALYZE on every table.
 step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each side, { $moments ->
     [load] after the load
     [last-trial] after its last trial
    *[both] after the load and once more after its last trial
 }.
-step-snapshot = { $where ->
-    [fleet] Stop each side and take a snapshot of its data, on every host that holds some.
-   *[machine] Stop each side and take a snapshot of its data.
-}
+step-snapshot = Stop each side and take a snapshot of its data.
 step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a slowdown on purpose, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:
@@ -294,9 +250,9 @@ step-interleaved = { $rounds ->
 } In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
 restore-every-trial = Before every trial the side's data are restored from its snapshot.
 restore-after-writes = Before a trial the side's data are restored from its snapshot if anything was written since the last restore.
-restore-per-workload = Before each block the side's data are restored from its snapshot; the trials within a block follow on each other's data.
+restore-per-workload = Before each block the side's data are restored from its snapshot; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
-after-restore = After a restore the hosts have nothing of the data in their caches, and the trial waits until the leaders of the regions are spread evenly, move no more, or a time limit is over.
+after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
     [fleet] For each trial: start the cluster, wait until every server answers and the load balancer reports all TiDB servers up,
    *[machine] For each trial: start the server, wait until it answers and the load balancer reports it up,
@@ -312,25 +268,22 @@ step-repeat = { $limit ->
 ## How to read this
 
 read-round = { $placement ->
-    [sequential] A round sets the two sides against each other, though all of the baseline was measured before the candidate;
+    [sequential] A round compares the two sides, though all of the baseline was measured before the candidate;
    *[interleaved] A round measures the two sides right after each other;
-} candidate divided by baseline, averaged over the thread counts as a geometric mean, is the one value it contributes.
+} its one value is candidate divided by baseline, as a geometric mean over the thread counts.
 read-estimate = { $deployments ->
-    [known] The estimate is the geometric mean of these values. The 95% interval (Student's t) tells how far they scatter, and what deployments differ by: the wider, the less is known.
-   *[unknown] The estimate is the geometric mean of these values. The 95% interval (Student's t) tells how far they scatter: the wider, the less is known.
+    [known] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter and how much deployments differ: the wider, the less is known.
+   *[unknown] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter: the wider, the less is known.
 }
-read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment for { $workloads ->
-    [one] 1 workload
-   *[other] { $workloads } workloads
-}, which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided apart, each by this rule.
+read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
 read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
 read-unstable = { $dataset ->
-    [checked] Unstable: trials are missing, or symptoms show, on one side only, or its dataset did not meet a consistency condition any more after the last trial, so its figures cannot be taken at their word.
-   *[other] Unstable: trials are missing, or symptoms show, on one side only, so its figures cannot be taken at their word.
+    [checked] Unstable: trials are missing, or symptoms show, on one side only, or its dataset no longer met a consistency condition after the last trial, so its figures cannot be taken at face value.
+   *[other] Unstable: trials are missing, or symptoms show, on one side only, so its figures cannot be taken at face value.
 }
-read-inconclusive = Inconclusive: anything else. The data do not tell, in either direction; more rounds or longer trials might.
-read-inconclusive-one-round = Inconclusive: anything else. With one round it is always this: there is nothing to tell a change from noise by.
-read-rows = Rows per thread count describe and decide nothing, but one that moved against the rest is named. The arithmetic mean of their percentages is what published reports print; it gives gains more weight than losses.
+read-inconclusive = Inconclusive: anything else. The data do not decide, in either direction; more rounds or longer trials might.
+read-inconclusive-one-round = Inconclusive: anything else. With a single round it is always this: a change cannot be told from noise.
+read-rows = Rows per thread count only describe and decide nothing, but one that moved against the rest is pointed out. Published reports print the arithmetic mean of their percentages; it gives gains more weight than losses.
 
 ## Provenance
 
@@ -358,7 +311,7 @@ sources-raw = { $kept ->
     [0] No raw output of the client is kept.
    *[other] The client's raw output is kept for { $kept } of { $executed } executed trials, under the path in its column raw, relative to the root of the results store.
 }
-sources = trials.csv has one row per executed trial. A figure of one side at one thread count is the geometric mean over the rows of its workload, side and threads that are used. { sources-raw } comparison.csv and report.json have the figures unrounded. Where evidence.zip lies beside this report, the command benchlab verify computes its figures again from the raw outputs, and says what it could not compute again.
+sources = trials.csv has one row per executed trial. The figure of a side at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
 
 ## Headings
 
@@ -455,7 +408,7 @@ software-servers-on = { $count ->
 software-version = { $asked } (server: { $reported })
 software-alike = On each side, the servers of a component are configured alike: the digests of their effective configurations agree.
 software-odd = Servers of one component are not all configured alike: { $servers }.
-software-untold = { $said } Not told by: { $servers }.
+software-untold = { $said } Not reported by: { $servers }.
 
 ## Hardware
 
@@ -473,7 +426,7 @@ hardware-some-client = Client
 hardware-rented = All { $total } hosts were rented for this campaign in one zone ({ $zone }).
 hardware-unknown-zone = which one was not recorded
 hardware-shared-system = All run { $system }.
-hardware-shared = It is { $total } hosts in all; with several roles: { $each }.
+hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })
 
 ## TPC-C's consistency conditions
@@ -485,14 +438,8 @@ consistency-after-last-trial = after the last trial { $outcome }
 consistency-after-both = after the load and after the last trial { $outcome }
 consistency-unchecked = they were not checked
 consistency-hold = all { $count } that were checked hold ({ $conditions })
-consistency-violated = { $violated ->
-    [one] 1 of the { $count } that were checked does not hold ({ $each })
-   *[other] { $violated } of the { $count } that were checked do not hold ({ $each })
-}
-consistency-violations = { $violations ->
-    [one] { $condition }, { $sentence }: 1 violation
-   *[other] { $condition }, { $sentence }: { $violations } violations
-}
+consistency-violated = { $violated } of the { $count } that were checked failed ({ $each })
+consistency-violations = { $condition }, { $sentence }, violations: { $violations }
 
 ## Hosts while they were under load
 
@@ -508,13 +455,9 @@ hosts-disk-read-bytes-per-s = Disk read (MB/s)
 hosts-disk-write-bytes-per-s = Disk write (MB/s)
 hosts-net-rx-bytes-per-s = Network in (MB/s)
 hosts-net-tx-bytes-per-s = Network out (MB/s)
-hosts-of-role = { $count ->
-    [one] { $role } (1 host)
-   *[other] { $role } ({ $count } hosts)
-}
-hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
-hosts-table-of-several = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
-hosts-processes = Of the CPU granted to them (a core per thread, at most all) used: { $each }.
+hosts-of-role = { $role } ({ $count } hosts)
+hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
+hosts-processes = CPU used, as a share of what was granted (a core per thread, at most all): { $each }.
 hosts-process = { $name } { $mean } on average and { $max } in its busiest trial
 hosts-not-recorded = What the hosts did during the trials was not recorded.
 hosts-not-recorded-because = What the hosts did during the trials was not recorded ({ $gaps }).
@@ -531,36 +474,21 @@ quality-cell = { $workload } at { $threads }
 ## Parameters
 
 parameters-items = { $service } parameter configuration
-parameters-items-of-side = { $service } parameter configuration, only the { $side } ({ $version })
-parameters-items-of-workload = { $service } parameter configuration, while { $workload } is measured
 parameters-variables = TiDB global variable configuration
-parameters-variables-of-side = TiDB global variable configuration, only the { $side } ({ $version })
-parameters-variables-of-workload = TiDB global variable configuration, while { $workload } is measured
+parameters-of-side = { $heading }, only the { $side } ({ $version })
+parameters-of-workload = { $heading }, while { $workload } is measured
 
 ## Commands
 
 commands-load = Load the tables, once on each side
-commands-loaded-before = Load the tables, as it was done before their dataset snapshots were taken
+commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
 commands-run = Run one trial
 
 ## Published pages: Title and overview
 
-published-title = { $product ->
-    [none] { $tool } Performance Test Report -- { $candidate } vs. { $baseline }
-   *[other] { $product } { $tool } Performance Test Report -- { $candidate } vs. { $baseline }
-}
-published-title-one = { $product ->
-    [none] { $tool } Performance Test Report for { $candidate }
-   *[other] { $product } { $tool } Performance Test Report for { $candidate }
-}
-published-subject = { $product ->
-    [none] { $tool } throughput of { $candidate } against { $baseline }.
-   *[other] { $tool } throughput of { $product } { $candidate } against { $baseline }.
-}
-published-subject-one = { $product ->
-    [none] { $tool } throughput of { $candidate }.
-   *[other] { $tool } throughput of { $product } { $candidate }.
-}
+published-title-one = { $system } Performance Test Report for { $candidate }
+published-subject = { $tool } throughput of { $candidate } against { $baseline }.
+published-subject-one = { $tool } throughput of { $candidate }.
 published-origin = Reproduced from { $source } (SHA-256 { $sha256 }). Throughputs and latencies are those of the source, digit by digit. Percentages, means and sentences are computed from them.
 published-once = Of each figure the source prints one value. From that no interval and no verdict can be computed.
 published-recorded = Texts that were recorded, as names of columns and parameters, are in the language of the source.

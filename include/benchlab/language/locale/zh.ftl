@@ -82,10 +82,7 @@ outcome-change = { $verdict ->
 }
 outcome-equivalent = { $candidate } 与 { $baseline } 的 { $workload } { $metric } 持平：变化的 90% 置信区间在 ±{ $limit } 之内；{ $figures }。
 outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $because }；{ $figures }。
-outcome-inconclusive = { $shape ->
-    [aside] { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
-   *[reason] { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化，原因是{ $because }；{ $figures }。
-}
+outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
 note = 注意：{ $because }。
 note-label = 注意：
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
@@ -108,22 +105,12 @@ moved = 线程数为 { $threads } 时，吞吐变化了 { $change }，相对其�
 
 ## 结论的适用范围
 
-scope-filled = { $dataset ->
-    [restored] 从数据集快照恢复
-   *[loaded] 导入
-}
-scope-chance = { $where ->
-    [fleet] 数据在各主机上的分布
-   *[machine] 数据的存放位置
-}
-scope-verdicts = { $verdicts ->
-   *[other] 上述结论
-}
-scope-versions = { scope-verdicts }对两个版本本身成立，而不仅限于本次部署：每一方只部署并{ scope-filled }数据一次，但单次部署的偶然因素（{ scope-chance }）带来的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并计入了每个置信区间。
-scope-known = 目前已有 { $campaigns } 次
-scope-deployment = { scope-verdicts }仅对本次部署成立：每一方只部署并{ scope-filled }数据一次，因此无法区分单次部署的偶然因素（{ scope-chance }）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；{ scope-known }。
-scope-deployment-of = { scope-verdicts }中，{ $workloads } 的结论仅对本次部署成立：每一方只部署并{ scope-filled }数据一次，因此无法区分单次部署的偶然因素（{ scope-chance }）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；{ scope-known }。
-scope-sequential = 两方测试之间发生的变化同样无法区分：基线的所有测试均在候选之前完成。
+scope-versions = 上述结论对两个版本本身成立，而不仅限于本次部署：每一方只部署一次、写入数据一次，但不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并计入了每个置信区间。
+scope-deployment = { $which ->
+    [all] 上述结论
+   *[some] { $workloads } 的结论
+}仅对本次部署成立：每一方只部署一次、写入数据一次，因此无法区分单次部署的偶然因素（例如数据在磁盘上的分布）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；目前已有 { $campaigns } 次。
+scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
 scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 
 ## 客户端
@@ -153,28 +140,19 @@ reconnects-counted = 客户端重连：{ trials-reporting }共 { $total } 次（
 rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $each }。
 gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
 gates-none = 未评估任何检查项。
-gates-validity = 有效性检查项，覆盖所有已执行的试验；任一项未通过的试验不予采用：
-gates-symptom = 症状检查项，覆盖所有已执行的试验，或每一方的各个线程数；这些现象可能由候选自身引起，因此予以保留：
-gates-validity-summary = 有效性检查项，覆盖所有已执行的试验：{ $counted }
-gates-symptom-summary = 症状检查项，覆盖试验和线程数：{ $counted }
+gates-validity = 有效性检查项，覆盖所有已执行的试验（{ $counted }）；任一项未通过的试验不予采用。
+gates-symptom = 症状检查项，覆盖所有已执行的试验，或每一方的各个线程数（{ $counted }）；这些现象可能由候选自身引起，因此予以保留。
 gates-data-docs = 每个试验的所有检查项：{ $page }，由 Great Expectations 生成的数据文档。
-symptom = 症状 { $gate }，即以下情况不成立（{ $sentence }）：{ $places }。
+symptom = 症状 { $gate }（预期：{ $sentence }）：{ $places }。
 symptom-places = { $side }一方 { $count } 处（{ $places }）
-excluded-summary = 有 { $count } 个已执行的试验，其数据未被采用
+excluded-summary = 数据未被采用的已执行试验：{ $count }
 
 ## 变量与参数
 
 variables-unknown = 生效的变量：{ $missing }；两方除要求的差异之外是否还有其他差异，无从得知。
-variables-found = { $kind ->
-    [cluster] 在两方共有的 { $compared } 个生效的变量和配置项中，
-   *[server] 在两方共有的 { $compared } 个生效的变量中，
-}有 { $changed } 个取值不同，而报告类型并未作此要求（通常是默认值发生了变化）；仅基线有的为 { $baseline } 个，仅候选有的为 { $candidate } 个。另有 { $trivial } 个在任意两台服务器之间都不同（版本、端口、路径、标识），未列出。
-variables-counted = { $kind ->
-    [cluster] { $count } 个变量或配置项
-   *[server] { $count } 个变量
-}
-variables-changed = { variables-counted }在两方取值不同
-variables-only = { variables-counted }仅 { $side } 有
+variables-found = 两方共有的生效设置项：{ $compared } 个。取值不同、而报告类型并未作此要求的（通常是默认值发生了变化）：{ $changed } 个。仅基线有的：{ $baseline } 个；仅候选有的：{ $candidate } 个。因在任意两台服务器之间都不同（版本、端口、路径、标识）而未列出的：{ $trivial } 个。
+variables-changed = 在两方取值不同：{ $count }
+variables-only = 仅 { $side } 有：{ $count }
 variables-asked-alike = 要求两方相同、实际却不同的项：{ $names }。
 parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，使用默认值。
 parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
@@ -186,10 +164,7 @@ value-cut = { $value }…（共 { $length } 个字符）
 
 environment = 测试环境
 environment-ec2 = 测试环境 (AWS EC2)
-shared-machine = { $cores ->
-    [none] 客户端、负载均衡器和服务器共用一台机器：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
-   *[other] 客户端、负载均衡器和服务器共用一台机器的 { $cores } 个核：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
-}
+shared-machine = 客户端、负载均衡器和服务器共用一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -243,10 +218,7 @@ step-consistency = { $moments ->
     [last-trial] 最后一次试验之后，
    *[both] 导入数据之后以及最后一次试验之后，
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
-step-snapshot = { $where ->
-    [fleet] 停止每一方，并在所有存有数据的主机上对其数据做快照。
-   *[machine] 停止每一方，并对其数据做快照。
-}
+step-snapshot = 停止每一方，并对其数据做快照。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
 step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，依次使用 { $threads } 个客户端线程。两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
@@ -531,8 +503,7 @@ hosts-disk-write-bytes-per-s = 磁盘写入 (MB/s)
 hosts-net-rx-bytes-per-s = 网络接收 (MB/s)
 hosts-net-tx-bytes-per-s = 网络发送 (MB/s)
 hosts-of-role = { $role }（{ $count } 台主机）
-hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
-hosts-table-of-several = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
+hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
 hosts-processes = 在分配给客户端和负载均衡器的 CPU（每线程一核，最多为全部核数）中，实际使用：{ $each }。
 hosts-process = { $name } 平均 { $mean }，最忙的试验中 { $max }
 hosts-not-recorded = 未记录试验期间主机的运行情况。
@@ -547,11 +518,9 @@ quality-cell = { $workload }，{ $threads } 线程
 ## 参数
 
 parameters-items = { $service } 参数配置
-parameters-items-of-side = { $service } 参数配置，仅{ $side }（{ $version }）
-parameters-items-of-workload = { $service } 参数配置，仅在测量 { $workload } 时
 parameters-variables = TiDB 全局变量配置
-parameters-variables-of-side = TiDB 全局变量配置，仅{ $side }（{ $version }）
-parameters-variables-of-workload = TiDB 全局变量配置，仅在测量 { $workload } 时
+parameters-of-side = { $heading }，仅{ $side }（{ $version }）
+parameters-of-workload = { $heading }，仅在测量 { $workload } 时
 
 ## 命令
 
@@ -561,22 +530,9 @@ commands-run = 运行一个试验
 
 ## 已发布报告：标题与概况
 
-published-title = { $product ->
-    [none] { $tool } 性能对比测试报告 - { $candidate } 对比 { $baseline }
-   *[other] { $product } { $tool } 性能对比测试报告 - { $candidate } 对比 { $baseline }
-}
-published-title-one = { $product ->
-    [none] { $tool } { $candidate } 性能测试报告
-   *[other] { $product } { $tool } { $candidate } 性能测试报告
-}
-published-subject = { $product ->
-    [none] { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
-   *[other] { $product } { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
-}
-published-subject-one = { $product ->
-    [none] { $candidate } 的 { $tool } 吞吐。
-   *[other] { $product } { $candidate } 的 { $tool } 吞吐。
-}
+published-title-one = { $system } { $candidate } 性能测试报告
+published-subject = { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
+published-subject-one = { $candidate } 的 { $tool } 吞吐。
 published-origin = 本页根据 { $source }（SHA-256 { $sha256 }）重新生成。吞吐与延迟逐位照录原页，百分比、平均值和文字均由这些数据计算得出。
 published-once = 原页对每个数据只给出一个值，由此无法计算置信区间，也无法得出结论。
 published-recorded = 表头、参数名等原始记录保留原页的语言。

@@ -13,14 +13,22 @@ from benchlab.published.reading.model import THROUGHPUTS, Metric, Workload
 from benchlab.published.rendering.page import Page
 from benchlab.published.rendering.tables import NAMES, Section, metrics
 from benchlab.report.charts import fonts
-from benchlab.report.charts.plotting import STYLE, quiet_matplotlib, saved
+from benchlab.report.charts.plotting import (
+    BLUE,
+    ORANGE,
+    STYLE,
+    by_threads,
+    quiet_matplotlib,
+    saved,
+    titled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Of the last version, then of the one before: as candidate and baseline in other charts.
-_LINES = (("#0072b2", "-", "s"), ("#e69f00", "--", "o"))
+_LINES = ((BLUE, "-", "s"), (ORANGE, "--", "o"))
 
 
 def draw(page: Page) -> dict[str, bytes]:
@@ -54,7 +62,7 @@ def _figure(section: Section, language: Language) -> Figure:
         handles, labels, loc="upper right", ncols=2, frameon=False, bbox_to_anchor=(0.99, 1.01),
         reverse=True,
     )  # fmt: skip
-    figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
+    titled(figure, section.title, top_in=0.1575)
     left = 0.07 if len(shown) > 1 else 0.14
     figure.subplots_adjust(left=left, right=0.98, top=0.80, bottom=0.145, wspace=0.25)
     return figure
@@ -72,11 +80,8 @@ def _panel(axes: Axes, workload: Workload, metric: Metric, language: Language) -
         if metric in THROUGHPUTS
         else language.say("chart-latency", latency=language.say("figures-p95"))
     )
-    axes.set_xticks(places, [str(row.threads) for row in workload.rows])
-    axes.set_xlim(-0.35, max(len(workload.rows), 1) - 0.65)
+    by_threads(axes, [row.threads for row in workload.rows], language.say("chart-threads"))
     axes.set_ylim(bottom=0)
-    axes.grid(axis="x", visible=False)
-    axes.set_xlabel(language.say("chart-threads"))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 

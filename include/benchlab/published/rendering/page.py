@@ -37,7 +37,6 @@ _PRODUCTS = {
 _PRODUCT = re.compile(
     r"(?<![a-z0-9])(tidb[ -]+cloud|tidb|mariadb|mysql)(?![a-z0-9])", re.IGNORECASE
 )
-_NO_PRODUCT = "none"  # as the locale files have it
 _SERVICES = frozenset({"PD", "TiKV", "TiDB"})
 _TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
 
@@ -67,29 +66,29 @@ class Page:
     @cached_property
     def title(self) -> str:
         """In the form of the published pages."""
-        return self._of_versions("published-title")
+        system = f"{self.product} {_TOOLS[self.report.kind]}".strip()
+        candidate, baseline = self.report.candidate, self.report.baseline
+        if baseline is None:
+            return self.say("published-title-one", system=system, candidate=candidate)
+        return self.say("title", system=system, candidate=candidate, baseline=baseline)
 
     @cached_property
     def subject(self) -> str:
         """What is shown here."""
-        return self._of_versions("published-subject")
-
-    def _of_versions(self, id: str) -> str:  # noqa: A002
-        """A sentence about the version of the page, or about the two that it compares."""
-        report = self.report
-        names = {"product": self.product, "tool": _TOOLS[report.kind]}
-        if report.baseline is None:
-            return self.say(f"{id}-one", candidate=report.candidate, **names)
-        return self.say(id, candidate=report.candidate, baseline=report.baseline, **names)
+        tool, baseline = _TOOLS[self.report.kind], self.report.baseline
+        candidate = f"{self.product} {self.report.candidate}".strip()
+        if baseline is None:
+            return self.say("published-subject-one", tool=tool, candidate=candidate)
+        return self.say("published-subject", tool=tool, candidate=candidate, baseline=baseline)
 
     @cached_property
     def product(self) -> str:
-        """What was measured, by the title of the page; ``none`` where it names none, or two."""
+        """What was measured, by the title of the page; empty where it names none, or two."""
         found = _PRODUCT.findall(self.report.title)
         named = {" ".join(re.split("[ -]+", name.lower())) for name in found}
         if "tidb cloud" in named:
             named.discard("tidb")
-        return _PRODUCTS[named.pop()] if len(named) == 1 else _NO_PRODUCT
+        return _PRODUCTS[named.pop()] if len(named) == 1 else ""
 
     @property
     def overview(self) -> tuple[str, ...]:
@@ -131,7 +130,7 @@ class Page:
             baseline, candidate = report.exact_versions
             exact = self.say("published-versus", candidate=candidate, baseline=baseline)
         found = (
-            (self.say("published-exact-versions", product=self.product), exact),
+            (self.say("published-exact-versions", product=self.product or "none"), exact),
             (self.say("published-measured"), report.setting.measured or ""),
             (self.say("published-place"), report.setting.place or ""),
         )

@@ -1,8 +1,7 @@
 """The pictures of a report, as SVG and PNG; the same data give the same bytes.
 
-Colours are Okabe and Ito's blue and orange, which colour-blind readers tell apart and which
-differ in lightness; marker and line style differ as well. Texts are in the report's language, for
-which :mod:`benchlab.report.charts.fonts` finds the fonts.
+The sides differ in colour, marker and line style. Texts are in the report's language, for which
+:mod:`benchlab.report.charts.fonts` finds the fonts.
 """
 
 from __future__ import annotations
@@ -16,12 +15,17 @@ from typing import TYPE_CHECKING
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.charts import fonts
 from benchlab.report.charts.plotting import (
+    BLUE,
     INK,
     MUTED,
+    ORANGE,
     STYLE,
     VERDICT_COLOUR,
+    by_threads,
+    changes_by_row,
     quiet_matplotlib,
     saved,
+    titled,
 )
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report, Section
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BAND = "#eceff2"
-_COLOUR: dict[Side, str] = {"baseline": "#e69f00", "candidate": "#0072b2"}
+_COLOUR: dict[Side, str] = {"baseline": ORANGE, "candidate": BLUE}
 _LABEL_COLOUR: dict[Side, str] = {"baseline": "#8a5f00", "candidate": "#005b8e"}
 _MARKER: dict[Side, str] = {"baseline": "o", "candidate": "s"}
 _LINE: dict[Side, str] = {"baseline": "--", "candidate": "-"}
@@ -44,9 +48,8 @@ def draw(report: Report) -> dict[str, bytes]:
     """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``.
 
     Args:
-        report: what it says; in :func:`benchlab.report.charts.fonts.language_of_charts` of its
-        language,
-            else the letters that no font here has are drawn as ``?``.
+        report: in :func:`benchlab.report.charts.fonts.language_of_charts` of its language; letters
+            that no font here has are drawn as ``?``.
     """
     charts = {}
     families = fonts.families(report.language)
@@ -76,15 +79,10 @@ def _overview(report: Report) -> Figure:
     axes = figure.subplots()
     low, high = _limits(report)
     axes.set_xlim(low, high)
-    axes.set_ylim(count - 0.4, -0.6)
+    changes_by_row(axes, [section.title for section in report.sections])
     axes.axvspan(-report.spec.threshold_pct, report.spec.threshold_pct, color=_BAND, zorder=0)
-    axes.axvline(0, color=MUTED, linewidth=1, zorder=1)
     for row, section in enumerate(report.sections):
         _forest_row(axes, report, section, row)
-    axes.set_yticks(range(count), [section.title for section in report.sections], color=INK)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.spines["left"].set_visible(False)
     numbers, say = report.numbers, report.language.say
     axes.xaxis.set_major_formatter(lambda value, _: numbers.general_change(value))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
@@ -95,10 +93,7 @@ def _overview(report: Report) -> Figure:
         axes.text(
             0, 1.02, text, ha=side, transform=axes.get_xaxis_transform(), color=MUTED, fontsize=8.5
         )
-    figure.text(
-        0.008, 1 - 0.22 / figure.get_figheight(), _versions(report),
-        fontsize=12, fontweight="bold", va="center",
-    )  # fmt: skip
+    titled(figure, _versions(report))
     top, bottom = 1 - 0.72 / figure.get_figheight(), 0.5 / figure.get_figheight()
     figure.subplots_adjust(left=0.16, right=0.745, top=top, bottom=bottom)
     return figure
@@ -160,11 +155,7 @@ def _workload(report: Report, section: Section) -> Figure:
     throughput.set_title(say("chart-throughput", metric=shown.name, unit=shown.unit))
     _panel(latency, report, section, shown.latency.metric)
     latency.set_title(say("chart-latency", latency=shown.latency.heading))
-    figure.text(0.008, 0.955, section.title, fontsize=12, fontweight="bold", va="center")
-    figure.text(
-        0.992, 0.955, say("chart-marks"),
-        fontsize=8.5, color=MUTED, ha="right", va="center",
-    )  # fmt: skip
+    titled(figure, section.title, say("chart-marks"), top_in=0.1575)
     figure.subplots_adjust(left=0.07, right=0.882, top=0.80, bottom=0.145, wspace=0.48)
     return figure
 
@@ -193,11 +184,8 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
         known = [(place, mean) for place, mean in zip(places, means, strict=True) if mean == mean]
         if known:
             ends.append((known[-1][0] + offset, known[-1][1], side))
-    axes.set_xticks(places, [str(cell.threads) for cell in cells])
-    axes.set_xlim(-0.35, len(cells) - 0.65)
-    axes.grid(axis="x", visible=False)
     numbers, say = report.numbers, report.language.say
-    axes.set_xlabel(say("chart-threads"))
+    by_threads(axes, [cell.threads for cell in cells], say("chart-threads"))
     axes.yaxis.set_major_formatter(lambda value, _: numbers.general(value))
     if not drawn:
         axes.set_ylim(0, 1)

@@ -59,9 +59,9 @@ def print_table(console: Console, table: Table) -> None:
 def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[int, int]:
     """Characters of a column, folded at its words and not folded."""
     cells = (column.header, *column.cells)
-    found = [Measurement.get(console, unbounded, cell) for cell in cells]
-    most = max(each.maximum for each in found)
-    return most if column.no_wrap else max(each.minimum for each in found), most
+    sizes = [Measurement.get(console, unbounded, cell) for cell in cells]
+    most = max(size.maximum for size in sizes)
+    return most if column.no_wrap else max(size.minimum for size in sizes), most
 
 
 def text_of(printed: Console) -> str:

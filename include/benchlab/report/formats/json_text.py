@@ -1,4 +1,7 @@
-"""The comparison for machines, as ``benchlab compare --json`` and ``report.json`` have it."""
+"""The comparison for machines, as ``benchlab compare --json`` and ``report.json`` have it.
+
+Its keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-4.2``.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,10 @@ from typing import Any
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.compare import (
-    CellComparison,
-    Comparison,
-    WorkloadComparison,
-    scope_of,
-)
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, scope_of
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.analysis.verdict.paired import percent
-from benchlab.language import Said, english
+from benchlab.language import english
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model import hardware, hosts, quality
 from benchlab.results import redaction
@@ -37,6 +35,7 @@ def to_json(
         results: all executed trials, the invalid ones too.
     """
     campaign = redaction.of_campaign(campaign)
+    fleet = hardware.fleet_hardware(campaign)
     return {
         "campaign": campaign.id,
         "report": campaign.plan.report,
@@ -75,7 +74,9 @@ def to_json(
         ],
         "repeated_pairs": comparison.repeated_pairs,
         "missing": list(comparison.missing),
-        "hosts": hosts.to_json(hosts.host_tables(comparison, results, hardware.roles(campaign))),
+        "hosts": hosts.to_json(
+            hosts.host_tables(comparison, results, fleet.role_of if fleet else {})
+        ),
         **_recorded(campaign),
     }
 
@@ -149,39 +150,29 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "name": workload.name,
         "metric": workload.metric,
         "scope": workload.scope,
-        "rounds_used": workload.rounds_used,
-        "estimate_pct": workload.estimate_pct,
-        "ci95_pct": list(workload.ci95_pct) if workload.ci95_pct else None,
-        "p_adjusted": workload.p_adjusted,
-        "verdict": workload.verdict,
-        "reasons": _texts(workload.reasons),
+        **_decision_json(workload),
         "arithmetic_mean_pct": workload.arithmetic_mean_pct,
         "geometric_mean_pct": workload.estimate_pct,
-        "heterogeneous_threads": [each.threads for each in workload.heterogeneous],
-        "heterogeneity": [asdict(each) for each in workload.heterogeneous],
+        "heterogeneous_threads": [moved.threads for moved in workload.heterogeneous],
+        "heterogeneity": [asdict(moved) for moved in workload.heterogeneous],
         "p95": _decision_json(workload.p95),
-        "cells": [_cell_json(cell) for cell in workload.cells],
+        "cells": [
+            {
+                "threads": cell.threads,
+                **{side: cell.sides[side].means for side in SIDES},
+                "improvement_pct": cell.improvement_pct,
+            }
+            for cell in workload.cells
+        ],
     }
 
 
-def _decision_json(decision: Decision) -> dict[str, Any]:
+def _decision_json(decision: Decision | WorkloadComparison) -> dict[str, Any]:
     return {
         "rounds_used": decision.rounds_used,
         "estimate_pct": decision.estimate_pct,
         "ci95_pct": list(decision.ci95_pct) if decision.ci95_pct else None,
         "p_adjusted": decision.p_adjusted,
         "verdict": decision.verdict,
-        "reasons": _texts(decision.reasons),
+        "reasons": [str(reason) for reason in decision.reasons],
     }
-
-
-def _cell_json(cell: CellComparison) -> dict[str, Any]:
-    return {
-        "threads": cell.threads,
-        **{side: cell.sides[side].means for side in SIDES},
-        "improvement_pct": cell.improvement_pct,
-    }
-
-
-def _texts(reasons: Iterable[Said]) -> list[str]:
-    return [str(reason) for reason in reasons]

@@ -1,4 +1,4 @@
-"""The report as Markdown, in the layout of the published sysbench pages; and its templates.
+"""The report as Markdown, in the layout of the published sysbench pages; and its templates::
 
 text = render(build(campaign, comparison, results))
 """

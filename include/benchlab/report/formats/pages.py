@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchlab.language import Language, load
@@ -47,24 +47,16 @@ def of_languages(codes: Iterable[str]) -> dict[str, Page]:
         LanguageError: there is no locale file for one of them.
     """
     languages = [load(code) for code in dict.fromkeys(codes)]
-    folders = {each.code: "" if each is languages[0] else f"{each.code}/" for each in languages}
-    return {code: _page(code, folders, languages) for code in folders}
-
-
-def _page(code: str, folders: dict[str, str], languages: Sequence[Language]) -> Page:
-    root = "../" if folders[code] else ""
-    return Page(
-        folder=folders[code],
-        root=root,
-        others=tuple(
-            Link(each.code, _own_name(each), f"{root}{folders[each.code]}")
-            for each in languages
-            if each.code != code
-        ),
-    )
+    folders = {language.code: f"{language.code}/" for language in languages}
+    folders[languages[0].code] = ""
+    pages = {}
+    for code, folder in folders.items():
+        root = "../" if folder else ""
+        others = [language for language in languages if language.code != code]
+        links = (Link(o.code, _own_name(o), f"{root}{folders[o.code]}") for o in others)
+        pages[code] = Page(folder, root, tuple(links))
+    return pages
 
 
 def _own_name(language: Language) -> str:
-    locale = language.locale
-    name = locale.get_language_name(locale)
-    return name or language.code
+    return language.locale.get_language_name() or language.code

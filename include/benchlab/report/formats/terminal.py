@@ -22,7 +22,7 @@ from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import trust, wording
 
-# Of what is to be said about trials that were measured elsewhere.
+# Sentences on trials that were measured elsewhere.
 MOST_SENTENCES = 20
 
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
@@ -76,30 +76,20 @@ def _trials(
     title = f"{plain(measured.campaign)}, {rounds}; holds for {scope_of(workloads)}"
     console.print(Text(title, style="bold"))
     console.print(table)
-    said = [
-        f"{workload.name}: {reason}"
-        for workload in workloads
-        for reason in dict.fromkeys(
-            (*map(str, workload.reasons), *trust.moved(workload, english()), *_of_p95(workload))
-        )
-    ]
-    missing = [f"missing: {each}" for each in measured.missing]
-    excluded = [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
-    for sentence in _first([*said, *measured.notes, *missing, *excluded]):
+    sentences: list[str] = []
+    for workload in workloads:
+        p95 = (f"p95: {why}" for why in workload.p95.reasons if why not in workload.reasons)
+        said = dict.fromkeys((*map(str, workload.reasons), *trust.moved(workload, english()), *p95))
+        sentences += [f"{workload.name}: {sentence}" for sentence in said]
+    sentences += measured.notes
+    sentences += [f"missing: {trial}" for trial in measured.missing]
+    sentences += [f"{row.trial}: {'; '.join(row.reasons)}" for row in measured.excluded]
+    if (more := len(sentences) - MOST_SENTENCES) > 0:
+        sentences[MOST_SENTENCES:] = [f"... and {more} more; --json has all of them"]
+    for sentence in sentences:
         console.print(Text(plain(sentence), style="dim"))
     console.print()
     return text_of(console)
-
-
-def _of_p95(workload: WorkloadComparison) -> list[str]:
-    return [f"p95: {reason}" for reason in workload.p95.reasons if reason not in workload.reasons]
-
-
-def _first(sentences: Sequence[str]) -> Sequence[str]:
-    if len(sentences) <= MOST_SENTENCES:
-        return sentences
-    more = len(sentences) - MOST_SENTENCES
-    return [*sentences[:MOST_SENTENCES], f"... and {more} more; --json has all of them"]
 
 
 def _table(report: Report, section: Section) -> Group:
@@ -139,5 +129,5 @@ def _table(report: Report, section: Section) -> Group:
     )
     why = wording.why(report, section)
     beside = (why, trust.latency(report, section), *trust.moved(section.figures, english()))
-    said = [Padding(Text(each, style="dim"), (0, 0, 0, 2)) for each in beside if each]
+    said = [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in beside if line]
     return Group(verdict, *said, table)

@@ -56,16 +56,13 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     )
     if len(module.NAMES) > 1:
         run[run.index(min(names))] = "$workload"
+    restored = campaign.environment.get("dataset", "").startswith("restored")
     return (
-        Command(language.say(_purpose_of_load(campaign)), _shell(prepare)),
+        Command(
+            language.say("commands-loaded-before" if restored else "commands-load"), _shell(prepare)
+        ),
         Command(language.say("commands-run"), _shell(run)),
     )
-
-
-def _purpose_of_load(campaign: Campaign) -> str:
-    if campaign.environment.get("dataset", "").startswith("restored"):
-        return "commands-loaded-before"
-    return "commands-load"
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:

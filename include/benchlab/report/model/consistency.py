@@ -32,13 +32,13 @@ def consistency_of(campaign: Campaign, language: Language) -> Consistency | None
     if all(plan.metric(trial.workload) != "tpmc" for trial in plan.trials):
         return None
     found = {side: _found(campaign, side) for side in SIDES}
-    told = {side: _told(of_side, language) for side, of_side in found.items()}
-    if len(set(told.values())) == 1:
-        sentences: tuple[str, ...] = (language.say("consistency-both", told=told["baseline"]),)
+    texts = {side: _text(of_side, language) for side, of_side in found.items()}
+    if len(set(texts.values())) == 1:
+        sentences: tuple[str, ...] = (language.say("consistency-both", told=texts["baseline"]),)
     else:
         sentences = tuple(
             language.say("consistency-side", side=side_name(side), told=text)
-            for side, text in told.items()
+            for side, text in texts.items()
         )
     checked = {moment for of_side in found.values() for moment, seen in of_side.items() if seen}
     return Consistency(sentences, tuple(moment for moment in _MOMENTS if moment in checked))
@@ -49,43 +49,37 @@ def _found(campaign: Campaign, side: Side) -> dict[Moment, Sequence[Condition]]:
     return {moment: facts.consistency.get(moment, ()) if facts else () for moment in _MOMENTS}
 
 
-def _told(found: Mapping[Moment, Sequence[Condition]], language: Language) -> str:
+def _text(found: Mapping[Moment, Sequence[Condition]], language: Language) -> str:
     """What was found, said once for the moments at which it was the same."""
     moments: dict[str, list[Moment]] = {}
     for moment, conditions in found.items():
         moments.setdefault(_outcome(conditions, language), []).append(moment)
-    return clauses(
-        (
-            language.say(f"consistency-after-{_when(after)}", outcome=outcome)
-            for outcome, after in moments.items()
-        ),
-        language,
-    )
-
-
-def _when(moments: Sequence[Moment]) -> str:
-    return moments[0].replace(" ", "-") if len(moments) == 1 else "both"
+    said = []
+    for outcome, after in moments.items():
+        when = "both" if len(after) > 1 else after[0].replace(" ", "-")
+        said.append(language.say(f"consistency-after-{when}", outcome=outcome))
+    return clauses(said, language)
 
 
 def _outcome(conditions: Sequence[Condition], language: Language) -> str:
     if not conditions:
         return language.say("consistency-unchecked")
-    violated = [each for each in conditions if each.violations]
+    violated = [condition for condition in conditions if condition.violations]
     if not violated:
-        names = items((plain(each.clause) for each in conditions), language)
+        names = items((plain(condition.clause) for condition in conditions), language)
         return language.say("consistency-hold", count=len(conditions), conditions=names)
-    each = (
+    said = (
         language.say(
             "consistency-violations",
-            condition=plain(c.clause),
-            sentence=plain(c.sentence),
-            violations=c.violations,
+            condition=plain(condition.clause),
+            sentence=plain(condition.sentence),
+            violations=condition.violations,
         )
-        for c in violated
+        for condition in violated
     )
     return language.say(
         "consistency-violated",
         violated=len(violated),
         count=len(conditions),
-        each=clauses(each, language),
+        each=clauses(said, language),
     )

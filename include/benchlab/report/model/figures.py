@@ -83,12 +83,6 @@ def display(section: Section, language: Language) -> Display:
     return _DISPLAYS[section.figures.metric](language)
 
 
-def header(report: Report, section: Section) -> list[str]:
-    """The column headings of :func:`rows`, with the sides' versions."""
-    shown = display(section, report.language)
-    return [*details_header(report, shown.columns), shown.improvement]
-
-
 def rows(section: Section, language: Language) -> list[list[str]]:
     """The cells of one workload's table: threads, the columns of each side, improvement."""
     shown, numbers = display(section, language), Numbers(language)
@@ -99,7 +93,7 @@ def rows(section: Section, language: Language) -> list[list[str]]:
     ]
 
 
-def details_header(report: Report, columns: Sequence[Column]) -> list[str]:
+def header(report: Report, columns: Sequence[Column]) -> list[str]:
     """Threads, and the columns of each side with its version."""
     labels = [report.sides[side].label for side in SIDES]
     return [
@@ -109,14 +103,14 @@ def details_header(report: Report, columns: Sequence[Column]) -> list[str]:
 
 
 def details(section: Section, language: Language) -> list[list[str]]:
-    """The cells of a workload's table of details, under :func:`details_header`."""
+    """The cells of a workload's table of details, ."""
     return _rows(section, display(section, language).details, Numbers(language))
 
 
 def metrics(names: Sequence[str]) -> list[str]:
     """All metrics that are shown of workloads with these metrics, in the order of their tables."""
-    shown = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
-    in_tables = [column.metric for each in shown for column in (*each.columns, *each.details)]
+    displays = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
+    in_tables = [column.metric for shown in displays for column in (*shown.columns, *shown.details)]
     others = [metric for name in dict.fromkeys(names) for metric in FIGURES[name]]
     return list(dict.fromkeys((*in_tables, *others)))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchlab.hosts.fleet import ROLES
 from benchlab.language import Language
@@ -13,7 +12,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.plan.plan import Host
 from benchlab.results.records import Campaign
 
-# A host as a fleet tells of it, see FleetTarget.environment; the type only where it is rented.
+# A host as FleetTarget.environment describes it; the type only where it is rented.
 _HOST = re.compile(
     r"(?:(?P<kind>\S+): )?(?P<cores>[0-9]+) cores, (?P<memory>[0-9.]+) GiB, (?P<cpu>.*?), ?"
     r"(?P<system>[^,]*), kernel (?P<kernel>\S+), data on (?P<files>.+)"
@@ -63,13 +62,7 @@ class FleetHardware:
 
     def number(self, role: str) -> int:
         """How many hosts have a role."""
-        return next((each.number for each in self.roles if each.role == role), 0)
-
-
-def roles(campaign: Campaign) -> dict[str, str]:
-    """The role or roles of each host of a fleet by its name; empty on one machine."""
-    fleet = fleet_hardware(campaign)
-    return fleet.role_of if fleet else {}
+        return next((found.number for found in self.roles if found.role == role), 0)
 
 
 def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
@@ -81,7 +74,11 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
     return FleetHardware(
         rented=campaign.plan.target == _RENTED,
         total=len(hosts),
-        roles=tuple(_roles(hosts, campaign.environment)),
+        roles=tuple(
+            _role(role, members, campaign.environment.get(f"{role}_hosts"))
+            for role in ROLES
+            if (members := [host for host in hosts if role in host.role.split("+")])
+        ),
         shared={plain(h.name): tuple(h.role.split("+")) for h in hosts if "+" in h.role},
         zone=plain(zone) if zone else None,
         role_of={plain(host.name): plain(host.role) for host in hosts if host.name},
@@ -100,20 +97,20 @@ def rows(found: FleetHardware, client: str | None, language: Language) -> list[l
     """A row per role; the client's host is named by its ``client``, as published pages do."""
     return [
         [
-            _service(each.role, client, language),
-            (each.instance_type if found.rented else items(each.hosts, language)) or MISSING,
-            str(each.number),
-            *(value or MISSING for value in (each.cores, each.memory, each.cpu)),
-            *(() if shared_system(found) else (each.told or each.system or MISSING,)),
-            each.data_on or MISSING,
+            _service(role.role, client, language),
+            (role.instance_type if found.rented else items(role.hosts, language)) or MISSING,
+            str(role.number),
+            *(value or MISSING for value in (role.cores, role.memory, role.cpu)),
+            *(() if shared_system(found) else (role.told or role.system or MISSING,)),
+            role.data_on or MISSING,
         ]
-        for each in found.roles
+        for role in found.roles
     ]
 
 
 def shared_system(found: FleetHardware) -> str | None:
     """The operating system and kernel of all hosts; None where they differ or are not known."""
-    systems = {each.system for each in found.roles}
+    systems = {role.system for role in found.roles}
     return systems.pop() if len(systems) == 1 else None
 
 
@@ -126,12 +123,12 @@ def sentences(found: FleetHardware, language: Language) -> list[str]:
     if system := shared_system(found):
         said.append(language.say("hardware-shared-system", system=system))
     if found.shared:
-        each = [
+        shared = [
             language.say("hardware-roles", host=name, roles=items(roles, language))
             for name, roles in found.shared.items()
         ]
         said.append(
-            language.say("hardware-shared", total=found.total, each=clauses(each, language))
+            language.say("hardware-shared", total=found.total, each=clauses(shared, language))
         )
     return said
 
@@ -142,13 +139,6 @@ def _service(role: str, client: str | None, language: Language) -> str:
     return language.say("hardware-client", client=client or language.say("hardware-some-client"))
 
 
-def _roles(hosts: Iterable[Host], environment: Mapping[str, str]) -> Iterable[RoleHosts]:
-    for role in ROLES:
-        members = [host for host in hosts if role in host.role.split("+")]
-        if members:
-            yield _role(role, members, environment.get(f"{role}_hosts"))
-
-
 def _role(role: str, members: list[Host], line: str | None) -> RoleHosts:
     kinds = dict.fromkeys(host.instance_type for host in members if host.instance_type)
     names = tuple(plain(host.name) for host in members if host.name)
@@ -156,19 +146,16 @@ def _role(role: str, members: list[Host], line: str | None) -> RoleHosts:
     if line is None:
         return found
     told = plain(line).partition(" x ")[2] or plain(line)
-    read = [_HOST.fullmatch(each) for each in told.split(" / ")]
+    read = [_HOST.fullmatch(host) for host in told.split(" / ")]
     matches = [match for match in read if match is not None]
     if len(matches) != len(read):
-        return RoleHosts(role, len(members), names, found.instance_type, told=told)
+        return replace(found, told=told)
 
     def values(text: str) -> str | None:
         return " / ".join(dict.fromkeys(match.expand(text) for match in matches)) or None
 
-    return RoleHosts(
-        role=role,
-        number=len(members),
-        hosts=names,
-        instance_type=found.instance_type,
+    return replace(
+        found,
         cores=values(r"\g<cores>"),
         memory=values(r"\g<memory>"),
         cpu=values(r"\g<cpu>"),

@@ -1,4 +1,8 @@
-"""What the hosts did while the clients ran, over the trials whose figures are used."""
+"""What the hosts did while the clients ran, over the trials whose figures are used::
+
+found = host_tables(comparison, results, {"tikv-1": "tikv"})
+table = [header(language), *rows(found.groups, language)]
+"""
 
 from __future__ import annotations
 
@@ -93,7 +97,7 @@ def host_tables(
     comparison: Comparison, results: Sequence[TrialResult], roles: Mapping[str, str] | None = None
 ) -> Hosts:
     """Gather it from the trials whose figures are used; ``roles`` are by the host's name."""
-    excluded = {(each.trial, each.attempt) for each in comparison.excluded}
+    excluded = {(trial.trial, trial.attempt) for trial in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     groups = _groups(used, roles or {})
     crowded = any(len(group.hosts) > 1 for group in groups)
@@ -134,24 +138,28 @@ def sentences(found: Hosts, language: Language) -> list[str]:
         if not gaps:
             return [language.say("hosts-not-recorded")]
         return [language.say("hosts-not-recorded-because", gaps=clauses(gaps, language))]
-    table = "hosts-table-of-several" if found.each else "hosts-table"
-    said = [language.say(table, sampled=found.sampled, used=found.used)]
+    said = [language.say("hosts-table", sampled=found.sampled, used=found.used)]
     if found.processes:
-        each = items((_process(process, language) for process in found.processes), language)
-        said.append(language.say("hosts-processes", each=each))
+        share = Numbers(language).share
+        shares = (
+            language.say(
+                "hosts-process", name=one.name, mean=share(one.mean, 0), max=share(one.max, 0)
+            )
+            for one in found.processes
+        )
+        said.append(language.say("hosts-processes", each=items(shares, language)))
     return said + [language.say("hosts-without-figures", gap=gap) for gap in gaps]
 
 
 def to_json(found: Hosts) -> dict[str, Any]:
     """For machines, in the metrics' own units: fractions, bytes, bytes a second."""
-    raw = asdict(found)
     return {
-        "used_trials": raw["used"],
-        "sampled_trials": raw["sampled"],
-        "groups": [{**group, "hosts": list(group["hosts"])} for group in raw["groups"]],
-        "processes": list(raw["processes"]),
+        "used_trials": found.used,
+        "sampled_trials": found.sampled,
+        "groups": [asdict(group) for group in found.groups],
+        "processes": [asdict(process) for process in found.processes],
         "without_figures": [_gap(gap, english()) for gap in found.gaps],
-        "each": [{**group, "hosts": list(group["hosts"])} for group in raw["each"]],
+        "each": [asdict(group) for group in found.each],
     }
 
 
@@ -179,11 +187,10 @@ def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tup
 
 
 def _summed_up(hosts: Sequence[HostFigures]) -> dict[str, Figure]:
-    told = {metric: [h.figures[metric] for h in hosts if metric in h.figures] for metric in METRICS}
     return {
         metric: Figure(fmean(f.mean for f in found), max(f.max for f in found))
-        for metric, found in told.items()
-        if found
+        for metric in METRICS
+        if (found := [host.figures[metric] for host in hosts if metric in host.figures])
     }
 
 
@@ -207,16 +214,6 @@ def _gaps(used: Iterable[TrialResult]) -> tuple[Gap, ...]:
 
 def _gap(gap: Gap, language: Language) -> str:
     return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=gap.reason)
-
-
-def _process(process: ProcessShare, language: Language) -> str:
-    numbers = Numbers(language)
-    return language.say(
-        "hosts-process",
-        name=process.name,
-        mean=numbers.share(process.mean, 0),
-        max=numbers.share(process.max, 0),
-    )
 
 
 def _role(host: str) -> str:

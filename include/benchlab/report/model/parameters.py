@@ -10,10 +10,10 @@ from benchlab.analysis.gates.variables import SQL_SERVER
 from benchlab.engines.database import sql_value
 from benchlab.language import Language, Value, side_name
 from benchlab.language.names import service_of, title_of
-from benchlab.plan.report_type import SIDES, Components, Parameters, SideSpec
+from benchlab.plan.report_type import SIDES, Components, SideSpec
 from benchlab.results.records import Campaign
 
-# What the parameters of a side belong to that are no configuration items.
+# Stands for a component where parameters are global variables, not configuration items.
 _VARIABLES = ""
 
 
@@ -29,13 +29,14 @@ class Block:
 def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
     """What both sides have alike, then what one of them has, then what holds for one workload."""
     sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
-    made = list(_blocks(_alike(*sides), language, ""))
+    made = list(_blocks(_alike(*sides), language))
     for side, own in zip(SIDES, sides, strict=True):
         version, name = campaign.plan.sides[side].version, side_name(side)
         only = _without(own, _alike(*sides))
-        made += _blocks(only, language, "-of-side", side=name, version=version)
+        made += _blocks(only, language, "parameters-of-side", side=name, version=version)
     for workload, components in _by_workload(campaign).items():
-        made += _blocks(components, language, "-of-workload", workload=title_of(workload))
+        title = title_of(workload)
+        made += _blocks(components, language, "parameters-of-workload", workload=title)
     return tuple(made)
 
 
@@ -47,7 +48,7 @@ def same(campaign: Campaign) -> bool:
 
 def grouped(side: SideSpec) -> Components:
     """A side's configuration items by component, its global variables under the empty name."""
-    items: Components = {name: dict(each) for name, each in side.components.items()}
+    items: Components = {name: dict(own) for name, own in side.components.items()}
     for key, value in side.parameters.items():
         items.setdefault(SQL_SERVER if _is_item(key) else _VARIABLES, {})[key] = value
     order = {SQL_SERVER: 0, _VARIABLES: 2}
@@ -75,8 +76,8 @@ def _alike(baseline: Components, candidate: Components) -> Components:
 
 def _without(items: Components, common: Components) -> Components:
     return {
-        name: {k: v for k, v in each.items() if k not in common.get(name, {})}
-        for name, each in items.items()
+        name: {k: v for k, v in own.items() if k not in common.get(name, {})}
+        for name, own in items.items()
     }
 
 
@@ -84,22 +85,18 @@ def _by_workload(campaign: Campaign) -> Mapping[str, Components]:
     return campaign.report_type.engines[campaign.plan.engine].by_workload
 
 
-def _blocks(components: Components, language: Language, which: str, **of: Value) -> Iterator[Block]:
+def _blocks(
+    components: Components, language: Language, which: str = "", **of: Value
+) -> Iterator[Block]:
     """A block a component, under a heading that says ``of`` which side or workload they are."""
     for name, items in components.items():
-        if not items:
-            continue
         if name == _VARIABLES:
-            heading = language.say(f"parameters-variables{which}", **of)
-            yield Block(heading, "sql", _as_sql(items))
+            heading, form = language.say("parameters-variables"), "sql"
+            lines = [f"SET GLOBAL {key} = {sql_value(v)};" for key, v in items.items()]
         else:
-            heading = language.say(f"parameters-items{which}", service=service_of(name), **of)
-            yield Block(heading, "yaml", _as_yaml(items))
-
-
-def _as_yaml(items: Parameters) -> str:
-    return "\n".join(f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in items.items())
-
-
-def _as_sql(items: Parameters) -> str:
-    return "\n".join(f"SET GLOBAL {key} = {sql_value(v)};" for key, v in items.items())
+            heading, form = language.say("parameters-items", service=service_of(name)), "yaml"
+            lines = [f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in items.items()]
+        if items:
+            if which:
+                heading = language.say(which, heading=heading, **of)
+            yield Block(heading, form, "\n".join(lines))

@@ -191,7 +191,7 @@ class Report:
         return hardware.fleet_hardware(self.campaign)
 
     @cached_property
-    def servers(self) -> tuple[software_module.Servers, ...]:
+    def servers(self) -> tuple[software_module.Row, ...]:
         """The servers of a cluster with their versions; empty where none are recorded."""
         return software_module.servers(self.campaign, self.language)
 

@@ -7,7 +7,7 @@ Each function makes one part of the report; ``steps(report)`` begins with
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language.names import items, plain
@@ -21,7 +21,7 @@ def notes(report: Report) -> tuple[str, ...]:
     """What limits the conclusions because of where, and on which engine, it was measured."""
     say, found = report.language.say, []
     if report.plan.target == "local":
-        found.append(say("shared-machine", cores=report.machine.get("cores", "none")))
+        found.append(say("shared-machine", cores=report.machine.get("cores", MISSING)))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -38,7 +38,7 @@ def steps(report: Report) -> tuple[str, ...]:
         wording.sentences(filter(None, (_fill(report), contents(report))), report),
         say("step-analyze"),
         *_consistency(report),
-        say("step-snapshot", where=_where(report)),
+        say("step-snapshot"),
         *_slowdown(report),
         _order(report),
         _restore(report),
@@ -148,7 +148,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
 
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
-    say, plan = report.language.say, report.plan
+    say, plan, ended = report.language.say, report.plan, report.campaign.ended_at
     sequential = plan.placement == "sequential"
     values = {
         "campaign": report.campaign.id,
@@ -159,8 +159,8 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         ),
         "state": say(f"state-{report.campaign.state}"),
         "origin": report.campaign.origin or MISSING,
-        "started": wording.when(report.language, report.campaign.started_at),
-        "duration": wording.lasted(report),
+        "started": _when(report.campaign.started_at, report),
+        "duration": report.numbers.duration(ended - report.campaign.started_at if ended else None),
         "estimate": _estimate(report),
         "topology": plan.topology,
         "placement": say("placement-sequential") if sequential else None,
@@ -173,6 +173,14 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     return tuple(
         (say(f"provenance-{n}"), value) for n, value in values.items() if value is not None
     )
+
+
+def _when(moment: datetime, report: Report) -> str:
+    """A point in time, in UTC."""
+    from babel.dates import format_datetime
+
+    pattern = report.language.say("time-pattern")
+    return format_datetime(moment.astimezone(UTC), pattern, locale=report.language.locale)
 
 
 def _estimate(report: Report) -> str | None:

@@ -12,6 +12,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.report.model.hardware import FleetHardware
 from benchlab.report.model.parameters import same
 from benchlab.report.model.report import Report, ReportSide
+from benchlab.report.model.software import Row
 
 
 def notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
@@ -66,7 +67,6 @@ def variables(report: Report) -> str:
         return say("variables-unknown", missing=MISSING)
     return say(
         "variables-found",
-        kind="cluster" if report.servers else "server",
         compared=found.compared,
         changed=len(found.changed),
         trivial=found.trivial,
@@ -88,17 +88,16 @@ def machine(report: Report) -> list[tuple[str, str]]:
     return [(_name(report, f"machine-{name}", name), value) for name, value in facts]
 
 
-def software(report: Report) -> list[tuple[str, str, str | None]]:
-    """The rows of the software table: what it is, version, git hash."""
-    servers = [(group.title, group.version, group.git_hash) for group in report.servers]
+def software(report: Report) -> list[Row]:
+    """The rows of the software table."""
     tools = report.software.items()
     return [
-        *(servers or [_server(report, side) for side in report.sides.values()]),
+        *(report.servers or [_server(report, side) for side in report.sides.values()]),
         *((_name(report, f"tool-{name}", name), tool(report, name, v), None) for name, v in tools),
     ]
 
 
-def _server(report: Report, side: ReportSide) -> tuple[str, str, str | None]:
+def _server(report: Report, side: ReportSide) -> Row:
     """What runs on a side: the version, and what the server says of itself."""
     say, name = report.language.say, side_name(side.side)
     version = side.version

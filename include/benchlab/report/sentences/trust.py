@@ -1,7 +1,8 @@
 """The sentences on how far a verdict can be trusted, and on what stands beside it.
 
 Plain text, as :mod:`benchlab.report.sentences.wording`'s: the scope of the verdicts, p95 latency,
-thread counts that moved against the rest, symptoms.
+thread counts that moved against the rest, symptoms. ``latency_in_short(report, section)`` is
+``"p95 latency: regression, +4.12%"``.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Sequence
 
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.compare import WorkloadComparison
-from benchlab.language import Language, Value, english, side_name
+from benchlab.language import Language, Value, side_name
 from benchlab.language.names import clauses, items
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.model.figures import display
-from benchlab.report.model.quality import Symptom
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
+
+_MOST_PLACES = 4
 
 
 def scope(report: Report) -> str:
@@ -24,14 +26,9 @@ def scope(report: Report) -> str:
     say = report.language.say
     known = [s for s in report.sections if s.figures.scope == "versions"]
     others = [s for s in report.sections if s.figures.scope != "versions"]
-    reach = (
-        "scope-versions" if not others else "scope-deployment-of" if known else "scope-deployment"
-    )
     said = say(
-        reach,
-        verdicts=len(report.sections),
-        dataset="restored" if report.restored_dataset else "loaded",
-        where="fleet" if report.fleet else "machine",
+        "scope-deployment" if others else "scope-versions",
+        which="some" if known else "all",
         workloads=items((section.title for section in others), report.language),
         campaigns=min(section.figures.aa_campaigns for section in others or known),
         needed=MIN_CAMPAIGNS,
@@ -49,11 +46,7 @@ def latency(report: Report, section: Section) -> str:
     why: dict[str, Value] = {"reasons": len(reasons), "because": clauses(reasons, report.language)}
     if found.estimate_pct is None:
         return say("latency-unknown", missing=MISSING, **of, **why)
-    told = say(
-        "interval-told",
-        interval=report.numbers.interval(found.ci95_pct, threshold),
-        p=report.numbers.p_value(found.p_adjusted),
-    )
+    told = wording.interval(report, found)
     if found.verdict not in ("regression", "improvement"):
         word = say(f"verdict-{found.verdict}")
         estimate = report.numbers.estimate(found.estimate_pct, threshold)
@@ -63,7 +56,7 @@ def latency(report: Report, section: Section) -> str:
         verdict=found.verdict,
         size=report.numbers.size(found.estimate_pct, threshold),
         told=told,
-        **{side: each.label for side, each in report.sides.items()},
+        **{name: side.label for name, side in report.sides.items()},
         **of,
     )
     alarm = [say("false-alarm")] if report.campaign.is_aa else []
@@ -82,48 +75,35 @@ def latency_in_short(report: Report, section: Section) -> str:
     )
 
 
-def moved(workload: WorkloadComparison, language: Language | None = None) -> tuple[str, ...]:
+def moved(workload: WorkloadComparison, language: Language) -> tuple[str, ...]:
     """A sentence for each thread count that moved against the rest of its workload."""
-    language = language or english()
     numbers = Numbers(language)
     return tuple(
         language.say(
             "moved",
-            threads=str(each.threads),
-            change=numbers.change(each.change_pct),
-            against=numbers.change(each.against_rest_pct),
+            threads=str(cell.threads),
+            change=numbers.change(cell.change_pct),
+            against=numbers.change(cell.against_rest_pct),
         )
-        for each in workload.heterogeneous
+        for cell in workload.heterogeneous
     )
 
 
-def symptoms(report: Report) -> tuple[str, ...]:
+def symptoms(report: Report) -> list[str]:
     """Where symptoms were seen, by gate and side."""
-    return tuple(
-        report.language.say(
-            "symptom", gate=each.gate, sentence=each.sentence, places=_places(report, each)
+    say, said = report.language.say, []
+    for symptom in report.quality.symptoms:
+        places = (
+            say("symptom-places", count=len(at), side=side_name(side), places=_few(at, report))
+            for side, at in symptom.places.items()
         )
-        for each in report.quality.symptoms
-    )
+        names = {"gate": symptom.gate, "sentence": symptom.sentence}
+        said.append(say("symptom", places=clauses(places, report.language), **names))
+    return said
 
 
-def _places(report: Report, found: Symptom) -> str:
-    return clauses(
-        (
-            report.language.say(
-                "symptom-places",
-                count=len(places),
-                side=side_name(side),
-                places=_few(places, report.language),
-            )
-            for side, places in found.places.items()
-        ),
-        report.language,
-    )
-
-
-def _few(places: Sequence[str], language: Language, most: int = 4) -> str:
-    shown = items(places[:most], language)
-    if len(places) <= most:
+def _few(places: Sequence[str], report: Report) -> str:
+    shown = items(places[:_MOST_PLACES], report.language)
+    if (more := len(places) - _MOST_PLACES) <= 0:
         return shown
-    return language.say("and-more", shown=shown, more=len(places) - most)
+    return report.language.say("and-more", shown=shown, more=more)

@@ -1,20 +1,21 @@
 """The sentences of a report, as plain text; each format escapes them its own way.
 
-Every sentence is made from data, in the report's language, and what it claims from the verdict
-alone.
+Every sentence is made from data, in the report's language; what it claims comes from the verdict
+alone. ``headline(report, section)`` is
+``"Point Select: equivalent, estimate -0.001% (95% interval -0.73% to +0.74%)."``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
-from benchlab.language import Language, Value
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.language import Value
 from benchlab.language.names import clauses, items
 from benchlab.language.numbers import MISSING
 from benchlab.report.model import figures as tables_of
-from benchlab.report.model.quality import Quality, Repeat, Tally
+from benchlab.report.model.quality import Quality, Tally
 from benchlab.report.model.report import Report, Section
 from benchlab.results.records import GateKind
 
@@ -59,7 +60,7 @@ def summary(report: Report) -> str:
         lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
     elif report.campaign.is_aa:
         lead = [say("summary-aa")]
-    return sentences((*lead, *(headline(report, each) for each in report.sections)), report)
+    return sentences((*lead, *(headline(report, section) for section in report.sections)), report)
 
 
 def headline(report: Report, section: Section) -> str:
@@ -85,7 +86,7 @@ def overview(report: Report, section: Section, latency: str) -> str:
         workload=section.title,
         verdict=PLACE,
         figures=figures(report, section),
-        arithmetic=arithmetic(report, section),
+        arithmetic=report.language.say("arithmetic", mean=_mean(report, section)),
         latency=latency,
     )
 
@@ -103,11 +104,6 @@ def verdict_word(report: Report, found: str) -> str:
     return report.language.say("verdict-false-alarm", verdict=word)
 
 
-def is_change(section: Section) -> bool:
-    """Whether the verdict claims a change."""
-    return section.figures.verdict in ("regression", "improvement")
-
-
 def figures(report: Report, section: Section) -> str:
     """The estimate with its interval."""
     found, limit, say = section.figures, report.spec.threshold_pct, report.language.say
@@ -116,20 +112,17 @@ def figures(report: Report, section: Section) -> str:
         return say("estimate-alone", estimate=estimate)
     if found.ci95_pct is None:
         return say("estimate-without-interval", estimate=estimate)
-    interval = report.numbers.interval(found.ci95_pct, limit)
-    return say("estimate-with-interval", estimate=estimate, interval=interval)
+    within = report.numbers.interval(found.ci95_pct, limit)
+    return say("estimate-with-interval", estimate=estimate, interval=within)
 
 
-def arithmetic(report: Report, section: Section) -> str:
-    """The mean that published reports print, as a part of a sentence."""
-    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
-    return report.language.say("arithmetic", mean=mean)
+def _mean(report: Report, section: Section) -> str:
+    return report.numbers.change(section.figures.arithmetic_mean_pct)
 
 
 def outcome_with_mean(report: Report, section: Section) -> str:
     """:func:`outcome`, and the mean that published reports print."""
-    mean = report.numbers.change(section.figures.arithmetic_mean_pct)
-    said = report.language.say("arithmetic-sentence", mean=mean)
+    said = report.language.say("arithmetic-sentence", mean=_mean(report, section))
     return sentences((outcome(report, section), said), report)
 
 
@@ -140,7 +133,7 @@ def outcome(report: Report, section: Section) -> str:
     because, limit = why(report, section), numbers.limit(report.spec.threshold_pct)
     metric = tables_of.display(section, report.language).name
     note = [say("note", because=because)] if because else []
-    if is_change(section):
+    if found.verdict in ("regression", "improvement"):
         assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
         changed = say(
             "outcome-change",
@@ -150,7 +143,7 @@ def outcome(report: Report, section: Section) -> str:
             candidate=candidate,
             verdict=found.verdict,
             size=numbers.size(found.estimate_pct, report.spec.threshold_pct),
-            told=_interval(report, section),
+            told=interval(report, found),
         )
         alarm = [say("false-alarm")] if report.campaign.is_aa else []
         return sentences((changed, *alarm, *note), report)
@@ -170,18 +163,15 @@ def outcome(report: Report, section: Section) -> str:
     }  # fmt: skip
     if found.verdict == "unstable":
         return say("outcome-unstable", **said)
-    # Where the reason has a colon of its own, it stands in brackets.
-    shape = "aside" if re.search("[:：]", because) else "reason"
-    return say("outcome-inconclusive", limit=limit, shape=shape, **said)
+    return say("outcome-inconclusive", limit=limit, **said)
 
 
-def _interval(report: Report, section: Section) -> str:
-    """The interval with its p value."""
-    found = section.figures
-    # Published documents of TPC-C print an arithmetic mean, so that each has to be called by name.
-    named = "interval-of-geometric-mean" if found.metric == "tpmc" else "interval-told"
+def interval(report: Report, found: Decision | WorkloadComparison) -> str:
+    """The interval with its p value, as a sentence has it in brackets."""
+    # Published documents of TPC-C print an arithmetic mean, so the kind of mean is named there.
+    tpmc = isinstance(found, WorkloadComparison) and found.metric == "tpmc"
     return report.language.say(
-        named,
+        "interval-of-geometric-mean" if tpmc else "interval-told",
         interval=report.numbers.interval(found.ci95_pct, report.spec.threshold_pct),
         p=report.numbers.p_value(found.p_adjusted),
     )
@@ -231,11 +221,7 @@ def quality(report: Report) -> tuple[str, ...]:
         _repeats(report, found),
         _missing(report, found),
         _client_count(report, "errors", found.errors),
-        *(
-            [_client_count(report, "reconnects", found.reconnects)]
-            if found.reconnects
-            else ()
-        ),
+        *([_client_count(report, "reconnects", found.reconnects)] if found.reconnects else ()),
         *(report.consistency.sentences if report.consistency else ()),
     )  # fmt: skip
 
@@ -264,44 +250,22 @@ def excluded(report: Report) -> list[tuple[str, int, str]]:
     ]
 
 
-def when(language: Language, value: datetime | None) -> str:
-    """A point in time, in UTC."""
-    from babel.dates import format_datetime
-
-    if value is None:
-        return MISSING
-    pattern = language.say("time-pattern")
-    return format_datetime(value.astimezone(UTC), pattern, locale=language.locale)
-
-
-def lasted(report: Report) -> str:
-    """How long the campaign took."""
-    began, ended = report.campaign.started_at, report.campaign.ended_at
-    return report.numbers.duration(ended - began if ended else None)
-
-
 def sentences(said: Iterable[str], report: Report) -> str:
     """Whole sentences, one after the other."""
     return report.language.say("between-sentences").join(said)
 
 
 def _repeats(report: Report, found: Quality) -> str:
-    if not found.repeats:
-        return report.language.say("repeats-none")
-    each = clauses((_repeat(report, repeat) for repeat in found.repeats), report.language)
-    return report.language.say("repeats", count=found.repeated_pairs, each=each)
-
-
-def _repeat(report: Report, found: Repeat) -> str:
-    said: dict[str, Value] = {
-        "workload": found.title,
-        "round": found.round,
-        "attempts": found.attempts,
-    }
-    if not found.reasons:
-        return report.language.say("repeat", **said)
-    because = clauses(found.reasons, report.language)
-    return report.language.say("repeat-because", because=because, **said)
+    language, said = report.language, []
+    for pair in found.repeats:
+        values: dict[str, Value] = {"workload": pair.title, "round": pair.round}
+        shape = "repeat"
+        if pair.reasons:
+            shape, values["because"] = "repeat-because", clauses(pair.reasons, language)
+        said.append(language.say(shape, attempts=pair.attempts, **values))
+    if not said:
+        return language.say("repeats-none")
+    return language.say("repeats", count=found.repeated_pairs, each=clauses(said, language))
 
 
 def _missing(report: Report, found: Quality) -> str:

@@ -16,7 +16,7 @@ from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import GRID, INK, MUTED, VERDICT_COLOUR, Panel
+from benchlab.report.charts.plotting import BLUE, GRID, INK, MUTED, VERDICT_COLOUR, Panel
 from benchlab.studies.long_view.text import differences, noise, percents
 from benchlab.studies.long_view.view import ChainView, LongView
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LINE = "#0072b2"
+_LINE = BLUE
 _COLOUR = {True: VERDICT_COLOUR["improvement"], False: VERDICT_COLOUR["regression"]}
 _LEFT, _WIDTH, _WIDTH_IN = 0.075, 0.9, 9.6 * 0.9
 _TITLE_IN, _LANE_IN, _FRAME_IN, _NOISE_IN, _TICKS_IN = 0.6, 0.36, 2.6, 0.95, 0.5

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from benchlab.analysis.error_rates.rates import POWER
 from benchlab.language.names import title_of
 from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import INK, MUTED
+from benchlab.report.charts.plotting import BLUE, INK, MUTED
 from benchlab.studies.sensitivity.findings import ErrorRates, Findings
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Lines differ in their marker and dashes as well as in colour (Okabe and Ito), for print in grey.
 _LINES = (
-    ("#0072b2", "-", "o", "●"), ("#d55e00", "--", "s", "■"), ("#009e73", "-.", "^", "▲"),
+    (BLUE, "-", "o", "●"), ("#d55e00", "--", "s", "■"), ("#009e73", "-.", "^", "▲"),
     ("#8a5f00", ":", "D", "◆"), ("#5f3d8c", (0, (6, 2, 1, 2, 1, 2)), "v", "▼"),
     ("#1f2933", (0, (1, 3)), "P", "✚"),
 )  # fmt: skip
@@ -59,14 +59,8 @@ def _figure(findings: Findings) -> Figure:
         _line(axes, findings.slowdowns_pct, found, number)
     _labels(axes, drawn)
     rounds = f"{spec.rounds} round{'s' * (spec.rounds != 1)} of {spec.seconds} s"
-    figure.text(
-        0.008, 0.955, "Share of campaigns that call it a regression",
-        fontsize=12, fontweight="bold", va="center",
-    )  # fmt: skip
-    figure.text(
-        0.992, 0.955, f"{spec.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
-        fontsize=8.5, color=MUTED, ha="right", va="center",
-    )  # fmt: skip
+    remark = f"{spec.report}, {rounds}; {len(findings.campaigns)} A/A campaigns"
+    plotting.titled(figure, "Share of campaigns that call it a regression", remark)
     figure.subplots_adjust(left=0.07, right=0.735, top=0.84, bottom=0.125)
     return figure
 
