@@ -15,7 +15,7 @@ from benchlab.analysis.elsewhere import compare as elsewhere
 from benchlab.campaign.outcome import Comparer
 from benchlab.cli.options import Json, open_store, show
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.home import Home, find
+from benchlab.home import find
 from benchlab.published import history, history_chart, history_text
 from benchlab.published.reading.model import PublishedReport
 from benchlab.published.store import PublishedReports
@@ -152,7 +152,7 @@ def show_history(
             raise SpecError(_no_workload(report, campaigns, [] if report else reports))
         compared = [(campaign, made.compared(campaign).comparison) for campaign in campaigns]
         found = history.history_of(workload, reports, compared)
-        views = _long_views(home, campaigns, found.workload, made)
+        views = _long_views(campaigns, found.workload, made)
     if picture is not None:
         history_chart.write(found, picture, views)
     show(
@@ -183,12 +183,10 @@ def _no_workload(
     return f"history: name a workload{of}: {', '.join(sorted(there)) or 'the store is empty'}"
 
 
-def _long_views(
-    home: Home, campaigns: list[Campaign], workload: str, made: Comparisons
-) -> list[LongView]:
+def _long_views(campaigns: list[Campaign], workload: str, made: Comparisons) -> list[LongView]:
     """One of each report type that has something to show, by name."""
     reports = sorted({campaign.plan.report for campaign in campaigns})
-    views = (long_view(home, made, report, workload) for report in reports)
+    views = (long_view(made, report, workload) for report in reports)
     return [view for view in views if view.chains or view.left_out]
 
 

@@ -39,7 +39,7 @@ class ComparedCampaign:
 
     def workload(self, name: str) -> WorkloadComparison:
         """One workload's comparison; the campaign has planned it."""
-        return next(each for each in self.comparison.workloads if each.name == name)
+        return next(found for found in self.comparison.workloads if found.name == name)
 
     def standard_error(self, workload: str) -> float | None:
         """Of a workload's mean log ratio; None where it is not known."""

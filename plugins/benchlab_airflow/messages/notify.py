@@ -284,8 +284,7 @@ def _judged(
                 allowed,
                 LEAST_OVERTIME_S,
             )
-        comparisons = Comparisons(work.home, work.store)
-        views = view.long_views(work.home, comparisons, record.plan.report)
+        views = view.long_views(Comparisons(work.home, work.store), record.plan.report)
         for event in view.change_events(record.plan.report, record.id, views):
             yield event, lambda parts: text.of_changes(parts, report, links)
 

@@ -38,7 +38,7 @@ def regressed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weeks]:
 
 def view_of(weeks: Weeks) -> LongView:
     """The long view of the one workload."""
-    return long_view(weeks.home, Comparisons(weeks.home, weeks.store), REPORT, POINT)
+    return long_view(Comparisons(weeks.home, weeks.store), REPORT, POINT)
 
 
 def only_chain(weeks: Weeks) -> ChainView:
@@ -295,4 +295,4 @@ def test_a_regression_is_found_between_its_campaigns(regressed: Weeks) -> None:
 def test_a_report_type_without_campaigns_has_no_long_view(weeks: Weeks) -> None:
     """And so no change points."""
     made = Comparisons(weeks.home, weeks.store)
-    assert long_views(weeks.home, made, "nothing") == {}
+    assert long_views(made, "nothing") == {}

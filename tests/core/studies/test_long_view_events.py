@@ -26,7 +26,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChainView]:
         ):
             for _ in range(count):
                 weeks.add(candidate=candidate, change=change)
-        view = long_view(weeks.home, Comparisons(weeks.home, weeks.store), REPORT, POINT)
+        view = long_view(Comparisons(weeks.home, weeks.store), REPORT, POINT)
         (newest,) = view.chains
         yield newest
 

@@ -115,11 +115,11 @@ class LongView:
         return any(view.line != NEWEST for view in self.chains)
 
 
-def long_view(home: Home, comparisons: Comparisons, report: str, workload: str) -> LongView:
+def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
     """The long view of one workload; without chains where no campaign has it.
 
     Example:
-        ``long_view(home, Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
+        ``long_view(Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
     """
     campaigns = _of_two_sides(comparisons, report)
     compared = {
@@ -129,15 +129,15 @@ def long_view(home: Home, comparisons: Comparisons, report: str, workload: str) 
     }
     days = comparisons.release_days(report)
     chains, left_out = select_chains(workload, campaigns, compared, days)
-    views = tuple(_chain_view(home, chained, workload) for chained in chains)
+    views = tuple(_chain_view(comparisons.home, chained, workload) for chained in chains)
     return LongView(report, workload, views, left_out)
 
 
-def long_views(home: Home, comparisons: Comparisons, report: str) -> dict[str, LongView]:
+def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
     """The long view of every workload of a report type; empty where there is no campaign."""
     campaigns = _of_two_sides(comparisons, report)
     workloads = dict.fromkeys(trial.workload for one in campaigns for trial in one.plan.trials)
-    return {workload: long_view(home, comparisons, report, workload) for workload in workloads}
+    return {workload: long_view(comparisons, report, workload) for workload in workloads}
 
 
 def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Event, ...]:
