@@ -64,18 +64,13 @@ _OTHER_SUMMARY = re.compile(r"(?m)^(?:General statistics|Throughput):$")
 # printf("%.2f") of a value that cannot be prints nan or inf.
 _COUNT, _VALUE = r"(-?[0-9]{1,20})", r"(-?(?:[0-9]{1,20}\.[0-9]{%d}|nan|inf))"
 _VALUE2, _VALUE4 = _VALUE % 2, _VALUE % 4
+_COUNTED = ("transactions", "queries", "ignored errors", "reconnects")
 _LINES: dict[str, re.Pattern[str]] = {
     name: re.compile(rf"(?m)^{line}$")
     for name, line in {
-        "transactions": rf" {{4}}transactions: +{_COUNT} +\( *{_VALUE2} per sec\.\)",
-        "queries": rf" {{4}}queries: +{_COUNT} +\( *{_VALUE2} per sec\.\)",
-        "ignored errors": rf" {{4}}ignored errors: +{_COUNT} +\( *{_VALUE2} per sec\.\)",
-        "reconnects": rf" {{4}}reconnects: +{_COUNT} +\( *{_VALUE2} per sec\.\)",
+        **{name: rf" {{4}}{name}: +{_COUNT} +\( *{_VALUE2} per sec\.\)" for name in _COUNTED},
         "total time": rf" {{4}}(?:total time|time elapsed): +{_VALUE4}s",
-        "min": rf" {{9}}min: +{_VALUE2}",
-        "avg": rf" {{9}}avg: +{_VALUE2}",
-        "max": rf" {{9}}max: +{_VALUE2}",
-        "sum": rf" {{9}}sum: +{_VALUE2}",
+        **{name: rf" {{9}}{name}: +{_VALUE2}" for name in ("min", "avg", "max", "sum")},
         # The last line of all: without it the output may be cut.
         "execution time": rf" {{4}}execution time \(avg/stddev\): +{_VALUE4}/ *{_VALUE2}",
     }.items()

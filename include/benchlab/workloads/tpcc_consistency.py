@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from benchlab.errors import BenchlabError
 from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
@@ -31,8 +31,7 @@ CREATE_INDEX = f"CREATE INDEX {INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
 DROP_INDEX = f"ALTER TABLE history DROP INDEX IF EXISTS {INDEX}"
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(NamedTuple):
     """A condition with the statement that counts where it does not hold."""
 
     clause: str

@@ -46,24 +46,15 @@ class Workload(Protocol):
         CONSISTENCY: None where the dataset has no conditions to check.
     """
 
-    @property
-    def __name__(self) -> str: ...
-    @property
-    def NAMES(self) -> tuple[str, ...]: ...  # noqa: N802 - constants of a module
-    @property
-    def READ_ONLY(self) -> frozenset[str]: ...  # noqa: N802
-    @property
-    def DATASET(self) -> type[AnyDataset]: ...  # noqa: N802
-    @property
-    def DATABASE(self) -> str: ...  # noqa: N802
-    @property
-    def TOOL(self) -> str: ...  # noqa: N802
-    @property
-    def METRIC(self) -> str: ...  # noqa: N802
-    @property
-    def PROGRAMS(self) -> tuple[Program, ...]: ...  # noqa: N802
-    @property
-    def CONSISTENCY(self) -> Consistency | None: ...  # noqa: N802
+    __name__: str
+    NAMES: tuple[str, ...]
+    READ_ONLY: frozenset[str]
+    DATASET: type[AnyDataset]
+    DATABASE: str
+    TOOL: str
+    METRIC: str
+    PROGRAMS: tuple[Program, ...]
+    CONSISTENCY: Consistency | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
         """The private file that ``config_path`` names: the password, as the client reads it."""

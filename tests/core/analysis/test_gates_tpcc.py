@@ -14,7 +14,7 @@ from benchlab.analysis.gates import gates as gates_module
 from benchlab.plan.dataset import Warehouses
 from benchlab.results.records import Condition, GateResult
 from benchlab.workloads import tpcc_output
-from benchlab.workloads.tpcc_results import TpccOutput
+from benchlab.workloads.tpcc_output import TpccOutput
 
 ROOT = Path(__file__).parents[3]
 ALL_GATES = gates_module.load(ROOT / "configs" / "quality" / "validity.yaml")

@@ -11,8 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchlab.results.records import UNITS
-from benchlab.workloads.tpcc_output import TpccOutput, parse
-from benchlab.workloads.tpcc_results import OPERATIONS
+from benchlab.workloads.tpcc_output import OPERATIONS, TpccOutput, parse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tpcc"
 OUTPUTS = sorted(GOLDEN.glob("*.txt"))

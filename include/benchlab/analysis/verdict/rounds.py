@@ -68,16 +68,15 @@ class Rounds:
         """
         import numpy as np
 
-        ratios = self._all_log_ratios(kind)
+        ratios = self._planned_log_ratios(kind)
         return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
 
     def by_round(self, kind: MetricKind) -> Array:
-        """The mean log ratio over thread counts of every planned round; NaN where it is cut."""
-        import numpy as np
+        """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
+        means: Array = self._planned_log_ratios(kind).mean(axis=1)
+        return means
 
-        return np.asarray(self._all_log_ratios(kind).mean(axis=1))
-
-    def _all_log_ratios(self, kind: MetricKind) -> Array:
+    def _planned_log_ratios(self, kind: MetricKind) -> Array:
         import numpy as np
 
         values = self.values.get(self.metric_of(kind))
