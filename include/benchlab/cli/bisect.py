@@ -14,7 +14,7 @@ from benchlab.campaign.stages import new_id
 from benchlab.cli.options import Json, open_store, read_report_type, show
 from benchlab.cli.run import drive
 from benchlab.errors import SpecError
-from benchlab.home import Home, find
+from benchlab.home import find
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
 from benchlab.studies.bisection import text as bisect_view
@@ -72,7 +72,11 @@ def bisect(
     change between the two, or which release brought it cannot be decided.
     """
     home = find()
-    spec = _report_type(home, report, overrides)
+    if asked := sorted(_ASKED & parse_assignments(overrides).keys()):
+        raise SpecError(
+            f"--set {', '.join(asked)}: GOOD, BAD and --workload say what is compared; leave it out"
+        )
+    spec = read_report_type(home, report, overrides)
     if series and kinds is not None:
         raise SpecError("--series and --kinds both say which releases count; give one of them")
     counted = FINAL if kinds is None else _kinds(kinds)
@@ -94,14 +98,6 @@ def bisect(
     show(found, as_json, bisect_view.to_json, bisect_view.render)
     if not plan and not isinstance(found.reached, Named):
         raise typer.Exit(NOT_NAMED)
-
-
-def _report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:
-    if asked := sorted(_ASKED & parse_assignments(assignments).keys()):
-        raise SpecError(
-            f"--set {', '.join(asked)}: GOOD, BAD and --workload say what is compared; leave it out"
-        )
-    return read_report_type(home, report, assignments)
 
 
 def _kinds(text: str) -> tuple[ReleaseKind, ...]:

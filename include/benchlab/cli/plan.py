@@ -79,7 +79,10 @@ def show_plan(
     if backfill is not None:
         if commands or on is not None:
             raise SpecError("plan: --backfill goes with --set and --json only")
-        _show_backfill(home, read_report_type(home, report, overrides), backfill, as_json=as_json)
+        with open_store(home) as store:
+            unplanned = read_report_type(home, report, overrides)
+            campaigns = backfill_plan(home, unplanned, *backfill, store)
+        show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
         return
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
@@ -106,12 +109,6 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     for version in sorted({spec.side(engine, side).version for side in SIDES}):
         engines.install(engine, version, home)
         print(f"{engine} {version}: installed")
-
-
-def _show_backfill(home: Home, spec: ReportSpec, span: tuple[date, date], *, as_json: bool) -> None:
-    with open_store(home) as store:
-        planned = backfill_plan(home, spec, *span, store)
-    show(planned, as_json, backfill_text.to_json, backfill_text.render)
 
 
 def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:

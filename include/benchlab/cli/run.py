@@ -90,7 +90,8 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
         StoreError: nothing knows a campaign of this id, and nothing was ended; or the store could
             not be told that the campaign has ended.
     """
-    target = None if _says_where(home, campaign) else _target_in_store(home, campaign)
+    said = (home.campaign(campaign) / "target").exists()
+    target = None if said else _target_in_store(home, campaign)
     given_back = targets.give_back(home, campaign, access, target=target, ask_driver=True)
     with open_store(home) as store:
         if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
@@ -98,28 +99,17 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     return given_back
 
 
-def _says_where(home: Home, campaign: str) -> bool:
-    """Whether the campaign's directory on this machine says where it runs."""
-    return (home.campaign(campaign) / "target").exists()
-
-
 def _target_in_store(home: Home, campaign: str) -> str | None:
-    """Where the store has it that a campaign runs; None: it does not say."""
+    """Where the store says that a campaign runs; None: it does not say."""
     try:
         with open_store(home) as store:
             return store.campaign(campaign).plan.target
     except StoreError as error:
-        if not _is_here(home, campaign):
-            raise StoreError(f"{error}; {_NOT_HERE}") from error
+        if not home.campaign(campaign).is_dir() and not any(tagged(f"{TAG}={campaign}")):
+            holder = MachineLock().holder()
+            if holder is None or holder.campaign != campaign:
+                raise StoreError(f"{error}; {_NOT_HERE}") from error
         return None  # a lost store keeps nobody from ending what is here
-
-
-def _is_here(home: Home, campaign: str) -> bool:
-    """Whether this machine has anything of the campaign: its directory, a process, the lock."""
-    if home.campaign(campaign).is_dir() or any(tagged(f"{TAG}={campaign}")):
-        return True
-    holder = MachineLock().holder()
-    return holder is not None and holder.campaign == campaign
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
