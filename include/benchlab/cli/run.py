@@ -88,7 +88,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
 
     Raises:
         StoreError: nothing knows a campaign of this id, and nothing was ended; or the store could
-            not be told that the campaign has ended.
+            not record that the campaign has ended.
     """
     said = (home.campaign(campaign) / "target").exists()
     target = None if said else _target_in_store(home, campaign)

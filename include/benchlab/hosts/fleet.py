@@ -87,8 +87,8 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
         ``on_all(fleet.hosts, lambda host: executor_of(host).end_processes())``
 
     Raises:
-        BenchlabError: names every host on which it failed, and why. Of the class of the first
-            failure.
+        BenchlabError: names every host on which it failed, and why; a single failure is raised as
+            it is.
     """
     results, failures = at_once({host.name: functools.partial(work, host) for host in hosts})
     if not failures:

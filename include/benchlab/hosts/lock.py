@@ -60,8 +60,8 @@ class Holder:
         origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
         home: the directory of its state.
         driver: pid of the process that drives it to its end; None where a scheduler does.
-        driver_started: that process's start time in clock ticks, which tells it from a later
-            process of the same pid.
+        driver_started: that process's start time in clock ticks; a later process of the same pid
+            has another.
         boot: the kernel's boot id.
         since, until: when it was taken, when its lease ends; seconds since the epoch.
     """

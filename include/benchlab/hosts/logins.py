@@ -20,8 +20,8 @@ part=
 trap '[ -z "$part" ] || rm -f "$part"' EXIT
 trap 'exit 1' HUP INT TERM
 """
-# Owner and mode last: a file that nobody may write is not written any more. `sync` tells what some
-# file systems notice only then: that the disk is full.
+# Owner and mode last: afterwards the file may be read-only. Some file systems notice only on `sync`
+# that the disk is full.
 _END = """
 if [ -e "$keys" ]; then
     chown --reference="$keys" "$part"

@@ -127,7 +127,7 @@ class HostMetrics:
 
         Granted to a process are as many cores as it has threads, at most the host's. Where both
         have a host alone they also share its cores, and so the whole host counts. Where they
-        share it with a server its cores are always busy, and tell nothing about the client.
+        share it with a server its cores are always busy, which says nothing about the client.
         """
         found = next((host for host in self.hosts if host.host == self.client), None)
         if found is None or not all(name in found.processes for name in self.watched):
@@ -140,7 +140,7 @@ class HostMetrics:
         return max(used, default=None)
 
     def _steal(self) -> float | None:
-        """The worst host's mean; None also where the trial was too short to tell it.
+        """The worst host's mean; None also where the trial was too short to measure it.
 
         None as well on a machine that is what somebody happens to work on: a shared virtual one
         was seen to lose 1 to 3 % in one trial of twelve. There the report shows it, and both

@@ -207,7 +207,7 @@ def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
     for before, after in pairwise(samples):
         seconds = after.at - before.at
         if seconds <= 0:
-            continue  # the host has been started anew: all its counters have
+            continue  # the host was rebooted, and its counters began again
         yield Interval(
             t=round(after.at - samples[0].at, 3),
             seconds=round(seconds, 3),
@@ -230,13 +230,13 @@ def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
     total = sum(spent)
     if min(spent) < 0 or total <= 0:
         return {}
-    told = dict(zip(_CPU_COLUMNS, spent, strict=False))
-    idle, waiting = told["idle"], told.get("iowait")
+    known = dict(zip(_CPU_COLUMNS, spent, strict=False))
+    idle, waiting = known["idle"], known.get("iowait")
     return {
-        "cpu_user": (told["user"] + told["nice"]) / total,
-        "cpu_system": (told["system"] + told.get("irq", 0) + told.get("softirq", 0)) / total,
+        "cpu_user": (known["user"] + known["nice"]) / total,
+        "cpu_system": (known["system"] + known.get("irq", 0) + known.get("softirq", 0)) / total,
         "cpu_iowait": None if waiting is None else waiting / total,
-        "cpu_steal": told["steal"] / total if "steal" in told else None,
+        "cpu_steal": known["steal"] / total if "steal" in known else None,
         "cpu_idle": idle / total,
         "cpu_busy": (total - idle - (waiting or 0)) / total,
     }
@@ -258,11 +258,11 @@ def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | 
     busy = [_increase(then[9], now[9]) for then, now in pairs]
     shares = [None if spent is None else spent / 1000 / seconds for spent in busy]
     # The kernel counts in steps of a timer tick and may be one ahead.
-    told = [min(share, 1.0) for share in shares if share is not None and share < 1.1]
+    known = [min(share, 1.0) for share in shares if share is not None and share < 1.1]
     return {
         "disk_read_bytes_per_s": _rate(((a[2], b[2]) for a, b in pairs), seconds, SECTOR_BYTES),
         "disk_write_bytes_per_s": _rate(((a[6], b[6]) for a, b in pairs), seconds, SECTOR_BYTES),
-        "disk_busy": max(told) if told and len(told) == len(shares) else None,
+        "disk_busy": max(known) if known and len(known) == len(shares) else None,
     }
 
 
@@ -290,8 +290,8 @@ def _net(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | N
 def _rate(pairs: Iterable[tuple[int, int]], seconds: float, factor: int = 1) -> float | None:
     """The sum of all increases a second; None where one is not known, or there is none."""
     increases = [_increase(then, now) for then, now in pairs]
-    told = [increase for increase in increases if increase is not None]
-    return sum(told) * factor / seconds if told and len(told) == len(increases) else None
+    known = [increase for increase in increases if increase is not None]
+    return sum(known) * factor / seconds if known and len(known) == len(increases) else None
 
 
 def _increase(then: int, now: int) -> int | None:

@@ -68,7 +68,7 @@ def call(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         return future.result()
     except BaseException:
-        if not future.done():  # Ctrl-C, or a task that is told to end
+        if not future.done():  # Ctrl-C, or a task that has to end
             future.cancel()
             ended.wait(INTERRUPT_LIMIT_S)
         raise
@@ -348,7 +348,7 @@ class Link:
         return TargetError(
             f"{self._name} is not the host it should be: expected the host key "
             f"{expected.get_algorithm()} {expected.get_fingerprint()}, found {found or error}. "
-            "If the host was set up anew, enter its new key; otherwise somebody else answers at "
+            "If the host was reinstalled, enter its new key; otherwise another machine answers at "
             f"{self._host.ssh_address}"
         )
 
