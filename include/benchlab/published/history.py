@@ -73,7 +73,7 @@ class History:
 
     Attributes:
         published: in the order of the versions.
-        measured: in that of time.
+        measured: in the order of time.
         single: ids of the campaigns that measured one version alone, and so found no change.
     """
 

@@ -160,7 +160,7 @@ def _kind(page: Document, where: str) -> PageKind:
 
 
 def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tuple[str, ...]:
-    """Of the title; where it names none, those that all tables have.
+    """The versions in the title; where it names none, the ones that all tables have.
 
     Raises:
         PublishedPageError: there is none, or there are more than two.
@@ -178,7 +178,7 @@ def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tupl
 
 
 def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
-    """The versions that those of the title stand for, from one place that names each of them."""
+    """The exact versions of the title's, from one place that names each of them."""
     for text in _about_versions(page):
         named = version_names.named(text)
         found = tuple(

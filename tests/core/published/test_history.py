@@ -91,7 +91,7 @@ def test_published_changes_are_in_the_order_of_versions() -> None:
         published("v4.0", "v3.0"),
     ]
     found = history_of("point_select", pages, [])
-    assert [each.candidate for each in found.published] == ["v4.0", "v5.9.0", "v5.10.0"]
+    assert [change.candidate for change in found.published] == ["v4.0", "v5.9.0", "v5.10.0"]
 
 
 def test_a_page_in_two_languages_counts_once() -> None:

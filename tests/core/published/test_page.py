@@ -97,7 +97,7 @@ def test_no_workload(heading: str) -> None:
 
 
 def test_claims_by_place() -> None:
-    """Sentences of summary, overview and sections are told apart."""
+    """Sentences of summary, overview and sections are kept apart."""
     text = page(
         ("Insert", PAIRS + "\n\nInsert on v5.1 is improved by 2.5%."),
         overview="Insert on v5.1 is improved by 2%.",

@@ -143,7 +143,7 @@ def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterat
 
 
 def _agrees(one: Stated, recomputed: _Recomputed) -> bool:
-    """A number without a word of direction may also be that of a reduction."""
+    """A number without a word of direction may also be a reduction's."""
     value, printed, bounds = one.value, one.change.pct, recomputed.bounds
     return (
         value is not None

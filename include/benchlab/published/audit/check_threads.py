@@ -16,8 +16,7 @@ from math import exp, log
 from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
 from benchlab.published.plan import command_line
-from benchlab.published.plan.client_options import SYSBENCH_SCRIPTS
-from benchlab.published.plan.command_line import NOT_MEASURED
+from benchlab.published.plan.command_line import NOT_MEASURED, SYSBENCH_SCRIPTS
 from benchlab.published.reading.model import (
     Metric,
     Printed,

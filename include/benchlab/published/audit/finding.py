@@ -47,16 +47,9 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """As `benchlab audit --json` prints it; an explanation only where there is one."""
-        found: dict[str, Any] = {
-            "kind": self.kind,
-            "where": self.where,
-            "line": self.line,
-            "published": number(self.published),
-            "recomputed": number(self.recomputed),
-        }
-        if self.explanation:
-            found["explanation"] = self.explanation
-        return found
+        figures = {"published": number(self.published), "recomputed": number(self.recomputed)}
+        explanation = {"explanation": self.explanation} if self.explanation else {}
+        return {"kind": self.kind, "where": self.where, "line": self.line, **figures, **explanation}
 
 
 def number(figure: Figure) -> float | int | str | None:

@@ -15,7 +15,7 @@ from statistics import median
 from benchlab.published.reading.model import Printed, Row, Workload
 
 DECIMALS = 2
-"""Of a row's improvement where the page prints none, and as it is shown."""
+"""Decimals of a row's improvement where the page prints none, and as it is shown."""
 
 _MEAN = "the mean"
 _HUNDRED = Decimal(100)
@@ -37,7 +37,7 @@ class Bounds:
 
 
 def improvement(row: Row, workload: Workload) -> Decimal | None:
-    """Of the candidate against the baseline, in percent, from the figures as they are printed.
+    """The candidate against the baseline, in percent, from the figures as they are printed.
 
     None where a figure is missing, where the table has not exactly two versions, or where the
     baseline's figure is not above zero.
@@ -60,7 +60,7 @@ def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
 
 
 def improvements(workload: Workload) -> dict[int, Decimal | None]:
-    """Those of all rows, by threads."""
+    """The improvements of all rows, by threads."""
     return {row.threads: improvement(row, workload) for row in workload.rows}
 
 
@@ -83,7 +83,7 @@ def headline(workload: Workload) -> Decimal | None:
 def headline_bounds(workload: Workload) -> Bounds | None:
     """What the mean of all rows can be: of rows rounded as they are printed, or not at all.
 
-    A printed improvement that is right tells more of the exact one than the figures do.
+    A printed improvement that is right says more about the exact one than the figures do.
     """
     of_rounded = _mean_of_rounded(workload)
     mean = headline(workload)
@@ -102,7 +102,7 @@ def headline_bounds(workload: Workload) -> Bounds | None:
 
 
 def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
-    """Of the rows' improvements, each with so many decimals; None: with its printed ones."""
+    """The mean of the rows' improvements, each with so many decimals; None: as it is printed."""
     exact = [improvement(row, workload) for row in workload.rows]
     rounded = [
         rounded_to(value, decimals(row.improvement) if places is None else places)
@@ -176,7 +176,7 @@ def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]
 
 
 def decimals(printed: Printed | None) -> int:
-    """Of a printed number; those of published improvements where there is none."""
+    """The decimals of a printed number, or of published improvements where there is none."""
     if printed is None:
         return DECIMALS
     exponent = printed.value.as_tuple().exponent

@@ -1,4 +1,14 @@
-"""A published command, read as its client reads it."""
+"""A published command, read as its client reads it, with the options that the client knows.
+
+sysbench: ``sysbench --help`` and ``sysbench oltp_read_write help`` of 1.0.20; the SB_OPT tables of
+src/*.c and src/drivers and src/lua/oltp_common.lua of its repository for 1.1. An unknown option
+ends it with "invalid option".
+
+go-tpc: cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench tpcc`` is the same
+client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on), older ones with fewer
+options. An unknown option ends it with "unknown flag"; an option is never known by a part of its
+name.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +18,66 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.published.plan import client_options as known
 from benchlab.published.reading.model import Command
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SYSBENCH_SCRIPTS = _names(
+    "oltp_common oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write"
+    " oltp_update_index oltp_update_non_index oltp_write_only"
+)
+"""Its own scripts, that have the options below and no others."""
+
+SYSBENCH_1_0 = _names(
+    """
+    threads events time forced-shutdown thread-stack-size rate report-interval report-checkpoints
+    debug validate help version config-file tx-rate max-requests max-time num-threads
+    rand-type rand-spec-iter rand-spec-pct rand-spec-res rand-seed rand-pareto-h
+    verbosity percentile histogram
+    db-driver db-ps-mode db-debug
+    mysql-host mysql-port mysql-socket mysql-user mysql-password mysql-db mysql-ssl
+    mysql-ssl-cipher mysql-compression mysql-debug mysql-ignore-errors mysql-dry-run
+    pgsql-host pgsql-port pgsql-user pgsql-password pgsql-db
+    auto-inc create-secondary delete-inserts distinct-ranges index-updates mysql-storage-engine
+    non-index-updates order-ranges pgsql-variant point-selects range-selects range-size secondary
+    simple-ranges skip-trx sum-ranges table-size tables
+    """
+)
+
+SYSBENCH_1_1 = SYSBENCH_1_0 | _names(
+    """
+    warmup-time thread-init-timeout luajit-cmd rand-zipfian-exp mysql-ssl-key mysql-ssl-ca
+    mysql-ssl-cert mysql-compression-algorithms pgsql-sslmode create-table-options reconnect
+    """
+)
+
+# By letter: the long name.
+_GO_TPC_LETTERS = {
+    "D": "db", "H": "host", "U": "user", "p": "password", "P": "port", "S": "statusPort",
+    "T": "threads", "t": "acThreads", "d": "driver", "h": "help",
+}  # fmt: skip
+_GO_TPC_VALUES = _names(
+    "max-procs pprof metrics-addr db host user password port statusPort threads acThreads driver"
+    " time count interval isolation conn-params output targets ssl-ca ssl-cert ssl-key parts"
+    " partition-type warehouses"
+)
+_GO_TPC_SWITCHES = _names("dropdata ignore-error silence check-all help")
+# Options of one action alone: with a value, and without.
+_GO_TPC_ACTIONS = {
+    "prepare": (
+        _names("output-type output-dir tables retry-count retry-interval"),
+        _names("no-check use-fk use-clustered-index"),
+    ),
+    "run": (_names("max-measure-latency weight conn-refresh-interval"), _names("wait")),
+}
+_GO_TPC_PORT = "4000"
+"""Where it connects when no port is given; the host is then 127.0.0.1."""
+_GO_TPC_HOST = "127.0.0.1"
+ACTIONS = _names("prepare run cleanup check warmup prewarm help")
+"""What a client can be asked to do."""
 
 CLIENTS = frozenset({"sysbench", "tiup", "go-tpc"})
 PROGRAMS = CLIENTS | frozenset(
@@ -17,7 +85,7 @@ PROGRAMS = CLIENTS | frozenset(
     | {"ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
 )
 PORTS = range(1024, 65536)
-NOT_MEASURED = known.ACTIONS - {"run"}
+NOT_MEASURED = ACTIONS - {"run"}
 """Actions that load, check or remove data: no figure of a page is theirs."""
 # They start the program behind their own options.
 _STARTERS = frozenset(
@@ -53,14 +121,14 @@ class CommandLine:
         """Where it connects; None where that is not certain."""
         if self.client == "sysbench":
             return self.options.get("mysql-host")
-        return self.options.get("host", known.GO_TPC_HOST)
+        return self.options.get("host", _GO_TPC_HOST)
 
     @property
     def port(self) -> str | None:
         """None where that is not certain."""
         if self.client == "sysbench":
             return self.options.get("mysql-port")
-        return self.options.get("port", known.GO_TPC_PORT)
+        return self.options.get("port", _GO_TPC_PORT)
 
 
 def read(command: Command, sysbench_version: str | None = None) -> CommandLine | None:
@@ -85,7 +153,7 @@ def read(command: Command, sysbench_version: str | None = None) -> CommandLine |
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a command from its program on; () where it starts no program that is known.
+    """The words of a command from its program on; () where it starts no program that is
 
     What only starts the program is left out: ``sudo -u tidb``, assignments, a loop. A placeholder
     is one word, without its blanks.
@@ -159,25 +227,25 @@ def _sysbench(words: Sequence[str], version: str) -> CommandLine:
             options[long_name] = word
         elif not word.startswith("-"):
             positional.append(word)
-    script = next((word for word in positional if word not in known.ACTIONS), "")
-    of_its_own = "$" in script or "{" in script or script in known.SYSBENCH_SCRIPTS
-    has = known.SYSBENCH_1_0 if re.search(r"(?<![\d.])1\.0(?!\d)", version) else known.SYSBENCH_1_1
+    script = next((word for word in positional if word not in ACTIONS), "")
+    of_its_own = "$" in script or "{" in script or script in SYSBENCH_SCRIPTS
+    has = SYSBENCH_1_0 if re.search(r"(?<![\d.])1\.0(?!\d)", version) else SYSBENCH_1_1
     certain = of_its_own and (not version or re.search(r"(?<![\d.])1\.[01](?!\d)", version))
     unknown = {name: text for name, text in written.items() if certain and name not in has}
     return CommandLine("sysbench", script or None, _action(positional), options, unknown)
 
 
 def _is_value(word: str) -> bool:
-    return word not in known.ACTIONS and not re.match(r"-|oltp_|[${]|.*\.lua$", word)
+    return word not in ACTIONS and not re.match(r"-|oltp_|[${]|.*\.lua$", word)
 
 
 def _action(words: Sequence[str]) -> str | None:
-    return next((word for word in words if word in known.ACTIONS), None)
+    return next((word for word in words if word in ACTIONS), None)
 
 
 def _go_tpc(words: Sequence[str]) -> CommandLine:
     action = _action(words)
-    valued, switches = known.go_tpc_options(action)
+    valued, switches = _go_tpc_options(action)
     options: dict[str, str | None] = {}
     unknown: dict[str, str] = {}
     left = list(reversed(words))
@@ -190,7 +258,7 @@ def _go_tpc(words: Sequence[str]) -> CommandLine:
             unknown[name] = word.partition("=")[0] if word.startswith("--") else word[:2]
         if name in valued:
             value = value or (left.pop() if left else "")
-        elif name in unknown and left and not (left[-1][:1] == "-" or left[-1] in known.ACTIONS):
+        elif name in unknown and left and not (left[-1][:1] == "-" or left[-1] in ACTIONS):
             value = value or left.pop()
         options[name] = None if name in switches else value or None
     return CommandLine("go-tpc", None, action, options, unknown)
@@ -202,5 +270,16 @@ def _option(word: str) -> tuple[str, str]:
         name, _, value = word[2:].partition("=")
         return name, value
     if word.startswith("-"):
-        return known.GO_TPC_LETTERS.get(word[1:2], word[1:2]), word[2:].removeprefix("=")
+        return _GO_TPC_LETTERS.get(word[1:2], word[1:2]), word[2:].removeprefix("=")
     return "", ""
+
+
+def _go_tpc_options(action: str | None) -> tuple[frozenset[str], frozenset[str]]:
+    """Options of go-tpc that take a value, and those that do not; None: of any action."""
+    own = list(_GO_TPC_ACTIONS.values()) if action is None else []
+    if action in _GO_TPC_ACTIONS:
+        own = [_GO_TPC_ACTIONS[action]]
+    return (
+        _GO_TPC_VALUES.union(*(valued for valued, _ in own)),
+        _GO_TPC_SWITCHES.union(*(switches for _, switches in own)),
+    )

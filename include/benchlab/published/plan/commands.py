@@ -51,7 +51,7 @@ def sentences_alone(element: Element) -> str:
 
 
 def _in_block(element: Element) -> Iterator[Command]:
-    """Of a block in a language other than the shell's there are none."""
+    """Commands of a block; in a language other than the shell's there are none."""
     if element.language.lower() in SHELLS | _UNNAMED:
         for line, text in _whole_lines(element.text):
             if tool := _tool(text):

@@ -12,8 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
-from benchlab.published.plan.client_options import ACTIONS
-from benchlab.published.plan.command_line import PORTS
+from benchlab.published.plan.command_line import ACTIONS, PORTS
 from benchlab.published.reading.model import StatedSetting
 
 PLACEHOLDER = "${PASSWORD}"

@@ -243,8 +243,8 @@ _OWN_PAGES = re.compile(r"^\s*stats\s", FLAGS | re.MULTILINE)
 def bound_ports(configuration: str) -> tuple[int, ...]:
     """Ports on which HAProxy takes connections to the database, of its configuration file.
 
-    Sections with its own pages (``stats``) are left out. The ports stand behind ``bind``, in files
-    of old versions behind the name of a ``listen`` section, too.
+    Sections with its own pages (``stats``) are left out. The ports stand behind ``bind``, and in
+    files of old versions also behind the name of a ``listen`` section.
     """
     sections: list[list[str]] = [[]]
     for line in configuration.split("\n"):

@@ -1,6 +1,6 @@
 """How a published page says that it was measured: hosts, versions, parameters, plan, commands.
 
-Which part of the page an element belongs to is told by the innermost heading above it that says so.
+The innermost heading above an element that names a part of the page says which part it is in.
 What the page does not say is None or empty. A number of a command or of the plan is taken only
 where all that give it agree; the commands come before the sentences, and where they contradict each
 other the sentences do not decide.
@@ -38,7 +38,7 @@ def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
     """What a page says of how it was measured.
 
     Args:
-        kind: tables are those of sysbench, warehouses those of TPC-C.
+        kind: sysbench has tables, TPC-C has warehouses.
         language: of the page; the words of both languages are known whatever it is.
     """
     elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
@@ -159,7 +159,7 @@ def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
 
 
 def _software(elements: Sequence[Element]) -> dict[str, str]:
-    """Versions of the tables, then those of lines as ``Sysbench version: 1.1.0``."""
+    """Versions in tables, then in lines such as ``Sysbench version: 1.1.0``."""
     found: dict[str, str] = {}
     for element in elements:
         if element.kind == "table" and _topic(element) == "versions":
@@ -175,7 +175,7 @@ def _software(elements: Sequence[Element]) -> dict[str, str]:
 
 
 def _git_hashes(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
-    """Of each version its hashes by component; the version is the column's, else the heading's."""
+    """Each version's hashes by component; the version is the column's, else the heading's."""
     found: dict[str, dict[str, str]] = {}
     for element in elements:
         if not element.table or not any(map(_OF_HASHES.search, element.table[0])):

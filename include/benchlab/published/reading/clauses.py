@@ -19,7 +19,7 @@ class Token(NamedTuple):
     """A word or figure that a clause is read by, and where it stands.
 
     Attributes:
-        kind: its key in the table below. ``workload``, too, where none is named (``all``,
+        kind: its key in the table below; ``workload`` even where none is named (``all``,
             ``some``).
         workload: its name; None where none is named.
     """

@@ -214,7 +214,7 @@ class Contents:
 
 
 def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, list[Unread]]:
-    """The results of one workload, and what could not be told apart.
+    """The results of one workload, and what remains in doubt.
 
     Args:
         section: what was read.

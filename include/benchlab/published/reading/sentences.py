@@ -174,7 +174,7 @@ class _Reader:
     def _workloads_of(
         self, clause: Clause, figures: Sequence[Token]
     ) -> Iterator[tuple[str | None, ...]]:
-        """Of each figure the workloads that it is about."""
+        """The workloads that each figure is about."""
         if len(clause.workloads) == len(figures):
             yield from ((token.workload,) for token in clause.workloads)
             return
@@ -241,7 +241,7 @@ _OVER_ALL = re.compile(r"\boverall\b|\baverage\b|\bmean\b|平均|整体|总体",
 
 
 def _threads(text: str, words: Sequence[Token]) -> dict[int, int]:
-    """Of figures in percent, by where they begin, the thread count at which they are claimed.
+    """The thread count at which each figure in percent is claimed, by where the figure begins.
 
     Where the first thread count stands before the first figure, each figure is of the one before
     it; else of the one behind it and before the next figure.

@@ -87,7 +87,7 @@ class Stated:
 def stated(report: PublishedReport) -> Iterator[Stated]:
     """All changes whose workload is known, in the page's order: summary and overview first.
 
-    A sentence that says no workload is about that of its section, or about the page's only one.
+    A sentence that names no workload is about its section's, or about the page's only one.
     Left out are sentences that compare the baseline with the candidate, for their percentages are
     of another figure, and those that compare something else in both versions.
     """

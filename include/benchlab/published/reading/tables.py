@@ -1,7 +1,7 @@
 """One table of results as figures: of which version, at how many threads, of which metric.
 
 A table is understood as a whole or not at all: where its columns can be read in two ways it is
-listed. Of a table that is understood, a cell that is no figure is listed, and the rest is read.
+listed. In a table that is understood, a cell that is no figure is listed and the rest is read.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ _AREAS: tuple[tuple[Area, str], ...] = (
     ),
 )
 
-_IN_HEADINGS = {  # words that a sentence has for other things, too
+_IN_HEADINGS = {  # words that mean other things in sentences
     "oltp_insert": r"inserts?(?![a-z])",
     "oltp_delete": r"deletes?(?![a-z])|删除",
     "oltp_point_select": r"select[-_ ]*point",

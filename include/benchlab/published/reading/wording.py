@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 FLAGS = re.IGNORECASE | re.ASCII
@@ -22,7 +23,7 @@ _QUOTES = "\"'\u2018\u2019\u201c\u201d"
 def plain(text: str) -> str:
     """One line with plain characters: no full width, one kind of minus and of space, no quotes.
 
-    A figure is found again in its line of the page when that line is made plain, too.
+    A figure is found again in its line of the page once that line is made plain as well.
     """
     return " ".join(text.translate(_PLAIN).split()).strip(_QUOTES).strip()
 
@@ -40,20 +41,18 @@ _MOST_CHARACTERS = 2000  # of a sentence; what is longer is none, and slow to re
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a paragraph in order, each with what ends it."""
-    return (piece for piece in _pieces(text) if 0 < len(piece) <= _MOST_CHARACTERS)
+    """The sentences of a paragraph in order, each with what ends it.
 
-
-def _pieces(text: str) -> Iterator[str]:
-    begin = 0
+    >>> list(sentences("It compares v5.1.1 vs. v5.0. Both are new."))
+    ['It compares v5.1.1 vs. v5.0.', 'Both are new.']
+    """
+    begins = [0]
     for end in _END.finditer(text):
-        if end[0].startswith(".") and _ABBREVIATION.search(
-            text[max(end.start() - 8, 0) : end.start()]
-        ):
-            continue
-        yield text[begin : end.end()].strip()
-        begin = end.end()
-    yield text[begin:].strip()
+        before = text[max(end.start() - 8, 0) : end.start()]
+        if not (end[0].startswith(".") and _ABBREVIATION.search(before)):
+            begins.append(end.end())
+    pieces = (text[begin:end].strip() for begin, end in pairwise([*begins, len(text)]))
+    return (piece for piece in pieces if 0 < len(piece) <= _MOST_CHARACTERS)
 
 
 # ---------------------------------------------------------------- workloads

@@ -44,9 +44,11 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     """
     page = Page(report, language)
     pictures = charts.draw(page)
+    body = Markup(_markdown().render(_body(page), {"pictures": pictures}))
+    html = {"title": page.title, "summary": page.summary, "body": body}
     texts = {
         "report.md": markdown(page),
-        "report.html": _html(page, pictures),
+        "report.html": _template("published.html.j2").render(language=language.code, **html),
         "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False, default=float)
         + "\n",
         "figures.csv": _figures(report),
@@ -65,16 +67,6 @@ def markdown(page: Page) -> str:
 
 def _body(page: Page) -> str:
     return _template("published.md.j2").render(page=page).rstrip("\n") + "\n"
-
-
-def _html(page: Page, pictures: Mapping[str, bytes]) -> str:
-    """The Markdown as a page that stands alone: style and charts are in it."""
-    return _template("published.html.j2").render(
-        language=page.language.code,
-        title=page.title,
-        summary=page.summary,
-        body=Markup(_markdown().render(_body(page), {"pictures": pictures})),
-    )
 
 
 def _document(page: Page) -> dict[str, Any]:

@@ -26,8 +26,8 @@ _OF_ANOTHER_FIGURE = re.compile(
 
 
 def table(report: PublishedReport, sections: Sequence[Section], language: Language) -> Table | None:
-    """The changes that its sentences state, and its printed improvements that are not those of
-    their figures, in the order of its lines; None where there is none.
+    """The changes that the page's sentences state, and the printed improvements that its figures
+    do not give, in the order of its lines; None where there is none.
     """
     header = (
         language.say("published-line"),

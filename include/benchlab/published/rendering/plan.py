@@ -15,9 +15,8 @@ from typing import Literal
 
 from benchlab.language import Language
 from benchlab.language.names import items
-from benchlab.published.plan import client_options as known
 from benchlab.published.plan import command_line
-from benchlab.published.plan.command_line import CommandLine
+from benchlab.published.plan.command_line import SYSBENCH_1_1, SYSBENCH_SCRIPTS, CommandLine
 from benchlab.published.reading.model import Act, Command, PublishedReport, StatedSetting
 from benchlab.published.rendering.tables import Section
 
@@ -56,7 +55,7 @@ def steps(setting: StatedSetting, sections: Sequence[Section], language: Languag
 
 
 def _client(setting: StatedSetting) -> str:
-    """The program that made the load: that of the commands, else as the steps name it."""
+    """The program that made the load, by the commands, else by the steps."""
     used = [command.tool for command in setting.commands if command.tool in _CLIENTS]
     if used:
         return used[0].removesuffix(" tpcc")
@@ -156,7 +155,7 @@ def _recorded(command: Command, line: CommandLine) -> _Recorded:
             continue
         has = name not in line.unknown and name not in _ELSEWHERE
         if line.client == "sysbench":
-            has = has and name in known.SYSBENCH_1_1
+            has = has and name in SYSBENCH_1_1
         if has and (value is None or _VALUE.fullmatch(value)):
             kept[name] = value
         elif match := _NAME.match(name):
@@ -170,7 +169,7 @@ def _written(
     """One command for all workloads; where they have other options each its own."""
     first = recorded[0]
     alike = [one for one in recorded if one.line.client == first.line.client]
-    scripts = [one.line.script for one in alike if one.line.script in known.SYSBENCH_SCRIPTS]
+    scripts = [one.line.script for one in alike if one.line.script in SYSBENCH_SCRIPTS]
     differ = any(one.kept != first.kept for one in alike)
     if action == "run" and len(set(scripts)) == len(alike) and differ:
         written = [(one, str(one.line.script), one.kept) for one in alike]
@@ -204,7 +203,7 @@ def _lines(
         f"--{name}" if value is None else f"--{name}={shlex.quote(value)}"
         for name, value in kept.items()
     ]
-    # Those that load, where a number is printed; those of a run differ from run to run.
+    # A load has one number of threads, where it is printed; runs differ in theirs.
     printed = recorded.line.options.get("threads") or ""
     threads = printed if action == "prepare" and printed.isdecimal() else "${THREADS}"
     if recorded.line.client == "sysbench":

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from benchlab.language import Language
 from benchlab.language.names import title_of
@@ -56,7 +57,7 @@ class Section:
 def section(workload: Workload, language: Language, *, alone: bool) -> Section:
     """The results of one workload, in the shape that the page has.
 
-    The mean is that of the improvements as they are shown: a reader can recompute it.
+    The mean is over the improvements as they are shown: a reader can recompute it.
 
     Args:
         alone: the page is about one version, and so are these results: columns need not name it.
@@ -101,49 +102,65 @@ def _tables(
     shown = metrics(workload)
     if not shown or workload.shape is None:
         return
-    candidate = workload.versions[-1]
-    threads = language.say("published-threads")
     names = {m: NAMES.get(m) or language.say("published-latency") for m in shown}
-    improvement, of_rows = _improvement_column(workload, improvements, language)
+    column = _improvement_column(workload, improvements, language)
+    threads = language.say("published-threads")
     match workload.shape:
-        case "version_column":  # the improvement stands with the candidate
-            version_heading = language.say("published-version")
-            yield Table(
-                "",
-                (version_heading, threads, *names.values(), *improvement),
-                tuple(
-                    (version, *_cells(row, [(version, m) for m in shown]), *(
-                        of_rows[row.threads] if version == candidate else ("",) * len(improvement)
-                    ))
-                    for version in reversed(workload.versions)
-                    for row in _standing(workload, version)
-                ),
-            )  # fmt: skip
-        case "table_per_version":  # that of the candidate has the improvement
-            for version in workload.versions:
-                last = version == candidate
-                yield Table(
-                    version,
-                    (threads, *names.values(), *(improvement if last else ())),
-                    tuple(
-                        (
-                            *_cells(row, [(version, m) for m in shown]),
-                            *(of_rows[row.threads] if last else ()),
-                        )
-                        for row in _standing(workload, version)
-                    ),
-                )
-        case shape:  # a row is a thread count, and each version has columns
-            versions = _order(workload)
-            if shape == "metrics_then_latencies":
-                ordered = sorted(shown, key=lambda metric: metric not in THROUGHPUTS)
-                columns = [(version, metric) for metric in ordered for version in versions]
-            else:
-                columns = [(version, metric) for version in versions for metric in shown]
-            named = shape == "metrics_then_latencies" or not alone or _names_version(workload)
-            headings = (f"{v} {names[m]}" if named else names[m] for v, m in columns)
-            rows = ((*_cells(row, columns), *of_rows[row.threads]) for row in workload.rows)
-            yield Table("", (threads, *headings, *improvement), tuple(rows))
+        case "version_column":
+            first = (language.say("published-version"), threads, *names.values())
+            yield _version_column(workload, first, shown, column)
+        case "table_per_version":
+            yield from _table_per_version(workload, (threads, *names.values()), shown, column)
+        case "metrics_then_latencies":
+            ordered = sorted(shown, key=lambda metric: metric not in THROUGHPUTS)
+            columns = [(version, metric) for metric in ordered for version in _order(workload)]
+            headings = [f"{version} {names[metric]}" for version, metric in columns]
+            yield _side_by_side(workload, (threads, *headings), columns, column)
+        case "pairs" | "single_version":
+            columns = [(version, metric) for version in _order(workload) for metric in shown]
+            named = not alone or _names_version(workload)
+            headings = [f"{v} {names[m]}" if named else names[m] for v, m in columns]
+            yield _side_by_side(workload, (threads, *headings), columns, column)
+
+
+def _side_by_side(
+    workload: Workload,
+    header: tuple[str, ...],
+    columns: Sequence[tuple[str, Metric]],
+    last: _Column,
+) -> Table:
+    """A row is a thread count, and each version has columns."""
+    rows = ((*_cells(row, columns), *last.cells[row.threads]) for row in workload.rows)
+    return Table("", (*header, *last.heading), tuple(rows))
+
+
+def _version_column(
+    workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
+) -> Table:
+    """A row is a version at a thread count; the improvement stands with the candidate."""
+    rows = [
+        (
+            *(version, *_cells(row, [(version, metric) for metric in shown])),
+            *(last.cells[row.threads] if version == workload.versions[-1] else last.empty),
+        )
+        for version in reversed(workload.versions)
+        for row in _standing(workload, version)
+    ]
+    return Table("", (*header, *last.heading), tuple(rows))
+
+
+def _table_per_version(
+    workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
+) -> Iterator[Table]:
+    """A table each version; the candidate's has the improvement."""
+    for version in workload.versions:
+        columns = [(version, metric) for metric in shown]
+        of_candidate = version == workload.versions[-1]
+        rows = [
+            (*_cells(row, columns), *(last.cells[row.threads] if of_candidate else ()))
+            for row in _standing(workload, version)
+        ]
+        yield Table(version, (*header, *(last.heading if of_candidate else ())), tuple(rows))
 
 
 def _cells(row: Row, columns: Sequence[tuple[str, Metric]]) -> Iterator[str]:
@@ -161,15 +178,22 @@ def _standing(workload: Workload, version: str) -> Iterator[Row]:
     return (row for row in workload.rows if version in row.sides or not row.sides)
 
 
+class _Column(NamedTuple):
+    """The column of improvements: its heading, its cell at each thread count, and an empty cell;
+    each is () where nothing compares.
+    """
+
+    heading: tuple[str, ...]
+    cells: Mapping[int, tuple[str, ...]]
+    empty: tuple[str, ...]
+
+
 def _improvement_column(
     workload: Workload, improvements: Mapping[int, Decimal | None], language: Language
-) -> tuple[tuple[str, ...], Mapping[int, tuple[str, ...]]]:
-    """The heading of the column and its cell at each thread count; none where nothing compares.
-
-    The percent sign stands where the page has it: in the heading, or in the cells.
-    """
+) -> _Column:
+    """The percent sign stands where the page has it: in the heading, or in the cells."""
     if workload.metric is None or not compares(workload):
-        return (), dict.fromkeys(improvements, ())
+        return _Column((), dict.fromkeys(improvements, ()), ())
     heading = language.say("published-improvement", metric=NAMES[workload.metric])
     in_heading = any(map(_PERCENT_IN_HEADING.search, workload.columns))
     sign = "" if in_heading else "%"
@@ -177,7 +201,7 @@ def _improvement_column(
         threads: (percent(value) + sign * (value is not None),)
         for threads, value in improvements.items()
     }
-    return (f"{heading} (%)" if in_heading else heading,), cells
+    return _Column((f"{heading} (%)" if in_heading else heading,), cells, ("",))
 
 
 def _names_version(workload: Workload) -> bool:

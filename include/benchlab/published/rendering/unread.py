@@ -15,10 +15,7 @@ from benchlab.published.reading.model import Unread
 
 # By message, without "published-unread-": the values of the text that is recorded.
 _KINDS = {
-    "html": "",
-    "commented": "",
-    "bars": "",
-    "front-matter": "",
+    **dict.fromkeys(("html", "commented", "bars", "front-matter"), ""),
     "metric": "columns",
     "further": "columns",
     "workload-versions": "workload count versions",
@@ -34,13 +31,9 @@ _KINDS = {
 }
 # Why a table was not understood.
 _WHY = {
-    "no-workload": "",
-    "no-version": "",
-    "no-figures": "",
-    "twice": "",
+    **dict.fromkeys(("no-workload", "no-version", "no-figures", "twice", "some-versions"), ""),
     "threads": "count",
     "versions": "count",
-    "some-versions": "",
     "several": "",
 }
 

@@ -104,7 +104,7 @@ def test_own_reports_have_no_findings(name: str, code: str) -> None:
     """Neither language says of a campaign what its tables do not."""
     report = read(pages(name, code)["report.md"], f"{name}.md")
     assert report.workloads
-    found = [each for each in audit([report])[0].findings if each.kind in OF_SENTENCES]
+    found = [finding for finding in audit([report])[0].findings if finding.kind in OF_SENTENCES]
     assert found == []
 
 
@@ -126,7 +126,7 @@ def test_own_reports_of_one_workload_have_no_findings(
     made_report = model.build(made, compare(made.plan, results, 2.0), results, language=load(code))
     (audited,) = audit([read(markdown.render(made_report), "page.md")])
     assert len(audited.report.workloads) == 1
-    assert [each for each in audited.findings if each.kind in OF_SENTENCES] == []
+    assert [finding for finding in audited.findings if finding.kind in OF_SENTENCES] == []
 
 
 def audit_of(path: Path) -> Audit:
@@ -148,7 +148,7 @@ SEEDS = {
 def test_the_five_documents_have_their_findings(number: str) -> None:
     """And no others."""
     (path,) = (SHARED / "seeds").glob(f"{number}_*")
-    assert Counter(each.kind for each in audit_of(path).findings) == SEEDS[number]
+    assert Counter(finding.kind for finding in audit_of(path).findings) == SEEDS[number]
 
 
 PAGES: dict[str, dict[str, int]] = {
@@ -191,7 +191,7 @@ def test_the_published_pages_have_the_findings_that_were_checked(name: str, lang
 def test_a_row_is_possible_at_its_threads_in_all_published_pages() -> None:
     """Little's law holds for every published latency, and every row recomputes."""
     for path in sorted((SHARED / "published" / "pages").glob("*.md")):
-        told = {each.kind for each in audit_of(path).findings}
+        told = {finding.kind for finding in audit_of(path).findings}
         assert not told & {"implausible_latency", "row_mismatch"}
 
 
@@ -202,7 +202,9 @@ def test_published_pages_drift_between_reports() -> None:
     audits = audit([load_page(path)[0] for path in pages])
     drifts = {
         audit_.report.source: [
-            each.recomputed for each in audit_.findings if each.kind == "same_version_drift"
+            finding.recomputed
+            for finding in audit_.findings
+            if finding.kind == "same_version_drift"
         ]
         for audit_ in audits
     }

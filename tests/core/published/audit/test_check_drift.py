@@ -31,7 +31,7 @@ def two_reports(later: str, **values: Any) -> list[PublishedReport]:
 
 
 @pytest.mark.parametrize(("later", "drift"), [("1050", "5"), ("900", "-10"), ("1015", None)])
-def test_a_version_that_two_reports_measured_apart_is_told(later: str, drift: str | None) -> None:
+def test_a_version_that_two_reports_measured_apart_is_found(later: str, drift: str | None) -> None:
     """Beyond 2 %, in the later report, over the threads that both have."""
     first, second = audit(two_reports(later))
     assert first.findings == ()
@@ -62,7 +62,7 @@ def test_languages_of_one_report_are_not_compared() -> None:
     assert [len(each.findings) for each in both] == [0, 1, 0]
 
 
-def test_more_exact_names_tell_versions_apart() -> None:
+def test_more_exact_names_keep_versions_apart() -> None:
     """v5.1 of one page was v5.1.0, of the other v5.1.4."""
     first = page(
         workload([row(4, {"tps": "900"}, {"tps": "1000"}, versions=("v5.0", "v5.1"))],

@@ -36,7 +36,7 @@ from tests.builders.published_page import read
 SLOWER = table((4, "1000", "957"), (8, "2500", "2394"))  # -4.3, -4.24 %
 
 
-def test_a_row_that_does_not_recompute_is_told() -> None:
+def test_a_row_that_does_not_recompute_is_found() -> None:
     """The finding has both numbers, and the line, section and threads."""
     rows = [*FASTER, row(32, {"tps": "4000"}, {"tps": "5000"}, "24.90", line=99)]
     assert found_in(page(workload(rows))) == [
@@ -69,7 +69,7 @@ def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
     ],
 )
 def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> None:
-    """Fewer decimals are right; another number is told, with what it is instead."""
+    """Fewer decimals are right; another number is found, with what it is instead."""
     found = found_in(page(workload(FASTER, claim(change(printed)))))
     assert [(each.kind, each.explanation) for each in found] == (
         [("headline_mismatch", why)] if why else []
@@ -97,7 +97,7 @@ def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) 
     assert kinds(read(f"{start}{limited}\n\n{head}{rows}\n", "page.md")) == []
 
 
-def test_a_truncated_headline_is_told() -> None:
+def test_a_truncated_headline_is_found() -> None:
     """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
     found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
     assert [each.kind for each in found] == ["headline_mismatch"]
@@ -215,7 +215,7 @@ def test_one_changed_improvement_is_one_finding(
 
 @pytest.mark.parametrize(("pct", "expected"), [("4.22", []), ("4.2", []), ("4.30", ["4.30"])])
 def test_the_overview_repeats_the_section(pct: str, expected: list[str]) -> None:
-    """Another number than the section's is told even where there is no table; fewer decimals
+    """Another number than the section's is found even where there is no table; fewer decimals
     are not.
     """
     overview = claim(change(pct, -1), place="overview", line=9)
@@ -284,7 +284,7 @@ def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) ->
     assert len(calls) == 1
 
 
-def test_a_wrong_headline_that_is_repeated_is_told_once() -> None:
+def test_a_wrong_headline_that_is_repeated_is_found_once() -> None:
     """The overview agrees with the section, and so has no fault of its own."""
     overview = claim(change("31", workload=POINT), place="summary")
     report = page(workload(FASTER, claim(change("31"))), claims=[overview])

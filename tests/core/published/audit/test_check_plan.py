@@ -40,7 +40,7 @@ def test_a_sentence_names_the_versions_of_the_page(
     assert kinds(page(workload(FASTER, said), exact=exact)) == expected
 
 
-def test_each_sentence_with_another_version_is_told() -> None:
+def test_each_sentence_with_another_version_is_found() -> None:
     """Two sentences are two findings, with their lines."""
     wrong = [claim(change("20.33"), versions=["v5.0.2"], line=line) for line in (88, 99)]
     report = page(workload(FASTER, wrong[0]), workload(FASTER, wrong[1], name=INDEX))
@@ -50,7 +50,7 @@ def test_each_sentence_with_another_version_is_told() -> None:
     ]
 
 
-def test_a_table_of_other_versions_is_told_once() -> None:
+def test_a_table_of_other_versions_is_found_once() -> None:
     """The sentence beside it follows the table; the table does not follow the title."""
     versions = ("v5.0.2", "v5.1.0")
     rows = [row(4, {"tps": "100"}, {"tps": "110"}, "10.00", versions=versions)]
@@ -92,7 +92,7 @@ TPCC = "tiup bench tpcc run --db tpcc --warehouses 500 --threads {{{{thread}}}} 
 def test_commands_go_where_the_plan_says(
     run: str, balancers: list[str], ports: list[int], expected: bool
 ) -> None:
-    """Another address or port than the load balancer's is told; a placeholder is neither."""
+    """Another address or port than the load balancer's is found; a placeholder is neither."""
     report = page(
         workload(FASTER),
         commands=(command(run),),
@@ -126,7 +126,7 @@ def test_commands_go_where_the_plan_says(
     ],
 )
 def test_a_client_has_its_options_and_no_others(text: str, wrong: list[str]) -> None:
-    """Unknown options and a password that is a port are told; what is not certain is not."""
+    """Unknown options and a password that is a port are found; what is not certain is not."""
     found = found_in(
         page(workload(FASTER), commands=(command(text),), software={"Sysbench": "1.0.20"})
     )
@@ -150,7 +150,7 @@ def test_a_newer_sysbench_has_newer_options(version: str | None) -> None:
         (["./benchmarksql/runBenchmark.sh props", TPCC.format("")], []),
     ],
 )
-def test_a_tool_that_no_command_uses_is_told(commands: list[str], expected: list[str]) -> None:
+def test_a_tool_that_no_command_uses_is_found(commands: list[str], expected: list[str]) -> None:
     """BenchmarkSQL beside ``tiup bench`` alone is a mistake; beside its own command it is not."""
     report = page(
         workload([], name="tpcc"),

@@ -30,7 +30,7 @@ def latencies(*rows: tuple[int, str, str]) -> list[Row]:
 QUICK = latencies((50, "35000", "1.93"), (100, "65000", "2.00"))
 
 
-def test_a_plan_of_other_threads_is_told_with_the_list_that_is_possible() -> None:
+def test_a_plan_of_other_threads_is_found_with_the_list_that_is_possible() -> None:
     """100 threads at 35,000 TPS are 2.9 ms in the mean and cannot have a p95 of 1.93."""
     report = page(
         workload(QUICK, versions=("v1.0",)),
@@ -71,7 +71,7 @@ def test_little_may_allow_both_lists_or_be_silent() -> None:
 def test_a_list_is_taken_only_where_the_other_is_refused(
     planned: tuple[int, ...], start: str
 ) -> None:
-    """A plan of another length cannot be held against the rows, so nothing is told."""
+    """A plan of another length cannot be held against the rows, so nothing is reported."""
     report = page(
         workload(QUICK, versions=("v1.0",)),
         versions=("v1.0",),

@@ -35,7 +35,7 @@ def page(
 
 
 def drifts(*pages: PublishedReport) -> list[tuple[str, str]]:
-    """In which page a drift is told, and against which."""
+    """In which page a drift is found, and against which."""
     return [
         (each.report.source, finding.explanation.partition("against ")[2].partition(", mean")[0])
         for each in audit(pages)
@@ -45,7 +45,7 @@ def drifts(*pages: PublishedReport) -> list[tuple[str, str]]:
 
 
 def test_a_page_and_its_translation_are_one_report() -> None:
-    """However its numbers are written; a drift is told once, of the English page."""
+    """However its numbers are written; a drift is found once, in the English page."""
     english, chinese = page(), page(figures=("1000", "1100.0"), chinese=True)
     results = english.workloads[0], chinese.workloads[0]
     assert check_drift.identity_of(english, results[0]) == check_drift.identity_of(

@@ -307,7 +307,7 @@ def test_claims_keep_line_place_and_versions() -> None:
     assert [c.place for c in title] == ["title"]
 
 
-def test_extremes_are_told() -> None:
+def test_extremes_are_found() -> None:
     """A largest change is one row's, not the mean's."""
     assert names_extreme("with the highest improvement at 27%")
     assert names_extreme("均有提升，最高达 27%")

@@ -253,7 +253,7 @@ def test_ragged_row(row: str) -> None:
     text = page(
         ("Insert", table(["Threads", "v5.0 QPS", "v5.1 QPS"], ["4", "1", "2"]) + f"\n{row}")
     )
-    assert [each.threads for each in only(text).rows] == [4]
+    assert [row.threads for row in only(text).rows] == [4]
     assert len(listed(text)) == 1
 
 

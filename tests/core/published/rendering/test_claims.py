@@ -93,7 +93,7 @@ def test_a_claim_keeps_its_direction(direction: Literal[-1, 0, 1], en: str, zh: 
     ("versions", "told"),
     [((), True), ((NEW,), True), (("v3.2", OLD), True), (("v2.1", "v2.0"), False)],
 )
-def test_a_claim_about_other_versions_is_not_told_of_the_page_s(
+def test_a_claim_about_other_versions_is_not_taken_for_the_page_s(
     versions: tuple[str, ...], told: bool
 ) -> None:
     """It is listed with its versions at the end."""

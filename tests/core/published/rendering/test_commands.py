@@ -120,7 +120,7 @@ def test_commands_of_each_workload_are_read_back() -> None:
     text = bundle.markdown(Page(found, load("en")))
     back = read(text, "again.md")
     assert audit([back])[0].findings == audit([found])[0].findings == ()
-    runs = [each.text for each in back.setting.commands]
+    runs = [command.text for command in back.setting.commands]
     assert [("oltp_read_only" in each, "--range-selects=off" in each) for each in runs] == [
         (False, False),
         (True, True),

@@ -182,7 +182,7 @@ def test_figures_of_another_version_than_the_title_s_stay_its_own(code: str) -> 
     assert "| v6.5.0 TPS | v6.5.0 95%" in text
     back = read(text, "again.md")
     assert figures(back) == figures(found)
-    kinds = [[each.kind for each in audit([page])[0].findings] for page in (found, back)]
+    kinds = [[finding.kind for finding in audit([page])[0].findings] for page in (found, back)]
     assert kinds == [["version_mismatch"]] * 2
 
 
@@ -193,5 +193,5 @@ def test_an_improvement_that_the_figures_allow_is_not_listed_as_wrong() -> None:
     assert audit([allowed])[0].findings == ()
     assert Page(allowed, language.english()).claims is None
     wrong = report(workload([replace(row, improvement=Printed("6.2"))]))
-    assert [each.kind for each in audit([wrong])[0].findings] == ["row_mismatch"]
+    assert [finding.kind for finding in audit([wrong])[0].findings] == ["row_mismatch"]
     assert rows(markdown(wrong), "Line")[1][-2:] == ["6.2%", "+4.95%"]

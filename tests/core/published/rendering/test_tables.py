@@ -53,7 +53,7 @@ def test_each_version_keeps_its_own_table() -> None:
 
 
 def test_a_page_about_one_version_has_no_improvement() -> None:
-    """There is nothing to compare, and no outcome is told."""
+    """There is nothing to compare, and there is no outcome."""
     text = markdown(report(workload(shape="single_version")))
     assert rows(text, "Threads")[0] == ["Threads", "TPS", "95% latency (ms)"]
     assert "%" not in text.replace("95% latency", "")

@@ -1,4 +1,4 @@
-"""What of a published page was not understood is told in the language of the page made from it."""
+"""What of a published page was not understood is said in the language of the page made from it."""
 
 from __future__ import annotations
 
