@@ -212,6 +212,16 @@ def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
     assert {old.metric(trial.workload) for trial in old.trials} == {"tps"}
 
 
+def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
+    """Hosts were once `released`; a stage that nobody knows is kept as it was written."""
+    made = testing.plan()
+    document = made.to_json()
+    document["steps"] = [
+        {"stage": stage, "side": None, "what": "", "minutes": 1.0} for stage in ("release", "pack")
+    ]
+    assert [step.stage for step in Plan.from_json(document).steps] == ["give back", "pack"]
+
+
 def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
     """A stored campaign is compared by the metric it was planned for, whatever there is later."""
     metrics = {"oltp_insert": "tps", "tpcc": "tpmc"}
