@@ -52,6 +52,8 @@ where-errors-more = much more often on the { $side } side, { $count } errors aga
 ## Joints between texts
 
 between-sentences = { " " }
+separator-items = { ", " }
+separator-clauses = { "; " }
 and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
 of-both-sides = { $value } (both sides)
@@ -170,6 +172,7 @@ gates-data-docs = Every gate with every trial: { $page }, the data docs of Great
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
 excluded-summary = Executed trials whose figures are not used: { $count }
+quality-cell = { $workload } at { $threads }
 
 ## Variables and parameters
 
@@ -182,6 +185,10 @@ parameters-none = No parameters are set for { $baseline } and { $candidate }: th
 parameters-same = The same parameters are set for { $baseline } and { $candidate }.
 parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
 parameters-defaults = None: the defaults apply.
+parameters-items = { $service } parameter configuration
+parameters-variables = TiDB global variable configuration
+parameters-of-side = { $heading }, only the { $side } ({ $version })
+parameters-of-workload = { $heading }, while { $workload } is measured
 value-cut = { $value }… ({ $length } characters)
 
 ## Where it was measured
@@ -264,6 +271,9 @@ step-repeat = { $limit ->
     [0] A pair of blocks with an invalid trial is not measured again.
    *[other] Measure a pair of blocks again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
 }
+commands-load = Load the tables, once on each side
+commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
+commands-run = Run one trial
 
 ## How to read this
 
@@ -361,11 +371,6 @@ number-interval = { $low } to { $high }
 number-hours = { $hours } h { $minutes } min
 number-minutes = { $minutes } min { $seconds } s
 number-seconds = { $seconds } s
-
-## Lists
-
-separator-items = { ", " }
-separator-clauses = { "; " }
 
 ## Figures
 
@@ -466,23 +471,6 @@ hosts-gap = { $trials ->
     [one] { $host } in 1 trial, { $reason }
    *[other] { $host } in { $trials } trials, { $reason }
 }
-
-## Result quality
-
-quality-cell = { $workload } at { $threads }
-
-## Parameters
-
-parameters-items = { $service } parameter configuration
-parameters-variables = TiDB global variable configuration
-parameters-of-side = { $heading }, only the { $side } ({ $version })
-parameters-of-workload = { $heading }, while { $workload } is measured
-
-## Commands
-
-commands-load = Load the tables, once on each side
-commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
-commands-run = Run one trial
 
 ## Published pages: Title and overview
 

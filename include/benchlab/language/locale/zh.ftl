@@ -31,6 +31,8 @@ where-errors-more = 在{ $side }一方明显更多，{ $count } 个错误对 { $
 ## 文字之间的连接
 
 between-sentences = { "" }
+separator-items = 、
+separator-clauses = ；
 and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
@@ -146,6 +148,7 @@ gates-data-docs = 每个试验的所有检查项：{ $page }，由 Great Expecta
 symptom = 症状 { $gate }（预期：{ $sentence }）：{ $places }。
 symptom-places = { $side }一方 { $count } 处（{ $places }）
 excluded-summary = 数据未被采用的已执行试验：{ $count }
+quality-cell = { $workload }，{ $threads } 线程
 
 ## 变量与参数
 
@@ -158,6 +161,10 @@ parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，�
 parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
 parameters-different = 对 { $baseline } 和 { $candidate } 要求了不同的参数，如下所列。
 parameters-defaults = 无，使用默认值。
+parameters-items = { $service } 参数配置
+parameters-variables = TiDB 全局变量配置
+parameters-of-side = { $heading }，仅{ $side }（{ $version }）
+parameters-of-workload = { $heading }，仅在测量 { $workload } 时
 value-cut = { $value }…（共 { $length } 个字符）
 
 ## 测试环境
@@ -238,6 +245,9 @@ step-repeat = { $limit ->
     [0] 含有无效试验的测试块对不再重新测试。
    *[other] 如果一对测试块中有无效的试验，则将这一对整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
 }
+commands-load = 在每一方各导入一次数据
+commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
+commands-run = 运行一个试验
 
 ## 如何阅读本报告
 
@@ -414,11 +424,6 @@ number-hours = { $hours } 小时 { $minutes } 分
 number-minutes = { $minutes } 分 { $seconds } 秒
 number-seconds = { $seconds } 秒
 
-## 列表
-
-separator-items = 、
-separator-clauses = ；
-
 ## 数据表
 
 figures-threads = Threads
@@ -510,23 +515,6 @@ hosts-not-recorded = 未记录试验期间主机的运行情况。
 hosts-not-recorded-because = 未记录试验期间主机的运行情况（{ $gaps }）。
 hosts-without-figures = 缺少主机数据：{ $gap }。
 hosts-gap = { $host }，{ $trials } 个试验，{ $reason }
-
-## 结果质量
-
-quality-cell = { $workload }，{ $threads } 线程
-
-## 参数
-
-parameters-items = { $service } 参数配置
-parameters-variables = TiDB 全局变量配置
-parameters-of-side = { $heading }，仅{ $side }（{ $version }）
-parameters-of-workload = { $heading }，仅在测量 { $workload } 时
-
-## 命令
-
-commands-load = 在每一方各导入一次数据
-commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
-commands-run = 运行一个试验
 
 ## 已发布报告：标题与概况
 
