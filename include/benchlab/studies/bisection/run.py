@@ -26,7 +26,7 @@ from benchlab.studies.bisection import release_way, search
 from benchlab.studies.bisection.release_changes import PairComparison
 from benchlab.studies.bisection.release_way import Way
 from benchlab.studies.bisection.search import BisectionOutcome, Next
-from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 
 ORIGIN = "benchlab bisect"
 # Less is a difference of rounding, not of prices.
@@ -213,20 +213,22 @@ class Bisection:
             except SpecError:
                 continue  # what is refused today has not been measured with today's plan
             if (campaign := self._find(spec)) is not None:
-                found = compared.compared(campaign)
-                workload = found.workload(self.workload)
-                pair = PairComparison(
-                    baseline,
-                    candidate,
-                    workload.verdict,
-                    found.estimates.get(self.workload),
-                    campaign.id,
-                    tuple(map(str, workload.reasons)),
-                    workload.scope,
-                )
+                pair = self._comparison(baseline, candidate, compared.compared(campaign))
                 pair = pair.turned() if place[baseline] > place[candidate] else pair
                 known.setdefault((place[pair.baseline], place[pair.candidate]), pair)
         return [known[places] for places in sorted(known)]
+
+    def _comparison(self, baseline: str, candidate: str, found: ComparedCampaign) -> PairComparison:
+        workload = found.workload(self.workload)
+        return PairComparison(
+            baseline,
+            candidate,
+            workload.verdict,
+            found.estimates.get(self.workload),
+            found.campaign.id,
+            tuple(map(str, workload.reasons)),
+            workload.scope,
+        )
 
     def _refuse_unknown(self, approved: bool) -> None:
         rents = targets.by_name()[self.spec.target].rents
