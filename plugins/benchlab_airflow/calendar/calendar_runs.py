@@ -81,14 +81,14 @@ def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
 
     engine = begun.plan.engine
     changes: dict[str, Any] = {
-        f"engines.{engine}.{side}.version": each.version for side, each in begun.plan.sides.items()
+        f"engines.{engine}.{name}.version": side.version for name, side in begun.plan.sides.items()
     }
     if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
         chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
         version = begun.plan.sides["baseline"].version
         side = {**chosen.model_dump(mode="json"), "version": version}
         changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-    note = f"the versions of {begun.id}, which this run goes on with"
+    note = f"the versions of {begun.id}, which this run resumes"
     return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
 
 

@@ -3,8 +3,8 @@
 The moments are data of the timetable, so that a scheduler reads no file: the DAG processor writes
 them anew when it parses the DAG next, and sees a release that was added to the calendar then.
 
-Of what is past nothing is run by itself but what ``catchup_days`` allows, and of runs that there
-have been nothing before the latest. A backfill runs every moment of its range.
+Of the past, only what ``catchup_days`` allows is run without a backfill, and nothing before the
+latest run. A backfill runs every moment of its range.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _CalendarTimetable(Timetable):
         return DagRunInfo.exact(timezone.coerce_datetime(found))
 
     def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
-        """Of a run that somebody starts: the moment itself."""
+        """A run that somebody starts has the moment itself."""
         return DataInterval.exact(timezone.coerce_datetime(run_after))
 
     @classmethod

@@ -1,16 +1,16 @@
 """The campaign as tasks: plan, approve, register, provision, prepare, trials, validate, compare,
 publish, verdict, give back.
 
-A dataset that has conditions, as TPC-C's, is checked before its snapshot and after the last trial.
+A dataset with conditions, such as TPC-C's, is checked before its snapshot and after the last trial.
 
 A run by the calendar waits in `plan` until earlier runs of its DAG have ended. Where there is
 nothing to measure it is skipped as a whole, which is a green run.
 
-Only a target that rents its hosts has `approve`; before it nothing costs. `register` takes the
-machine and `give_back`, its teardown, gives it back: whatever fails in between, whoever marks the
-run failed, `give_back` ends every process of the campaign and gives back its hosts. `verdict` is a
-leaf of its own beside it and decides the run's state: a run is red when something could not be
-measured, and green with whatever finding.
+Only a target that rents its hosts has `approve`; nothing before it costs money. `register` takes
+the machine and `give_back`, its teardown, gives it back: whatever fails in between, and also when
+somebody marks the run as failed, `give_back` ends every process of the campaign and gives back its
+hosts. `verdict` is a leaf of its own beside it and decides the run's state: a run is red when
+something could not be measured, and green whatever it finds.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ def begin(attempt: int) -> Begun | dict[str, Any] | None:
 
 
 def collect(begun: Begun) -> dict[str, Any] | None:
-    """What a client that :func:`begin` started has found; None: another task has told it."""
+    """What a client that :func:`begin` started has found; None: another task has returned it."""
     with _final_errors(NotMeasuredError), _campaign() as work:
         if any(
             (result.trial.id, result.attempt) == (begun.trial, begun.attempt)

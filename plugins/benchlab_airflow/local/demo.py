@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.progress import ProgressLog
 from benchlab.campaign.stages import CampaignRun, new_id
+from benchlab.cli.options import width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
@@ -208,8 +208,7 @@ def _report(demo: Demo, exit_code: int) -> int:
         made = work.outcome()
         if made.trials:
             built = model.build(made.campaign, made.comparison, made.trials)
-            width = shutil.get_terminal_size((100, 24)).columns
-            print(terminal.render(built, width, sys.stdout.isatty()))
+            print(terminal.render(built, width(), sys.stdout.isatty()))
     directory = demo.here.reports / demo.campaign
     for path in sorted(directory.glob("*.*")) if directory.is_dir() else []:
         print(path)

@@ -43,12 +43,8 @@ _UNREADABLE = (
 )
 
 
-class UnreadableError(EvidenceError):
-    """A file of a bundle cannot be read; the message says why, and does not name the file."""
-
-
 class FaultyFileError(EvidenceError):
-    """A file of a bundle is not what it should be.
+    """A file of a bundle cannot be read, or is not what it should be.
 
     Attributes:
         file: its name.
@@ -73,7 +69,7 @@ class Archive(Protocol):
     faults: tuple[tuple[str, str], ...]
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """A file's content, piece by piece; an :class:`UnreadableError` where it cannot be read."""
+        """A file's content, piece by piece; a :class:`FaultyFileError` where it cannot be read."""
 
     def altered(self) -> tuple[str, str] | None:
         """What part of it is not as it was written though all files are; None: nothing is."""
@@ -126,7 +122,7 @@ def open_bundle(path: Path) -> Iterator[Archive]:
 
 
 def read(archive: Archive, name: str) -> bytes:
-    """A file's whole content; an :class:`UnreadableError` where it cannot be read."""
+    """A file's whole content; a :class:`FaultyFileError` where it cannot be read."""
     return b"".join(archive.chunks(name))
 
 
@@ -176,7 +172,7 @@ class _Zip:
                 while chunk := file.read(_CHUNK):
                     yield chunk
         except _UNREADABLE as error:
-            raise UnreadableError(f"cannot be unpacked: {error}") from error
+            raise FaultyFileError(name, f"cannot be unpacked: {error}") from error
 
     def altered(self) -> tuple[str, str] | None:
         digest, comment = hashlib.sha256(), self._archive.comment
@@ -258,7 +254,7 @@ class _Directory:
                     left -= len(chunk)
                     yield chunk
         except OSError as error:
-            raise UnreadableError(f"cannot be read: {error.strerror or error}") from error
+            raise FaultyFileError(name, f"cannot be read: {error.strerror or error}") from error
 
     def altered(self) -> tuple[str, str] | None:
         return None  # it has no headers

@@ -27,7 +27,7 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import EvidenceError, SpecError, StoreError
 from benchlab.report.evidence import archive, manifest
-from benchlab.report.evidence.archive import FaultyFileError, UnreadableError
+from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
@@ -116,10 +116,7 @@ class Bundle:
         """
         if name not in self.manifest.files:
             raise FaultyFileError(name, "not in the bundle")
-        try:
-            return archive.read(self._opened, name)
-        except UnreadableError as error:
-            raise FaultyFileError(name, str(error)) from error
+        return archive.read(self._opened, name)
 
     def text(self, name: str) -> str:
         """A file as text.

@@ -18,8 +18,8 @@ from typing import Any
 import pydantic
 from pydantic import BaseModel, ConfigDict
 
-from benchlab.errors import EvidenceError
 from benchlab.report.charts.plotting import quiet_matplotlib
+from benchlab.report.evidence.archive import FaultyFileError
 
 NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
@@ -112,24 +112,24 @@ def parse(content: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        EvidenceError: it is none, or is not as it was written.
+        FaultyFileError: it is none, or is not as it was written.
     """
     try:
         raw = json.loads(content.decode("utf-8"))
         format_ = raw.get("format") if isinstance(raw, dict) else None
         if isinstance(format_, int) and format_ > FORMAT:
-            raise EvidenceError(
-                f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
+            raise FaultyFileError(
+                NAME, f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
             )
         made = Manifest.model_validate(raw)
     except pydantic.ValidationError as error:
-        raise EvidenceError(f"not a manifest: {first_fault(error)}") from error
+        raise FaultyFileError(NAME, f"not a manifest: {first_fault(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise EvidenceError(f"not a manifest: {error}") from error
+        raise FaultyFileError(NAME, f"not a manifest: {error}") from error
     if _text(raw) != content:
-        raise EvidenceError("changed: it is not written as Benchlab writes it")
+        raise FaultyFileError(NAME, "changed: it is not written as Benchlab writes it")
     if _digest({key: value for key, value in raw.items() if key != "sha256"}) != made.sha256:
-        raise EvidenceError("changed: it does not have the SHA-256 that it names")
+        raise FaultyFileError(NAME, "changed: it does not have the SHA-256 that it names")
     return made
 
 

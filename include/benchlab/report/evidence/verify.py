@@ -15,10 +15,10 @@ import jinja2
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
 from benchlab.analysis.verdict.calibration import Calibration, calibrate
-from benchlab.errors import BenchlabError, EvidenceError
+from benchlab.errors import BenchlabError
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import archive, manifest, rendered
-from benchlab.report.evidence.archive import Archive, FaultyFileError, UnreadableError
+from benchlab.report.evidence.archive import Archive, FaultyFileError
 from benchlab.report.evidence.contents import (
     CALIBRATION,
     CAMPAIGN,
@@ -92,8 +92,8 @@ def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | Non
         return None
     try:
         return manifest.parse(archive.read(opened, manifest.NAME))
-    except EvidenceError as error:
-        findings.differs(manifest.NAME, str(error))
+    except FaultyFileError as error:
+        findings.differs(error.file, error.fault)
         return None
 
 
@@ -114,8 +114,8 @@ def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
             for chunk in opened.chunks(name):
                 digest.update(chunk)
                 size += len(chunk)
-        except UnreadableError as error:
-            findings.differs(name, str(error))
+        except FaultyFileError as error:
+            findings.differs(error.file, error.fault)
             continue
         findings.checked["files"] += 1
         if (size, digest.hexdigest()) != (content.size, content.sha256):
@@ -131,8 +131,8 @@ def _altered(opened: Archive, findings: Findings) -> None:
     try:
         if (altered := opened.altered()) is not None:
             findings.differs(*altered)
-    except UnreadableError as error:
-        findings.differs(manifest.SIGNATURE, str(error))  # the one file that is not read above
+    except FaultyFileError as error:  # of the signature, the one file that is not read above
+        findings.differs(error.file, error.fault)
 
 
 def recompute(bundle: Bundle, findings: Findings) -> None:

@@ -56,9 +56,8 @@ class Entry(BaseModel):
         Raises:
             PublishError: something in it cannot stand in an index; it names the fields.
         """
-        fields = {name: getattr(publication, name) for name in cls.model_fields}
         try:
-            return cls.model_validate(fields)
+            return cls.model_validate(publication, from_attributes=True)
         except pydantic.ValidationError as error:
             faults = "; ".join(documents.faults(error))
             raise PublishError(
