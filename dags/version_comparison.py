@@ -11,13 +11,13 @@ there are published plans, choose one to measure a document again as it was.
    before. Rejected or unanswered, the run fails and no other task runs.
 3. **register** takes the machine; another campaign on it is waited for.
 4. **provision** rents hosts where they are rented, and fetches what they need; **prepare** deploys,
-   loads, analyzes and backs up each side. For TPC-C, **check** verifies before the snapshot that the
-   loaded dataset is consistent; if it is not, the run ends.
+   loads, analyzes and backs up each side. For TPC-C, **check** verifies before the snapshot that
+   the loaded dataset is consistent; if it is not, the run ends.
 5. **trials** measures, one at a time: restore, start, wait until ready, warm up, run, collect. On a
    fleet the task is deferred while the client runs, and holds no worker.
-6. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped. For TPC-C,
-   **check_consistency** checks each side once more: a database that broke its own consistency makes
-   the run red, and the report says so.
+6. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped. For
+   TPC-C, **check_consistency** checks each side once more: a database that broke its own
+   consistency makes the run red, and the report says so.
 7. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
    with the verdicts, the log of **publish** the paths of the files.
 8. **give_back** gives everything back whatever happened: it ends every process of the campaign, and
