@@ -99,7 +99,7 @@ def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:
 def test_an_interval_beside_zero_is_explained_where_the_verdict_is_inconclusive() -> None:
     """An interval that leaves zero out beside `inconclusive` is put down to the adjustment."""
     reason = reason_of([0.06, 0.02, 0.05, -0.01, 0.06, 0.03])
-    assert reason.startswith("on its own the interval leaves zero out")
+    assert reason.startswith("taken alone the interval leaves zero out")
 
 
 def test_a_shown_difference_below_the_threshold_is_not_called_indistinguishable() -> None:

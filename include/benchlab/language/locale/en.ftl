@@ -12,7 +12,7 @@ reason-rounds = { $rounds ->
    *[other] { $rounds } complete rounds: at least two are needed to tell a change from noise
 }
 reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
-reason-holm = on its own the interval excludes zero, but not after correction for the number of workloads tested (adjusted p { $p })
+reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
 reason-noise = the rounds differ too much to tell a change of { $limit }% from none
 reason-lost-throughput-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side
