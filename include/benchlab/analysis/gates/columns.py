@@ -153,10 +153,10 @@ def _effective_threads(
     The time that the threads take to start is allowed for: it is much of a one-second trial on a
     busy machine, and nothing of a five-minute one.
     """
-    if latency_sum_ms is None or not duration_s:
+    if latency_sum_ms is None or duration_s is None:
         return None
     at_work_s = max(duration_s - START_ALLOWANCE_S, duration_s / 2)
-    return latency_sum_ms / 1000 / at_work_s / threads
+    return latency_sum_ms / 1000 / at_work_s / threads if at_work_s else None
 
 
 def output_columns(
