@@ -1,4 +1,4 @@
-"""Trials that were measured elsewhere, compared by the same rule."""
+"""Compares trials that were measured elsewhere, by the decision rule of campaigns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ class ComparedFileCampaign:
 
 @dataclass(frozen=True)
 class ComparedFile:
-    """All campaigns of a file; ``several``: it has a column for them."""
+    """All campaigns of a file.
+
+    Attributes:
+        several: whether the file has a column ``campaign``.
+        calibration: what the A/A campaigns of the second file show, if one was given.
+    """
 
     campaigns: tuple[ComparedFileCampaign, ...]
     several: bool
@@ -55,7 +60,7 @@ def compare(
 
     Args:
         home: the installation, for its gates.
-        trials: see :mod:`benchlab.analysis.elsewhere.file`.
+        trials: a CSV file, as :mod:`benchlab.analysis.elsewhere.file` describes it.
         calibration: a file with A/A campaigns, each deployed and loaded on its own.
         threshold_pct: the smallest change that is called one, in percent; None: 2.
 

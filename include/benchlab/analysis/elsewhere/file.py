@@ -24,8 +24,7 @@ from benchlab.plan.report_type import SIDES
 if TYPE_CHECKING:
     import pandas as pd
 
-# Workloads that only read; and from how many errors on one side only chance no longer explains
-# those of other workloads.
+# Workloads that only read. In the others, so many errors on one side alone are more than chance.
 READ_ONLY = ("oltp_point_select", "oltp_read_only")
 LEAST_ERRORS = 6
 
@@ -35,7 +34,7 @@ class MeasuredElsewhere:
     """One campaign of a file.
 
     Attributes:
-        campaign: its name in the file; the file's where it has none.
+        campaign: its name in the file, or the file's own name if there is no such column.
         workloads: their figures.
         excluded: rows whose figures are not used.
         missing: what the file lacks, by cell and side.
@@ -52,13 +51,17 @@ class MeasuredElsewhere:
 
     @property
     def rounds(self) -> int:
-        """How many rounds the file has of it."""
+        """How many rounds the campaign has in the file."""
         return len(self.workloads[0].rounds)
 
 
 @dataclass(frozen=True)
 class TrialsFile:
-    """The campaigns of a file, in its order; ``several``: it has a column for them."""
+    """The campaigns of a file, in its order.
+
+    Attributes:
+        several: whether the file has a column ``campaign``.
+    """
 
     campaigns: tuple[MeasuredElsewhere, ...]
     several: bool
@@ -67,12 +70,15 @@ class TrialsFile:
 def read(path: Path) -> TrialsFile:
     """Read a file of trials.
 
-    A figure that is no positive number is left out and named, as is a trial that is there twice
-    with different figures.
+    A figure that is not a positive number is left out and named, and so is a trial that occurs
+    twice with different figures.
+
+    Example:
+        ``read(Path("trials.csv")).campaigns[0].workloads[0].threads``
 
     Raises:
-        SpecError: it cannot be read, lacks a column, or has a row that cannot be placed; names
-            the line.
+        SpecError: the file cannot be read, lacks a column, or has a row whose workload, threads,
+            round or side is wrong; names the line.
     """
     table = trials_table.read(path)
     unused = ", ".join(table.unused)
@@ -98,7 +104,7 @@ def _campaign(
     for key, own in rows.groupby("workload", sort=False):
         workload = str(key)
         counts = {column: int(own[column].count()) for column in THROUGHPUT if column in own}
-        # The one that most trials have; of several the first.
+        # The metric that most trials have; the first on a tie.
         metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
         workloads.append(_rounds(workload, metric, numbers, own))
         notes += _units(workload, metric, own)
@@ -127,7 +133,7 @@ def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) 
 
 
 def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
-    """What a reader should know of the units of a workload's throughputs."""
+    """What a reader should know about the units of a workload's throughputs."""
     printed = [other for other in THROUGHPUT if other in rows and rows[other].count()]
     if not printed:
         yield f"{name}: no trial has a throughput ({', '.join(THROUGHPUT)})"

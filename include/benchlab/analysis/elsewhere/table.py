@@ -27,9 +27,9 @@ USED = "used"
 FIGURES = ("tps", "qps", "tpmc", LATENCY, ERRORS)
 CAMPAIGN = "campaign"
 LINE = "line"
-# A throughput, latency or count outside of these is an error of the file.
+# A throughput, latency or count outside these bounds is a mistake in the file.
 LEAST, MOST = 1e-6, 1e12
-# So many occurrences of one fault are named one by one.
+# Up to so many occurrences of one fault are named one by one.
 NAMED = 1000
 
 _Excluded = dict[str, list["Excluded"]]
@@ -50,7 +50,7 @@ class TrialsTable:
     Attributes:
         rows: with the columns of ``KEYS``, ``campaign`` and those of ``FIGURES`` that the file has,
             NaN where one is missing; each trial once.
-        several: it has a column for them.
+        several: whether the file has a column ``campaign``.
         unused: columns that mean nothing here.
         excluded: by campaign, the rows whose figures are not used.
     """
@@ -65,8 +65,8 @@ def read(path: Path) -> TrialsTable:
     """Read and clean a file.
 
     Raises:
-        SpecError: it cannot be read, lacks a column, or has a row that cannot be placed; names
-            the line.
+        SpecError: the file cannot be read, lacks a column, or has a row whose workload, threads,
+            round or side is wrong; names the line.
     """
     table = _table(path)
     known = (*KEYS, *FIGURES, USED, CAMPAIGN, LINE)
@@ -122,7 +122,7 @@ def _table(path: Path) -> pd.DataFrame:
 
 
 def _headings(path: Path) -> list[str]:
-    """The columns as they are written: pandas gives those that are there twice other names."""
+    """The names of the columns as written; pandas would rename duplicates."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             headings = [name.strip().lower() for name in next(csv.reader(file), [])]
@@ -140,7 +140,7 @@ def _list(table: pd.DataFrame) -> str:
 
 
 def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its keys as what they are."""
+    """The table with its keys checked, threads and rounds as integers."""
     import pandas as pd
 
     for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
@@ -183,7 +183,7 @@ def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
 
 
 def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
-    """The rows without trials that are there twice: of equal ones the first, of others none."""
+    """Each trial once: the first of equal rows; without figures where the rows differ."""
     keys = [CAMPAIGN, *KEYS]
     if not table.duplicated(keys).any():
         return table
@@ -203,7 +203,7 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
 
 
 def _numbers(table: pd.DataFrame, column: str, excluded: _Excluded) -> pd.Series[float]:
-    """A column's figures; one that is not positive (errors: negative) or no number is NaN."""
+    """A column's figures; NaN for one that is not a number above 0 (errors: from 0)."""
     import pandas as pd
 
     text = table[column].str.strip()

@@ -1,15 +1,16 @@
 """How often the decision rule errs, and how small a change it finds, by the noise of A/A campaigns.
 
 The rule of :mod:`benchlab.analysis.verdict.decision` judges the campaigns of
-:mod:`benchlab.analysis.error_rates.resampling`. In an A/A campaign nothing differs, so whatever is
-called a change is a false alarm; and with the candidate slowed down by a known amount, what is not
-called a regression is missed. All trials are assumed to be present and without symptoms: `unstable`
-verdicts do not depend on noise and are not simulated.
+:mod:`benchlab.analysis.error_rates.resampling`. In an A/A campaign nothing differs, so any change
+that the rule reports is a false alarm. If the candidate is slowed down by a known amount, any
+verdict other than a regression is a miss. All trials are assumed to be present and without
+symptoms: `unstable` verdicts do not depend on noise and are not simulated.
 
-Campaigns are judged thousands at a time, as arrays: :func:`changed` is the rule once more, and a
-test holds both to the same verdicts. For each campaign the smallest slowdown that the rule would
-have found follows without a search (:func:`found_from`), so that power is a share of campaigns: it
-never falls as the slowdown grows, and rests on the same random numbers for all slowdowns.
+Campaigns are judged thousands at a time, as arrays: :func:`changed` implements the rule a second
+time, and a test checks that both give the same verdicts. For each campaign the smallest slowdown
+that the rule would have found follows without a search (:func:`found_from`), so that power is a
+share of campaigns: it never falls as the slowdown grows, and rests on the same random numbers for
+all slowdowns.
 """
 
 from __future__ import annotations
@@ -36,8 +37,9 @@ class SimulatedRates:
     Attributes:
         campaigns: how many there were.
         false_alarms: in how many of them a workload was called a change, by workload.
-        any_false_alarm: in how many of them any was.
-        found: what :func:`found_from` gives.
+        any_false_alarm: in how many of them any workload was.
+        found: by workload, for each campaign the slowdown from which on it is called a regression,
+            in percent (:func:`found_from`).
         smallest: the smallest slowdown that is found in 80 % of them, in percent, by workload;
             None where not even :data:`MOST_CHANGE_PCT` is found so often.
     """
@@ -73,7 +75,7 @@ def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRa
 
 
 def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
-    """Which are called a regression or an improvement, of shape (campaigns, workloads)."""
+    """Which are called a change: booleans of shape (campaigns, workloads)."""
     import numpy as np
 
     means = made.means + made.deployments
@@ -90,8 +92,8 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
     """The slowdown from which on each workload of each campaign is called a regression, in percent.
 
     A workload is slowed down as if it alone had changed: less throughput, or a longer p95 latency.
-    Of Holm's steps it has the one that the p values of the others leave to it: where the n smallest
-    of theirs are significant by themselves, it has to be below alpha / (workloads - n).
+    The p values of the others decide which of Holm's steps it takes: if the n smallest of them are
+    significant without it, its own has to be below alpha / (workloads - n).
 
     Returns:
         Of shape (campaigns, workloads).
@@ -154,7 +156,7 @@ def share_ci95(count: int, of: int) -> tuple[float, float]:
 
 
 def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
-    """Variances of the means with their degrees of freedom, as :class:`Variance` adds them."""
+    """Variances of the means with their degrees of freedom, added as ``paired.Variance`` does."""
     import numpy as np
 
     own, own_df = made.variances, made.rounds - 1
@@ -162,7 +164,7 @@ def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
     beside_df = np.array([variance.df if variance else 1.0 for variance in noise.variances])
     total = own + beside
     spread = own**2 / own_df + beside**2 / beside_df
-    # Without any variance: the larger df. An unknown variance has 1, and rounds have at least 1.
+    # If both variances are zero, the larger df. An unknown one has df 1, and rounds have 1 or more.
     df = np.where(
         spread > 0, total**2 / np.where(spread > 0, spread, 1), np.maximum(own_df, beside_df)
     )

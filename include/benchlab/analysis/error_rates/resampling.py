@@ -4,13 +4,13 @@
   (times sqrt(n / (n - 1)), so that they scatter as much as before), with a random sign: in an A/A
   campaign the sides could as well have been named the other way round.
 * Few rounds drawn with replacement are often the same ones, and then seem to scatter less than any
-  real ones. So each gets some noise besides and is shrunk again to the variance that it had: the
+  real ones. So some noise is added to each, and the sum is shrunk to the variance before: the
   smoothed bootstrap with shrinkage (Silverman and Young 1987), its bandwidth the normal reference
   rule h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
 * Where the deployment variance is known, every campaign made is a deployment of its own: what that
-  adds to its workloads is normal, of this variance, and as alike for them as the A/A campaigns
-  were. The variance is taken as it was estimated; the rule's degrees of freedom allow for the
-  uncertainty of a few campaigns. Otherwise everything is within one deployment.
+  adds to its workloads is normal, with this variance, and correlated between workloads as in the
+  A/A campaigns. The variance is taken as it was estimated; the rule's degrees of freedom allow for
+  the uncertainty of a few campaigns. Otherwise everything is within one deployment.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array
 
 RESAMPLES = 20_000
-# Memory and time of campaigns with very many rounds.
+# Limits memory and time for campaigns with very many rounds.
 _MOST_VALUES = 4_000_000
 _FEWEST_RESAMPLES = 500
 _SEED = 20210401
@@ -45,7 +45,7 @@ class NoiseModel:
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: rounds that were complete for some of the workloads only.
         deployments: what the campaigns' estimates were, of shape (campaigns, workloads).
-        variances: by workload, what the rounds cannot show, the deployment variance first of all
+        variances: by workload, what the rounds cannot show, chiefly the deployment variance
             (:meth:`benchlab.analysis.verdict.calibration.Calibration.unseen`); None where nothing
             is known.
     """
@@ -72,7 +72,7 @@ class Resampled:
     Attributes:
         means: of the rounds' log ratios, of shape (campaigns, workloads).
         variances: of these means, as the rounds of each campaign show them.
-        deployments: what each is off because of its deployment; zero where that is not known.
+        deployments: what each deployment adds to the means; zero where its variance is not known.
     """
 
     rounds: int
@@ -99,6 +99,9 @@ def noise_of(
         campaigns: by id; a workload has the same thread counts in all of them.
         kind: the metric.
         calibration: the deployment variances.
+
+    Example:
+        ``noise_of(alike, "throughput", calibrate(independent)).round_variances``
     """
     import numpy as np
 

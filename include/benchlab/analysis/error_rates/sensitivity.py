@@ -64,7 +64,9 @@ class RoundVariance:
 
 
 def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float | None:
-    """What divided by T is the relative variance of the mean over T seconds; by batch means.
+    """The long-run variance of a series over its squared mean, by batch means.
+
+    Divided by T, it is the relative variance of a mean over T seconds.
 
     Args:
         times: ends of the intervals of a series, in seconds.
@@ -80,7 +82,7 @@ def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float 
         return None
     interval = (times[-1] - times[0]) / (count - 1)
     length = int(count**0.5)
-    # What does not fill a batch is left out where a series still settles: at its head.
+    # What does not fill a batch is left out at the head, where a series may still settle.
     batches = np.reshape(values[count % length :], (-1, length)).mean(axis=1)
     return float(batches.var(ddof=1)) * length * interval / mean**2
 
@@ -91,7 +93,7 @@ def explained(
     """What the noise within trials explains of a round's variance.
 
     Args:
-        found: long-run variances of the trials of a workload, by cell and side.
+        found: long-run variances of the trials of a workload, by thread count and side.
         threads: the workload's thread counts.
         seconds: length of the trials.
 

@@ -171,7 +171,7 @@ def output_columns(
     """The columns of what the client printed.
 
     Args:
-        workload: the module that has the trial's workload and that read the output.
+        workload: the module that read the output.
         dataset: what was loaded.
         interval_s: length of an interval of the series, as it was asked for.
         expected_errors: the server's error numbers that a client may survive.

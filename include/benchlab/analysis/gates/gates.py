@@ -119,7 +119,7 @@ def parse(text: str, where: str) -> tuple[Gate, ...]:
         where: the file, for errors.
 
     Raises:
-        SpecError: as of :func:`load`.
+        SpecError: as for :func:`load`.
     """
     try:
         entries = yaml.safe_load(text)
@@ -142,7 +142,7 @@ def load_all(directory: Path) -> tuple[Gate, ...]:
         ``load_all(home.configs / "quality")[0].sentence``
 
     Raises:
-        SpecError: as of :func:`load`; or there is no file, or two files have a gate of one id.
+        SpecError: as for :func:`load`; or there is no file, or two files have a gate of one id.
     """
     files = {str(path): load(path) for path in sorted(directory.glob("*.yaml"))}
     if not files:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     FloatArray = NDArray[np.float64]
 
-# Chance exceeds so many standard errors in one series of a thousand (normal, two-sided).
+# By chance, one series in a thousand exceeds so many standard errors (normal, two-sided).
 STANDARD_ERRORS = 3.3
-# A third of the series is three ninths, and each ninth an interval or more.
+# Drift is judged on thirds and ninths of a series, so each ninth needs an interval.
 NINTHS = 9
 # With fewer transactions in an interval, one without any may be chance: exp(-10) is 1 in 22,000.
 LEAST_PER_INTERVAL = 10.0
-# Shorter intervals, as a share of what was asked for, are what was left when the run ended: noise.
+# An interval shorter than this share of the requested length was cut off by the end of the run.
 LEAST_OF_INTERVAL = 0.5
 LEAST_INTERVALS = 3
 LEAST_ROUNDS = 3
@@ -105,9 +105,9 @@ def drift_excess(rates: Sequence[float]) -> float | None:
 
     s comes from second differences, which no slope inflates (Gasser, Sroka and Jennen-Steinmetz,
     Residual variance and residual pattern in nonlinear regression, Biometrika 73, 1986; von
-    Neumann's ratio takes first ones). They see noise that is independent from one value to the
-    next. The noise of neighbouring intervals is not (checkpoints, flushes, compactions), and too
-    little of it would be seen. So the same is also computed from the means of ninths of the series,
+    Neumann's ratio takes first ones). They measure noise that is independent from one value to
+    the next. The noise of neighbouring intervals is not (checkpoints, flushes, compactions), and
+    would be underestimated. So the same is also computed from the means of ninths of the series,
     which are assumed to be independent, and the larger standard error is taken. Noise slower than a
     ninth of the trial cannot be distinguished from a drift.
 
@@ -194,7 +194,7 @@ def _there(value: float) -> bool:
 
 
 def _logarithms(values: FloatArray) -> FloatArray:
-    """NaN of what is missing: NaN, infinite, zero or below."""
+    """Logarithms; NaN where a value is missing: NaN, infinite, zero or below."""
     import numpy as np
 
     there = np.isfinite(values) & (values > 0)
@@ -225,16 +225,16 @@ def _whole_intervals(series: Sequence[Interval], interval_s: float) -> list[floa
 
 
 def _missing(printed: int, seconds: float, interval_s: float) -> float | None:
-    """None where so few are expected that the one which may lack is all of them."""
+    """Intervals that were not printed; None if no more than one was expected."""
     expected = math.floor(seconds / interval_s)
     return float(max(0, expected - printed)) if expected > 1 else None
 
 
 def _variation(values: Sequence[float]) -> float | None:
-    """The coefficient of variation; None of fewer than three values, or where all are zero."""
+    """The coefficient of variation; None with fewer than three values, or where all are zero."""
     if len(values) < LEAST_INTERVALS or not any(values):
         return None
-    largest = max(values)  # in units of it no sum overflows
+    largest = max(values)  # relative to it no sum overflows
     shares = [value / largest for value in values]
     return stdev(shares) / fmean(shares)
 
@@ -242,7 +242,7 @@ def _variation(values: Sequence[float]) -> float | None:
 def _noise(values: Sequence[float]) -> float:
     """The standard deviation of independent noise around a smooth course: sqrt(mean(d^2) / 6).
 
-    Of three values a - 2 b + c has six times the variance of one.
+    For three such values, a - 2 b + c has six times the variance of one.
     """
     seconds = [
         (after - here) - (here - before)

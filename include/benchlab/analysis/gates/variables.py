@@ -113,8 +113,8 @@ def differences(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec])
 def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) -> float | None:
     """How many variables differ though nobody asked for it; arguments as for :func:`differences`.
 
-    Two versions may have other defaults, and may write a value differently. So between two
-    versions only variables count that were asked to be alike and are not.
+    Two versions may have different defaults, and may write a value differently. So between two
+    versions a variable counts only if the report type sets it alike on both sides.
 
     Returns:
         None where a side is missing, or its variables are not known.

@@ -7,13 +7,13 @@ campaign shows d = ln(candidate / baseline), and its point in the chain is at
 
 where the level of a version is the mean of the earlier points in which it was the candidate. This
 is the chained index of price statistics (ILO, *Consumer Price Index Manual*, 2020, chapter 2),
-with every link measured. Which campaigns follow one line says :mod:`benchlab.analysis.trend.lines`.
+with every link measured. :mod:`benchlab.analysis.trend.lines` says which campaigns follow one line.
 
 A baseline that was never a candidate is *bridged*: it takes the level of the newest version of its
 own series (major.minor) that was measured before and is older, else of the newest older version.
-That step was not measured; the levels take it as none, and the point names the version.
-Where nothing older was measured, the chain begins at level 0. What it took first it keeps: a
-version has one level in a chain.
+That step was not measured; the levels count it as zero, and the point names the version.
+Where nothing older was measured, the chain begins at level 0. The baseline keeps the level that it
+took first: a version has one level in a chain.
 
 Every level is a sum of measured ratios, so that the errors of all levels follow exactly from those
 of the ratios (:meth:`Chain.weights`).
@@ -41,7 +41,7 @@ class Ratio:
 
     Attributes:
         campaign: its id.
-        at: for which time it was planned; with a time zone.
+        at: the time that it was planned for; with a time zone.
         log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
         standard_error: of ``log_ratio``; None where it is not known.
     """
@@ -71,7 +71,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chain:
-    """The points by time; those of one time by the age of their versions.
+    """The points in order of time; at the same time, in order of their versions.
 
     Attributes:
         links: for each point the indices of the earlier points whose mean level is that of its
@@ -152,7 +152,7 @@ class _Measured:
 
 
 def _order(ratio: Ratio) -> tuple[object, ...]:
-    # At one time the older candidate comes first: it may be the other campaign's baseline.
+    # At the same time the older candidate comes first: it may be the other campaign's baseline.
     return ratio.at, order(ratio.candidate), order(ratio.baseline), ratio.campaign
 
 

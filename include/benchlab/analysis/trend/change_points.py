@@ -5,9 +5,9 @@
 3. It is a change point if its step, estimated from the campaigns themselves together with all the
    others (:mod:`benchlab.analysis.trend.step_model`), is significant for the number of places where
    it could have been (Bonferroni), is at least the threshold, and does not depend on one campaign
-   alone, which may be an outlier. A step that cannot be distinguished from that of an unmeasured
-   baseline is never significant. The least certain place that fails is taken out, and the others
-   are judged again.
+   alone, which may be an outlier. A step that cannot be distinguished from the step of an
+   unmeasured baseline is never significant. The least certain place that fails is taken out, and
+   the others are judged again.
 4. Campaigns that no step explains are outliers and do not count.
 5. Where a steady change over four candidates or more explains the campaigns better than the step
    does, the step has to pass all that in addition to the steady change. Otherwise it is drift, cut
@@ -27,7 +27,7 @@ from benchlab.analysis.verdict.paired import Estimate, percent
 MIN_POINTS = 10
 ALPHA = 0.01
 MIN_CANDIDATES = 4
-"""A drift goes over at least so many versions."""
+"""A drift spans at least so many versions."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ChangePoint:
         index: of the first point after it.
         change: ln, the level after it less the level before it.
         ci95: of the change.
-        p: that it is no change, adjusted for the number of places where it could have been.
+        p: p value, adjusted for the number of places where it could have been.
         campaign, candidate: of the first point after it.
         before, previous: campaign and candidate of the last point before it.
         outliers: campaigns of the chain that did not count.
@@ -71,6 +71,9 @@ def find(
     Args:
         threshold_pct: the smallest change that is called one, in percent.
         noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
+
+    Example:
+        ``find(chain(ratios), 2.0)[0].candidate``
 
     Raises:
         SpecError: ``noise_sd`` is not a number from 0 on.

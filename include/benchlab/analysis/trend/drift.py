@@ -3,7 +3,7 @@
 A change in equal parts at every new candidate since the last change point is fitted to the
 campaigns (:mod:`benchlab.analysis.trend.step_model`). It is a drift if its sum is at least the
 threshold, its 99 % interval excludes zero, and no single step explains the campaigns better. A
-candidate that comes back is not new, and has the level that it had.
+candidate that comes back is not new, and keeps its level.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Drift:
         change: ln, over all of them.
         ci99: of the change.
         links: how many different candidates there are.
-        p: that there is no drift.
+        p: p value of the test that there is none.
     """
 
     first: int
@@ -58,6 +58,9 @@ def find(
         change_points: of the same chain.
         threshold_pct: the smallest change that is called one, in percent.
         noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
+
+    Example:
+        ``find(made, change_points.find(made, 2.0), 2.0)`` for ``made = chain(ratios)``
 
     Raises:
         SpecError: ``noise_sd`` is not a number from 0 on.

@@ -9,10 +9,11 @@ takes the pair that maximises the energy statistic
 second stretch may end before the series does, so that a change that is taken back is found as
 well. Each side of the place is searched again in the same way.
 
-They take Q as significant by permutations; here two stretches differ if the t test says so, as in
-Hunter (Fleming and others 2023; Apache Otava). Hunter tests all that is left and right of the
-place; here it is the two stretches of Q, because a change that is taken back is lost else. What is
-proposed is not yet a change point: the place was chosen, and the values may depend on each other.
+They test Q by permutations; here a t test decides whether two stretches differ, as in Hunter
+(Fleming and others 2023; Apache Otava). Hunter tests everything to the left and right of the place;
+here it is the two stretches of Q, because a change that is taken back would be missed otherwise. A
+proposed place is not yet a change point: it was chosen for its Q, and the values may depend on each
+other.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _split(values: NDArray[np.float64]) -> tuple[int, int]:
 
 
 def _p_value(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Of Student's t test of two samples of one variance."""
+    """The p value of Student's t test of two samples with equal variances."""
     from scipy.special import stdtr
 
     df = len(before) + len(after) - 2

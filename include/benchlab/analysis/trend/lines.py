@@ -1,4 +1,4 @@
-"""The lines of versions that the campaigns of one setting follow; each is chained apart.
+"""The lines of versions that the campaigns of one setting follow; each has a chain of its own.
 
 Where candidates of an old and a new series take turns, neither has one level at a time: a change
 in the old one would look like a change of all that is measured after it. So a chain follows one
@@ -8,8 +8,8 @@ line, in which no candidate is older than one before it:
   of that line,
 - any other is in the line of its candidate's own series, such as `6.5`.
 
-A campaign that was started by hand gives way to those planned: a build that somebody tried does
-not end a line.
+Planned campaigns are placed first, those that a person started afterwards: a build that somebody
+tried does not end a line.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Measured(Protocol):
 
     @property
     def order(self) -> Order:
-        """Its place."""
+        """Its place among the points of a chain."""
 
     @property
     def is_planned(self) -> bool:
-        """For a moment; else a person started it."""
+        """Whether it was planned for a moment; otherwise a person started it."""
 
 
 M = TypeVar("M", bound=Measured)
@@ -93,10 +93,10 @@ def lines(campaigns: Iterable[M]) -> tuple[tuple[Line[M], ...], dict[str, str]]:
 
 @dataclass
 class _Growing(Generic[M]):
-    """A line as far as campaigns have been put into it.
+    """A line that campaigns are being put into.
 
-    What rests on a baseline rests on its level. So that each version has one level, it is a
-    candidate first and a baseline then, or a baseline only.
+    So that each version has one level, it is a candidate first and a baseline afterwards, or a
+    baseline only.
     """
 
     members: list[M] = field(default_factory=list)
@@ -111,7 +111,7 @@ class _Growing(Generic[M]):
         return ages == sorted(ages)
 
     def fault(self, campaign: M, name: str) -> str | None:
-        """Why it cannot be in this line."""
+        """Why a campaign cannot be in this line, which has the name ``name``; None if it can."""
         _, candidate, baseline, _ = order = campaign.order
         first, second = campaign.versions
         if not self.is_followed_by(campaign):
@@ -123,7 +123,7 @@ class _Growing(Generic[M]):
         return None
 
     def add(self, campaign: M) -> None:
-        """Put it at its place."""
+        """Put a campaign at its place."""
         _, candidate, baseline, _ = order = campaign.order
         self.members.insert(self._place(campaign), campaign)
         for seen, version in ((self.as_baseline, baseline), (self.as_candidate, candidate)):

@@ -6,11 +6,11 @@ unknown level of its own: a bridged one does not take another version's level he
 follow from the levels by d = A @ level - B @ unmeasured, with A and B known from the chain
 alone. Where the level is constant but for steps at known places, level = S @ steps, the ratios
 follow from the steps by d = (A @ S) @ steps - B @ unmeasured + error. The errors of campaigns are
-independent, for each campaign deploys anew: weighted least squares (any textbook) give the steps
-with their standard errors. The levels themselves are a random walk of those errors; in this form
-that is accounted for exactly.
+independent, as each campaign deploys anew: weighted least squares (any textbook) give the steps
+with their standard errors. The levels themselves are a random walk of those errors, which this form
+accounts for exactly.
 
-The unmeasured levels are taken out first: each column becomes what they cannot explain of it
+The unmeasured levels are removed first: each column keeps only what they cannot explain of it
 (Frisch and Waugh 1933). A step of which nothing is left cannot be distinguished from an unmeasured
 one, as when baseline and candidate become new at the same time; its variance is infinite.
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-# A campaign is an outlier if its residual is that unlikely, times the number of campaigns.
+# A campaign is an outlier if its residual's p value, times the number of campaigns, is no larger.
 OUTLIER_ALPHA = 0.01
 # If more than one in ten seem to be outliers, the model does not fit.
 _MOST_OUTLIERS = 0.1
 # No throughput is known more precisely; without it equal ratios would have no error at all.
 _LEAST_SD = 1e-6
-# The share of a step that the other campaigns have to show if only one is informed about it.
+# The share of a step that the other campaigns have to show if only one informs about it.
 _SHOWN = 1 / 3
 # In a column of length one, anything shorter than this is a rounding error.
 _NOTHING = 1e-6
@@ -55,7 +55,7 @@ class Fit:
     """A fitted model.
 
     Attributes:
-        changes: of each column, with its variance; infinite where it cannot be estimated.
+        changes: one for each column; its variance is infinite where it cannot be estimated.
         squares: weighted sum of squared residuals; of two models the smaller fits better.
         residuals: of every campaign that counts, by its standard deviation; of others 0.
         leverages: how far each campaign decides what it is predicted to be, from 0 to 1.
@@ -76,10 +76,11 @@ class StepModel:
     """A chain and what is known of its errors.
 
     Attributes:
+        chain: the chain.
         size: how many points it has; a column has a value for each.
-        boundaries: indices of the points whose candidate is not that of the point before. A
-            version does not change, so that a level can only change there.
-        counted: of each point, whether its campaign counts; outliers do not.
+        boundaries: indices of the points whose candidate differs from the one of the point before.
+            A version does not change, so a level can only change there.
+        counted: for each point, whether its campaign counts; outliers do not.
     """
 
     def __init__(self, chain: Chain, noise_sd: float | None) -> None:
@@ -120,7 +121,7 @@ class StepModel:
     def slope(self, begin: int, end: int) -> Array:
         """The column of a change in equal parts at every new candidate of ``begin`` .. ``end``.
 
-        A candidate that comes back has the level that it had. There must be two.
+        A candidate that comes back keeps its level. There must be at least two candidates.
         """
         import numpy as np
 
@@ -149,9 +150,9 @@ class StepModel:
     ) -> bool:
         """Whether a step does not depend on one campaign alone, which may be an outlier.
 
-        Two campaigns that count inform about it from each side, given as its points ``begin`` ..
-        ``end``. Where only one does, the levels of the others have to show the step as well, with
-        unmeasured steps taken as none.
+        Each side, given as its points ``begin`` .. ``end``, needs two campaigns that count and
+        inform about the step. Where there is only one, the levels of the others have to show the
+        step as well, with unmeasured steps counted as zero.
         """
         import numpy as np
 
@@ -202,9 +203,11 @@ class StepModel:
         )
 
     def best_step(self, columns: Sequence[Array], places: Sequence[int]) -> tuple[int, float]:
-        """The place whose step explains the campaigns best beside these columns.
+        """The place whose step, added to these columns, explains the campaigns best.
 
-        With the weighted sum of squared residuals; of places that are equally good, the first.
+        Returns:
+            The place, the first if several are equally good, and the weighted sum of squared
+            residuals with it.
         """
         import numpy as np
 
@@ -222,11 +225,12 @@ class StepModel:
         return places[first], float((ratios**2).sum()) - most
 
     def leave_outliers_out(self, columns: Sequence[Array]) -> None:
-        """Count all campaigns but those that this model cannot explain.
+        """Count all campaigns except those that this model cannot explain.
 
-        One after the other, the one whose residual is furthest from what the others predict, by
-        the t test of deleted residuals (Cook and Weisberg 1982, section 2.2), adjusted for the
-        number of campaigns. One that alone decides its prediction is never one.
+        They are left out one after the other, each time the one that is furthest from what the
+        others predict, by the t test of deleted residuals (Cook and Weisberg 1982, section 2.2),
+        adjusted for the number of campaigns. A campaign that alone decides its prediction is never
+        an outlier.
         """
         import numpy as np
         from scipy.special import stdtr
@@ -247,7 +251,7 @@ class StepModel:
             self._count(self.counted & (np.arange(self.size) != furthest))
 
     def _informing(self, begin: int, end: int, informs: NDArray[np.bool_]) -> list[int]:
-        """Campaigns that inform, and have a version of these points as candidate or baseline."""
+        """Campaigns that count and inform, with a candidate or baseline among these points."""
         return [
             index
             for index in range(self.size)
@@ -285,7 +289,7 @@ class StepModel:
         self._left_of_ratios = ratios - self._basis @ (self._basis.T @ ratios)
 
     def _left(self, columns: Sequence[Array]) -> tuple[Array, Array]:
-        """Weighted columns of length one less what unmeasured levels explain; their lengths."""
+        """Weighted columns, scaled to length one, less what unmeasured levels explain; lengths."""
         import numpy as np
 
         weighted = np.array(columns).reshape(len(columns), self.size).T * self._weights[:, None]
@@ -296,7 +300,7 @@ class StepModel:
 
 
 def _variances(errors: Sequence[float | None], noise_sd: float | None) -> tuple[Array, bool]:
-    """Of each campaign; and whether they are known, or all alike and unknown."""
+    """The variance of each campaign, and whether it is known; if not, all are 1."""
     import numpy as np
 
     known = [error**2 for error in errors if error is not None]

@@ -10,22 +10,22 @@ from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 
-# What two campaigns must have alike, so that the deployments of one are like those of the other.
+# What two campaigns must have in common for their deployments to be alike.
 # Versions, rounds and seconds may differ: they change no deployment.
 ALIKE = ("target", "topology", "dataset", "placement")
-# Facts of the machine where there is no fleet. A fact that a campaign did not record is no
-# difference.
+# Facts of the machine where there is no fleet. One that a campaign did not record does not count as
+# a difference.
 MACHINE = ("cpu", "cores", "memory")
 
 
 def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
-    """A campaign's figures by workload, of the trials that count."""
+    """A campaign's figures by workload, from the trials that count."""
     used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
     return rounds_of(campaign.plan, used)
 
 
 def can_calibrate(campaign: Campaign) -> bool:
-    """A complete A/A campaign whose two sides were each loaded on its own.
+    """Whether it is a complete A/A campaign whose two sides were each loaded on its own.
 
     Sides that were restored from one dataset snapshot have the same data layout, which hides part
     of how deployments differ.

@@ -55,8 +55,8 @@ class Calibration:
 
     Attributes:
         campaigns: ids of those that were used.
-        components: by workload, metric, thread counts and what is decided on.
-        counts: how many campaigns each of these had, enough of them or not.
+        components: by workload, metric, thread counts and kind of metric.
+        counts: by the same, how many campaigns measured it, enough of them or not.
     """
 
     campaigns: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Calibration:
         return coarse + deployment if deployment else coarse
 
     def count(self, rounds: Rounds, kind: MetricKind = "throughput") -> int:
-        """How many A/A campaigns have a workload with the same thread counts, twice or more."""
+        """How many A/A campaigns have two complete rounds or more of it, with its threads."""
         return self.counts.get(_key(rounds, kind), 0)
 
 
@@ -94,6 +94,9 @@ def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
 
     Each must have been deployed and loaded on its own. A workload of a campaign with fewer than
     two complete rounds does not count.
+
+    Example:
+        ``calibrate({"aa-1": rounds_1, "aa-2": rounds_2}).count(rounds_1[0])`` is 2.
     """
     found: dict[_Key, list[Estimate]] = {}
     used = []

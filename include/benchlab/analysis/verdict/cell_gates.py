@@ -1,4 +1,4 @@
-"""Gates of cells, and symptoms that only one side shows: no change is then concluded."""
+"""Gates of cells, and symptoms that only one side shows, which make a verdict ``unstable``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CellGates:
 
 
 def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
-    """Judge every cell of a workload by the gates of cells, side by side."""
+    """Judge every cell of a workload, on each side, by the gates of cells."""
     chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
     if not chosen:
         return []

@@ -5,7 +5,7 @@ plan names: transactions per second, or TPC-C's new orders per minute. p95 laten
 beside it, by the same rule.
 
 A missing value stays missing: a round in which a cell lacks a figure on a side takes no part in the
-estimate, and the reader is told what is missing.
+estimate, and the report says what is missing.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ Scope = Literal["versions", "this deployment"]
 
 @dataclass(frozen=True)
 class SideFigures:
-    """One side of one cell, by metric: those that ``FIGURES`` has for the workload's.
+    """One side of one cell.
 
     Attributes:
-        means: geometric means over the rounds used; None where all are missing.
+        means: by metric, the geometric mean over the rounds used; None where all are missing. The
+            metrics are those that ``rounds.FIGURES`` has for the workload's.
     """
 
     means: dict[str, float | None]
@@ -66,7 +67,7 @@ class CellComparison:
 
 @dataclass(frozen=True)
 class WorkloadComparison(Decision):
-    """One workload: the decision on its throughput, and that on its p95 latency.
+    """One workload: the decisions on its throughput and on its p95 latency.
 
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
@@ -98,7 +99,7 @@ class Comparison:
             used.
         cells: the gates of cells, of the trials whose figures are used.
         not_evaluated: gates that could be evaluated nowhere, by name.
-        calibration: the A/A campaigns by which deployments are known.
+        calibration: what A/A campaigns show about deployments.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -122,7 +123,7 @@ class Comparison:
 
 
 def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
-    """The versions, where that is so for every workload."""
+    """``versions`` if every workload's verdict reaches that far."""
     scopes = {workload.scope for workload in workloads}
     return "versions" if scopes == {"versions"} else "this deployment"
 
@@ -140,7 +141,7 @@ def compare(
 
     Args:
         plan: what was to be measured; says what is missing.
-        results: all trials, the invalid ones too.
+        results: all trials, including invalid ones.
         threshold_pct: the smallest change that is called one, in percent.
         unsound: why a side's figures cannot be trusted though its trials are valid, by side
             (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
@@ -237,7 +238,7 @@ def judge(
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        # A/A campaigns have to know the p95 latency where it was measured here.
+        # Where the p95 latency was measured, it needs as many A/A campaigns as the throughput.
         kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
         aa_campaigns = min(known.count(rounds, kind) for kind in kinds)
         comparison = WorkloadComparison(

@@ -75,7 +75,7 @@ def _furthest(
         return None
 
     def distance(column: int) -> tuple[float, float]:
-        # Of two columns each is as far from the other: then it is the one that changed itself.
+        # Two columns are equally far from each other: take the one that changed more itself.
         return round(abs(float(mean[column])), 9), abs(float(own[:, column].mean()))
 
     furthest = max(named.tolist(), key=distance)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchlab.language import Message, message, side_name
 from benchlab.plan.report_type import SIDES, Side
 
-# Counts are one-sided if like sides would differ that much with less than this chance.
+# Counts are one-sided if two equal sides would differ so much with less than this chance.
 CHANCE = 0.001
 
 
@@ -42,8 +42,8 @@ def one_sided(counts: Mapping[Side, int], least: int = 1) -> OneSided | None:
     Counts on both sides are compared by the sign test (binomial with p = 0.5, two-sided).
 
     Args:
-        counts: by side, of as many trials on each.
-        least: from how many on one side only.
+        counts: by side, from the same number of trials on each.
+        least: how many there must be if the other side has none.
     """
     many = max(SIDES, key=lambda side: counts.get(side, 0))
     few = min(counts.get(side, 0) for side in SIDES)

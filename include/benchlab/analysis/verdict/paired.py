@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Variance:
-    """A variance that was estimated itself.
+    """An estimated variance.
 
     Attributes:
         value: not negative.
@@ -31,7 +31,7 @@ class Variance:
         """The sum of independent ones, with degrees of freedom after Satterthwaite (1946)."""
         value = self.value + other.value
         spread = sum(part.value**2 / part.df for part in (self, other) if part.value > 0)
-        # A variance that is zero was measured as well as its better part.
+        # If both are zero, the sum is known as well as the better known of the two.
         return Variance(value, value**2 / spread if spread else max(self.df, other.df))
 
 

@@ -105,7 +105,7 @@ def collect(
     sides: tuple[Side, ...],
     figures: Iterable[Figure],
 ) -> Rounds:
-    """Lay figures into arrays: those that :data:`FIGURES` has for ``metric``.
+    """Put figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
     A figure that is not a positive number is missing.
 

@@ -24,8 +24,8 @@ def usable_trials(
 ) -> tuple[list[TrialResult], list[Exclusion]]:
     """The trials whose figures count, and the others with the reason why they do not.
 
-    From every pair of blocks, the first attempt in which every trial of the pair is there and
-    valid; if there is none, the last attempt's valid trials.
+    Of every pair of blocks, the first attempt counts in which all its trials are present and
+    valid; if there is none, the valid trials of the last attempt.
 
     Example:
         ``used, excluded = usable_trials(campaign.plan, store.trials(campaign.id))``
@@ -54,7 +54,7 @@ def usable_trials(
 
 
 def invalid_pairs(plan: Plan, results: Iterable[TrialResult]) -> list[tuple[int, str]]:
-    """The pairs of blocks that no attempt measured wholly, in plan order."""
+    """The pairs of blocks that no attempt measured completely, in plan order."""
     attempts: dict[tuple[tuple[int, str], int], set[str]] = {}
     for result in results:
         if result.valid:

@@ -1,4 +1,4 @@
-"""Data docs: all gates of a campaign once more, by Great Expectations, as pages beside the report.
+"""Data docs: Great Expectations evaluates all gates again, as pages beside the report.
 
 A trial's validity is decided while it is measured, by the pure predicates of
 :mod:`benchlab.analysis.gates.gates`. Here the same definitions become suites of Great Expectations,
@@ -6,8 +6,8 @@ which run once over all trials and cells of a campaign. Where the two disagree, 
 ``planned_once`` needs all trials at once and is evaluated here only.
 
 Great Expectations' own pages fetch style, scripts and logo from elsewhere, and without these the
-list of results stays empty. So only the results are rendered by it; the page around them has its
-style within, no script, and names every row that failed.
+list of results stays empty. So it renders only the results; the page around them is Benchlab's own:
+it contains its style, has no script, and lists every row that failed.
 
 Importing Great Expectations takes about ten seconds, so it is imported where it is used. Nothing
 is written or fetched; the pages are returned as bytes and need no other file.
@@ -34,7 +34,7 @@ __all__ = ["CellRow", "DataDocsError", "GateOutcome", "Validation", "build", "gu
 
 
 class DataDocsError(BenchlabError):
-    """The gates could not be evaluated once more, or their pages not be made."""
+    """The gates could not be evaluated again, or the pages could not be made."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Validation:
     Attributes:
         files: the pages by relative path, ``index.html`` first.
         outcomes: one for each gate, in the order of the definitions.
-        disagreements: sentences; where it does not find what is stored.
+        disagreements: sentences: where its results differ from the stored ones.
     """
 
     files: dict[str, bytes]
@@ -54,7 +54,7 @@ class Validation:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Turns any failure within into a :class:`DataDocsError`, which a campaign survives."""
+    """Turn any exception inside into a :class:`DataDocsError`, which a campaign survives."""
     try:
         yield
     except DataDocsError:
@@ -82,7 +82,7 @@ def build(
         ``build(gates, trials, {("t1", 1)}, ["t1"], [], "c1").files["index.html"]``
 
     Args:
-        gates: those for the campaign's metric, so that an id is there once in a table.
+        gates: those for the campaign's metric, so that an id occurs once in a table.
         trials: all of them with every attempt, including invalid ones.
         used: id and attempt of the trials whose figures are used.
         planned: the ids of the planned trials.
@@ -90,8 +90,8 @@ def build(
         title: of the campaign, for the pages.
 
     Raises:
-        DataDocsError: a definition does not fit the data, or Great Expectations failed; says at
-            which gate, where that is known.
+        DataDocsError: a definition does not fit the data, or Great Expectations failed; names the
+            gate where it is known.
     """
     pages = evaluate(
         [

@@ -1,4 +1,4 @@
-"""The suites in Great Expectations: built from the gates' definitions, run once and worded."""
+"""Runs the suites in Great Expectations, and renders what it finds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # How many rows a disagreement names.
 SHOWN = 3
-# Great Expectations lets a null pass, so that a lost value has to be looked for.
+# Great Expectations lets a null pass, so lost values are checked for here.
 VALUES_ARE_THERE = Gate.model_validate(
     {
         "id": WITHOUT_VALUE,
@@ -69,7 +69,7 @@ class Judged:
 
     @property
     def state(self) -> str:
-        """For the pages."""
+        """For the pages: not evaluated, failed or passed."""
         if not self.check.evaluated:
             return "not evaluated"
         return "failed" if self.failed else "passed"
@@ -119,7 +119,7 @@ def evaluate(suites: Sequence[Suite]) -> list[Evaluated]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings of its imports, and without its log but for errors."""
+    """Suppress the warnings of its imports, and its log except for errors."""
     logger = logging.getLogger("great_expectations")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -250,7 +250,7 @@ def _worded(result: ExpectationValidationResult, number: int) -> Markup:
 
 @cache
 def _view() -> Any:
-    """Great Expectations' renderer: one for all results, for each compiles its templates anew."""
+    """Great Expectations' renderer: a single one, because each compiles its templates anew."""
     from great_expectations.render.view.view import DefaultJinjaComponentView
 
     return DefaultJinjaComponentView()

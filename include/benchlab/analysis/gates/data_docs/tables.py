@@ -1,4 +1,4 @@
-"""Trials and cells as tables with one column for each gate; no library is needed for that."""
+"""Trials and cells as tables with one column for each gate, in plain Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS: Mapping[Table, tuple[str, ...]] = {
     "trials": ("trial", "attempt", "workload", "threads", "side", "round", "used", "planned"),
     "cells": ("workload", "threads", "side"),
 }
-# Columns beside these and the gates': the row's number; what lost its value.
+# Two more columns: the row's number, and how many gates lost their value in it.
 ROW, WITHOUT_VALUE = "row", "gates_without_value"
 # The attempt of a planned trial that was never tried.
 NO_ATTEMPT = 0
@@ -43,7 +43,7 @@ class Check:
 
     @property
     def evaluated(self) -> bool:
-        """In one row at least."""
+        """Whether it was evaluated in at least one row."""
         return any(status != "not evaluated" for status in self.stored)
 
     def has_lost_value(self, row: int) -> bool:
@@ -61,7 +61,7 @@ class Suite:
     checks: tuple[Check, ...]
 
     def name_of(self, number: int) -> str:
-        """A row in a sentence."""
+        """How a sentence names a row."""
         row = self.rows[number]
         if self.table == "trials":
             return f"trial {row['trial']}, attempt {row['attempt']}"
@@ -138,10 +138,11 @@ def _checks(
 
 
 def _value(gate: Gate, result: GateResult | None) -> float | None:
-    """What stands in the gate's column.
+    """The value in the gate's column.
 
-    Only finite numbers are stored. Any other becomes an infinity: where it failed, one beyond a
-    bound, because Great Expectations lets a null pass; where it passed, one that no bound holds.
+    Only finite numbers are stored; any other is an infinity here. Where the gate failed it lies
+    beyond a bound, because Great Expectations lets a null pass; where the gate passed, on the side
+    without a bound.
     """
     if result is None or result.status == "not evaluated":
         return None
