@@ -1,4 +1,4 @@
-"""What a backfill would do: which campaigns its report type's schedule has in a range of days.
+"""What a backfill would do: the campaigns that a schedule has in a range of past days.
 
 Starts nothing. The versions of each campaign are those that were current on its day; a day without
 a campaign says why.
@@ -36,8 +36,8 @@ class BackfillMoment:
         vcpus: of the hosts that are rented for it; None as for the dollars.
         approval: whether a person has to approve it before its hosts are rented; None as for the
             dollars.
-        no_campaign: why there is none, a fault a line; None if there is one.
-        refused: a run fails there; otherwise a moment without a campaign is skipped.
+        no_campaign: why there is none, one fault per line; None if there is one.
+        refused: whether its run would fail; a moment that merely has no campaign is skipped.
     """
 
     at: datetime
@@ -93,12 +93,12 @@ class BackfillPlan:
 
     @property
     def minutes(self) -> float:
-        """Of all campaigns, one after the other."""
+        """How long all campaigns take, one after the other."""
         return sum(moment.minutes or 0 for moment in self.campaigns)
 
     @property
     def dollars(self) -> float | None:
-        """Of all campaigns; None if nothing is rented."""
+        """What the hosts of all campaigns cost; None if nothing is rented."""
         known = [moment.dollars for moment in self.campaigns if moment.dollars is not None]
         return round(sum(known), 2) if known else None
 
@@ -150,7 +150,7 @@ def backfill_plan(
 
 
 def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
-    """The campaign that makes another one by the schedule needless; None: it is run.
+    """The id of the campaign that makes a scheduled one unnecessary; None: it is run.
 
     An A/A campaign is always run: each shows anew what noise alone does.
 
@@ -167,7 +167,7 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
 
 
 def _once(spec: ReportSpec) -> bool:
-    """Whether the schedule measures the same only once."""
+    """Whether the schedule measures the same pair only once."""
     return spec.sides != "same" and not (spec.schedule and spec.schedule.measure_again)
 
 
@@ -204,13 +204,13 @@ def _moments(
 
 @dataclass
 class _Backfill:
-    """Plans moments in order: what is measured once is measured at the first that can."""
+    """Plans moments in order: a pair that is measured once is measured at the first that can."""
 
     home: Home
     spec: ReportSpec
     rule: OnRelease | Weekly
     store: Store | None
-    # By what is compared, why a later moment does not measure it.
+    # By pair, why a later moment does not measure it.
     measured: dict[str, str] = field(default_factory=dict)
 
     def moment(self, at: datetime) -> BackfillMoment:
@@ -229,7 +229,7 @@ class _Backfill:
         except NoReleaseError as error:
             return replace(found, no_campaign=str(error))
         except (SpecError, UnavailableError) as error:
-            # The day stands beside it, and a reason that several days share is given once.
+            # The day is shown beside it; without it, several days can share one reason.
             why = str(error).replace(f"{self.spec.report} on {at.date()}: ", "")
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"

@@ -104,7 +104,7 @@ def _total(plan: BackfillPlan) -> str:
 
 
 def _notes(plan: BackfillPlan) -> Iterator[str]:
-    """What has to be decided or approved before it is run, or is done without anybody's word."""
+    """What has to be decided or approved before it runs, and what is rented without asking."""
     if not plan.campaigns:
         return
     if plan.asked:
@@ -164,7 +164,7 @@ def _kind(moment: BackfillMoment) -> Text:
 
 
 def _without(plan: BackfillPlan) -> Iterator[str]:
-    """Each reason once, with its days, which often share one."""
+    """Each reason once, with the days that it holds for."""
     days: dict[tuple[str, str], list[str]] = {}
     for moment in plan.moments:
         if moment.no_campaign is not None:

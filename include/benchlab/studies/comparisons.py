@@ -42,20 +42,24 @@ class ComparedCampaign:
         return next(found for found in self.comparison.workloads if found.name == name)
 
     def standard_error(self, workload: str) -> float | None:
-        """Of a workload's mean log ratio; None where it is not known."""
+        """The standard error of a workload's mean log ratio; None where it is not known."""
         found = self.estimates.get(workload)
         return found.error if found and math.isfinite(found.error) else None
 
 
 class Comparisons(Comparer):
-    """Compares campaigns, each once; what is written to the store later is not seen."""
+    """Compares campaigns, each once; what is written to the store later is not seen.
+
+    Example:
+        ``Comparisons(home, store).compared(campaign).workload("oltp_insert").verdict``
+    """
 
     def __init__(self, home: Home, store: Store) -> None:
         super().__init__(home, store)
         self._compared: dict[str, ComparedCampaign] = {}
 
     def release_days(self, report: str) -> ReleaseDays:
-        """Of the engines that a report type was measured with.
+        """The releases of the engines that a report type was measured with.
 
         Raises:
             SpecError: the release calendar does not validate.

@@ -12,7 +12,7 @@ from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.targets import local
 
-# What two report types must have alike, so that their campaigns measure the same in the same way.
+# What two report types must have in common for their campaigns to measure the same, the same way.
 # Everything else names, publishes, pays for or orders a campaign, or is about a side, which is
 # compared as it is deployed.
 _MEASURED = (

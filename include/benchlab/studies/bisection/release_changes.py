@@ -1,4 +1,4 @@
-"""What changed between releases, by campaigns that compare them in pairs.
+"""What changed between releases, from campaigns that compare them in pairs.
 
 An estimate is the logarithm of a ratio, so estimates of pairs that meet add up: the change from A
 to C is the change from A to B plus the change from B to C. Campaigns are independent, so variances
@@ -57,7 +57,8 @@ class MeasuredStep:
     """What changed between two releases: a sum of comparisons that have an estimate.
 
     Attributes:
-        terms: the comparisons with their factors: one that is in two changes must not count as two.
+        terms: the comparisons with their factors: one that is part of two changes must not count
+            twice.
 
     Example:
         ``(MeasuredStep({b_against_a: 1}) + MeasuredStep({c_against_b: 1})).pct`` is the change

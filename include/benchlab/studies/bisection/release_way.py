@@ -38,16 +38,16 @@ def between(
     *,
     first_of_series: bool = False,
 ) -> Way:
-    """The way from one version to another, which need not be in the calendar themselves.
+    """The way from one version to another; neither has to be in the calendar.
 
-    Code goes from one series into the next when that begins. A patch that came out after the next
+    Each series begins with the code of the one before it. A patch that came out after the next
     series had begun is on a branch of its own, though its version lies between: what it brought,
     such as a fix backported from a later series, need not be in the next release.
 
     Args:
         releases: of one engine.
         kinds: of the releases in between.
-        first_of_series: of each series only the first release of any final kind.
+        first_of_series: take only the first release of each series, whatever its final kind.
 
     Raises:
         SpecError: the first version is not the older one.
@@ -95,7 +95,7 @@ def _nearest(in_order: Iterable[Release], version: Version) -> tuple[str, ...]:
 def _on_a_branch(
     releases: Iterable[Release], inside: Iterable[Release], last: Version
 ) -> dict[str, str]:
-    """The patches that came out after the next series up to the last one's had begun, and why."""
+    """The patches that came out after a later series, up to the last one's, had begun; why."""
     began: dict[tuple[int, int], date] = {}
     for release in releases:
         series = release.version.series

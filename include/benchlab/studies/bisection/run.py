@@ -33,7 +33,7 @@ ORIGIN = "benchlab bisect"
 _CENT = 0.01
 
 RunCampaign = Callable[[ReportSpec, str | None, date | None], str]
-"""Runs a campaign of a report type; gives its id.
+"""Runs a campaign of a report type; returns its id.
 
 Its other arguments are the id of an interrupted campaign of the same plan to resume, if there is
 one, and the day of the candidate's release, where the campaign stands in the long view, if the
@@ -50,9 +50,9 @@ class Bisection:
         days: of the engine's releases, by version.
         undeployable: why releases of the way can be in no campaign.
         measured: the campaigns that it has run.
-        left: campaigns of those that were announced at the beginning; None before the first.
+        left: how many of the announced campaigns are left; None before the first.
         spent: dollars that the campaigns that it has run may have cost.
-        comparisons: those that are known, by the place of their releases on the way.
+        comparisons: the known ones, in the order of their releases on the way.
         reached: the outcome, or the comparison that is needed next, as of the last look.
         plan: of one of the campaigns that are still needed; None if none is.
     """
@@ -90,7 +90,7 @@ class Bisection:
             spec: the report type; which versions it compares does not matter.
             good, bad: versions; what is looked for changed from the first to the second.
             kinds: of the releases in between.
-            first_of_series: of each series only its first release, of whatever kind.
+            first_of_series: take only the first release of each series, whatever its final kind.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.
@@ -117,12 +117,12 @@ class Bisection:
 
     @property
     def minutes(self) -> float | None:
-        """At most, of all campaigns that are still needed."""
+        """How long all campaigns that are still needed take at most; None if none is needed."""
         return self._times(self.plan.minutes if self.plan else None)
 
     @property
     def dollars(self) -> float | None:
-        """The same; None also if nothing is rented."""
+        """What they cost at most; None also if nothing is rented."""
         return self._times(self.plan.dollars if self.plan else None)
 
     def _times(self, of_one: float | None) -> float | None:
@@ -131,7 +131,7 @@ class Bisection:
         return of_one * self.reached.at_most
 
     def look(self) -> Self:
-        """Bring itself up to what the store has; starts nothing.
+        """Read what the store has and what is needed next; starts nothing.
 
         Raises:
             UnavailableError: a comparison is needed, and one of its releases cannot be deployed.
@@ -154,13 +154,14 @@ class Bisection:
         """Measure until there is an outcome, with no more campaigns than are announced at first.
 
         Args:
-            campaign: runs one; gives its id.
+            campaign: runs one; returns its id.
             say: takes a sentence for people, before each campaign.
-            approved: rent also for more than `budget.approve_above` in all, up to what is announced
-                at first, and for releases that the calendar does not have.
+            approved: rent even if all campaigns cost more than `budget.approve_above`, up to what
+                is announced at first, and even for releases that the calendar does not have.
 
         Raises:
-            UnavailableError: one of the two releases asked for cannot be had.
+            UnavailableError: a release of the next comparison cannot be deployed, or the first or
+                the last one of the way cannot be installed.
             NotMeasuredError: a campaign did not become complete.
             SpecError: what is still needed is not approved.
         """
@@ -239,7 +240,7 @@ class Bisection:
             )
 
     def _refuse_unapproved(self, limit: float) -> None:
-        """All campaigns together count: nobody is there to be asked before each of them."""
+        """The sum of all campaigns counts: nobody is there to be asked before each of them."""
         most = self.spent + (self.dollars or 0.0)
         if self.dollars is None or most < limit + _CENT:
             return
@@ -251,7 +252,7 @@ class Bisection:
         )
 
     def _fetch(self, wanted: Next, say: Callable[[str], None]) -> bool:
-        """Whether both releases can be had; one in between that cannot is left out from now on."""
+        """Whether both can be installed; one in between that cannot is left out from now on."""
         if self.spec.topology is not None:
             return True  # a fleet gets them from elsewhere
         for version in (wanted.baseline, wanted.candidate):
@@ -302,7 +303,7 @@ def _refuse_what_hides_the_release(spec: ReportSpec, engine: str) -> None:
 
 
 def _refuse_what_may_not_exist(home: Home, spec: ReportSpec, way: Way) -> None:
-    """Before hosts are rented for it; on this machine it cannot be fetched, which says so."""
+    """Before hosts are rented for it; on this machine, installing it fails with a reason."""
     for version, near in way.not_in_calendar.items():
         # A build with a suffix is in no calendar, nor is a series that is newer than it.
         is_build = versions.parse(version).is_prerelease

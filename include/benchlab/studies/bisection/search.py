@@ -4,32 +4,33 @@ Each comparison of two releases is a campaign's, by the decision rule
 (:mod:`benchlab.analysis.verdict.decision`); :mod:`benchlab.studies.bisection.release_changes` says
 how comparisons add up.
 
-1. The change to be found is the one from the first release to the last: by a comparison of the two
-   whose verdict is a change, or else as the sum of stored comparisons that lead from one to the
-   other, if its 95 % interval excludes zero and it reaches the threshold. Without either, the two
-   are compared first. No change: there is nothing to bisect.
-2. A stored comparison of two releases in between whose verdict is this change, with half of it or
-   more, narrows the search to what lies between them; of several, the two that are nearest to each
-   other. Two neighbours name the release at once.
+1. The change to be found is the one from the first release to the last. It is taken from a
+   comparison of the two whose verdict is a change, or else from the sum of stored comparisons that
+   lead from one to the other, if its 95 % interval excludes zero and it reaches the threshold.
+   Without either, the two are compared first. If there is no change, there is nothing to bisect.
+2. A stored comparison of two releases in between narrows the search to what lies between them, if
+   its verdict is this change and it shows at least half of it; if several do, the two releases that
+   are nearest to each other. Two neighbours name the release at once.
 3. A release is *changed* if most of the change is before it, *unchanged* if most is after it. The
-   verdict of its comparison with the first release decides: changed by the change, with half of it
-   or more; unchanged by equivalent or the opposite, with less than half. The comparison with the
-   last release does the same, mirrored. If no verdict decides, the difference of what is before and
-   after does, if its 95 % interval excludes zero. Stored comparisons count as new ones do.
-4. Searched are the releases after the last unchanged one up to the first changed one behind it.
-   The one in the middle of them is compared with the first release and, if that does not decide,
-   with the last. If both have the change, it came in several parts, and the search continues in the
-   larger one; a release that is known to split it is taken as the middle. If nothing decides, the
-   search stops: a pair is never measured again to get another answer.
-5. Two neighbours are left: the change between them is taken from their comparison, or from the sum
-   of others if that shows it; else the two are compared. Stored comparisons of neighbours that
-   show more are named first.
+   verdict of its comparison with the first release decides. It is changed if the verdict is the
+   change, with at least half of it; unchanged if the verdict is equivalent or the opposite, with
+   less than half. The comparison with the last release does the same, mirrored. If no verdict
+   decides, the change before it less the change after it does, if its 95 % interval excludes zero.
+   Stored comparisons count as new ones do.
+4. The search covers the releases after the last unchanged one, up to the first changed one after
+   that. The middle one is compared with the first release and, if that does not decide, with the
+   last. If both show the change, it came in several parts, and the search continues in the larger
+   one; a release that is known to split it is taken as the middle. If nothing decides, the search
+   stops: a pair is never measured again to get another answer.
+5. When two neighbours are left, the change between them is taken from their comparison, or from the
+   sum of others if that shows it; otherwise the two are compared. If stored comparisons of other
+   neighbours show more, those are named first.
 
-A change that came at once is found in one comparison of the ends and at most ceil(log2 n) more,
-for n releases after the first. If comparisons are unclear or disagree it takes more, and ends
-undecided when the announced number of campaigns does not suffice. If a change came in several parts
-the search finds one of the larger ones, not always the largest; the outcome has what the named
-release does not explain.
+A change that came at once is found with one comparison of the ends and at most ceil(log2 n) more,
+for n releases after the first. If comparisons are unclear or disagree, the search takes more, and
+ends undecided when the announced number of campaigns does not suffice. If a change came in several
+parts, the search finds one of the larger ones, not always the largest; the outcome says what the
+named release does not explain.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ class Next:
     Attributes:
         why: what it is to decide, as words.
         suspects: how many releases may have brought the change.
-        if_clear: campaigns to the end, this one included, if every comparison is clear.
-        at_most: the same, if hardly any is. `campaigns_left` of :func:`search` keeps to it: a
-            campaign may put earlier answers in doubt.
+        if_clear: campaigns to the end, including this one, if every comparison is clear.
+        at_most: the same if hardly any is clear. ``campaigns_left`` of :func:`search` enforces it,
+            as a campaign may put earlier answers in doubt.
     """
 
     baseline: str
@@ -143,8 +144,8 @@ def search(
         known: comparisons of releases of the way, the earlier one as the baseline, each pair once.
         threshold_pct: the smallest change that is called one, in percent.
         undeployable: releases that can be in no campaign, only in stored comparisons.
-        campaigns_left: of those that were announced; with none the search ends undecided. None:
-            nothing was announced yet.
+        campaigns_left: how many of the announced ones; at 0 the search ends undecided. None: none
+            were announced yet.
 
     Example:
         ``search(["v6.1.0", "v6.2.0", "v6.3.0"], (), 2.0)`` is a :class:`Next` that asks for v6.3.0
@@ -158,7 +159,7 @@ def search(
 
 @dataclass
 class _Search:
-    """One look at what is known; positions are those of the releases on the way."""
+    """One look at what is known; integers are positions of releases on the way."""
 
     way: tuple[str, ...]
     network: Network
@@ -173,7 +174,7 @@ class _Search:
         ends, whole = self._compared(0, self.last), self._change(0, self.last)
         if ends is not None and ends.verdict not in CHANGES:
             return NothingToBisect(ends, self._others())
-        if whole is None:  # nothing leads from end to end: no campaign can be used up yet
+        if whole is None:  # nothing leads from end to end: no campaign was run yet
             return self._compare_ends()
         self.whole = whole
         if ends is None and not any(whole.shows(sign, self.threshold_pct) for sign in (1, -1)):
@@ -255,7 +256,7 @@ class _Search:
         inside = self._open(low, high)
         if not inside:
             return self._end(low, high)
-        # Another middle than the one whose parts are searched would begin the search anew.
+        # Keep the middle whose parts are being searched: another one would begin the search anew.
         halfway = [at for at in inside if self._is_halfway(first, at, last)] or inside
         middle = halfway[(len(halfway) - 1) // 2]
         if self._compared(first, middle) is None:

@@ -166,7 +166,7 @@ def sentence(found: Bisection) -> str:
 
 
 def _said(found: Bisection) -> Iterator[str]:
-    """What else is to be known."""
+    """What else a reader should know, as sentences."""
     reached = found.reached
     match reached:
         case Named():
@@ -227,14 +227,14 @@ def _change(found: Bisection, change: MeasuredStep) -> str:
 
 
 def _campaigns(change: MeasuredStep) -> str:
-    """Several, where the two releases themselves were not compared."""
+    """The campaigns of a change; several if the two releases themselves were not compared."""
     if len(change.campaigns) == 1:
         return f"campaign {change.campaigns[0]}"
     return f"computed from the campaigns {', '.join(change.campaigns)}"
 
 
 def _cost(found: Bisection, reached: Next) -> str:
-    """What is still needed."""
+    """What the campaigns still needed take and cost."""
     clear, most = reached.if_clear, reached.at_most
     return (
         f"{clear} campaign{'s' * (clear != 1)} if every comparison is clear, {most} at most; "

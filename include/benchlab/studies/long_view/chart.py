@@ -30,11 +30,11 @@ _LEFT, _WIDTH, _WIDTH_IN = 0.075, 0.9, 9.6 * 0.9
 _TITLE_IN, _LANE_IN, _FRAME_IN, _NOISE_IN, _TICKS_IN = 0.6, 0.36, 2.6, 0.95, 0.5
 # Room for a label of a change point, and between two names of versions, along the axis.
 _LABEL_IN, _VERSION_IN = 1.75, 0.17
-# From here on bars and points become thin, or they would cover each other.
+# With more campaigns than this, bars and points are thin, so that they do not cover each other.
 _MANY = 40
-# Up to here each day is named at the axis, where this share of it lies between two.
+# Up to so many days, each is named at the axis if two are never closer than this share of it.
 _FEW, _DAY_SHARE = 6, 0.13
-# Of a title, within the width of the picture.
+# The longest title that fits into the width of the picture.
 _MOST_LETTERS = 120
 
 
@@ -125,7 +125,7 @@ def _levels(axes: Axes, chain: ChainView) -> None:
 
 
 def _means(axes: Axes, chain: ChainView) -> None:
-    """Between change points the mean of the levels that count."""
+    """The mean of the levels that count, between change points."""
     edges = [0, *(found.index for found in chain.changes), len(chain.links)]
     for begin, end in itertools.pairwise(edges):
         points = [link.point for link in chain.links[begin:end]]
@@ -162,7 +162,7 @@ def _between(chain: ChainView, index: int) -> float:
 
 
 def _change(axes: Axes, found: ChangePoint, at: float, lane: int, share: float) -> None:
-    """A line at that time; above the frame what the change is."""
+    """A line at the time of a change, and above the frame what it is."""
     colour = _COLOUR[found.change > 0]
     axes.axvline(at, color=colour, linestyle=":", linewidth=1.4, zorder=1)
     change = Numbers(english()).change(percent(found.change))
@@ -211,12 +211,12 @@ def _percent(value: float, _: object) -> str:
 
 
 def _day(at: datetime) -> float:
-    """As matplotlib counts them, from 1970 on."""
+    """Days since 1970, as matplotlib counts them."""
     return at.timestamp() / 86_400
 
 
 def _days(chain: ChainView) -> list[float]:
-    """When there was a campaign, an A/A campaign or another one."""
+    """The times of all campaigns, including A/A campaigns, in order."""
     campaigns = [link.point.ratio.at for link in chain.links]
     return sorted(map(_day, [*campaigns, *(found.at for found in chain.noise.figures)]))
 

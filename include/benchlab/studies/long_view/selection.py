@@ -1,15 +1,14 @@
 """Which campaigns of a report type are chained, which show the noise, and which do neither.
 
-The campaigns of one chain have one setting, so that only versions differ between them: what
-deployments have alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and what is measured on
-them. Parameters by version go with the versions, and are no difference. Where the setting was
-changed a chain ends and another one begins: a change of the setting is no change of the version.
-Within a setting each line of versions (:mod:`benchlab.analysis.trend.lines`) has a chain of its
-own.
+The campaigns of one chain have one setting, so that only versions differ between them: what must
+be equal for deployments to be alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and what is
+measured on them. Parameters by version belong to the versions, and are no difference. A new setting
+begins a new chain, so that its effect is not taken for a change of version. Within a setting each
+line of versions (:mod:`benchlab.analysis.trend.lines`) has a chain of its own.
 
 A campaign stands in its chain at the moment that it was planned for. One that a person started was
 planned for none, and stands at the day from which its versions could be measured: an older pair
-that is measured today is no news of today.
+that is measured today says nothing new about today.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from benchlab.results.records import Campaign
 from benchlab.studies.bisection import run
 from benchlab.studies.comparisons import ComparedCampaign, ReleaseDays
 
-# Beside thread counts and the parameters of both sides.
+# Compared beside thread counts and the parameters of both sides.
 _MEASURED = ("restore", "seconds", "warmup_seconds")
 
 Differences = Mapping[str, tuple[Any, Any]]
-"""In what two settings differ, by name: of the one and of the other."""
+"""How two settings differ: by name, the value of the one and of the other."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Placed:
 
     @property
     def versions(self) -> tuple[str, str]:
-        """Of the baseline and of the candidate."""
+        """The versions of the baseline and of the candidate."""
         return _versions(self.compared.campaign)
 
     @property
@@ -58,7 +57,7 @@ class Placed:
 
     @property
     def is_planned(self) -> bool:
-        """For a moment; else a person started it."""
+        """Whether it was planned for a moment; otherwise a person started it."""
         return self.compared.campaign.planned_for is not None
 
 
@@ -96,7 +95,7 @@ class Chained:
     Attributes:
         line: its name.
         members: the newest first; at least one.
-        differs: from the next newer setting, as (here, there); empty for the newest.
+        differs: how the setting differs from the next newer one; empty for the newest.
     """
 
     line: str
@@ -119,8 +118,8 @@ def select_chains(
         days: of the engine's releases.
 
     Returns:
-        The chains, the newest setting first and in each the line `newest`; and by time, why other
-        campaigns are in none and show no noise.
+        The chains, the newest setting first and in each setting the line `newest` first; and by id,
+        in order of time, why other campaigns are in no chain and show no noise.
     """
     of_workload = sorted(
         (
@@ -206,7 +205,7 @@ def _why_no_versions(campaign: Campaign, workload: str, days: ReleaseDays) -> st
 
 
 def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
-    """Whether it is known to, as the patch of an old series that came out after a new one."""
+    """Whether it is known to be later, like a patch of an old series after a new one began."""
     return version in days and other in days and days[version] > days[other]
 
 
@@ -253,7 +252,7 @@ def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
 
 
 def _parameters(campaign: Campaign, side: Side, workload: str) -> dict[str, Any]:
-    """Of one side, by name, without those by version."""
+    """The parameters of one side by name, without those by version."""
     report_type, engine = campaign.report_type, campaign.plan.engine
     effective = report_type.side(engine, side, by_version=False)
     by_workload = report_type.engines[engine].by_workload.get(workload, {})

@@ -26,7 +26,7 @@ _ABOUT = (
     "change: of the campaign, candidate against baseline. level: these changes chained, against "
     "{first}, the first baseline."
 )
-# Marks of levels that were not wholly measured.
+# Marks of levels that are not measured throughout.
 _BRIDGED, _BEGINS = "*", "**"
 _COLOUR = {True: "green", False: "red"}
 
@@ -109,7 +109,7 @@ def percents(interval: tuple[float, float]) -> tuple[float, float]:
 
 
 def write(console: Console, view: LongView) -> None:
-    """The same for people."""
+    """Print a long view for people."""
     console.print(Text(f"Long view of {view.report}", style="bold"))
     for chain in view.chains:
         if chain.differs:
@@ -192,7 +192,7 @@ def _below(view: ChainView) -> Iterator[Text]:
 
 
 def _marks(view: ChainView) -> Iterator[Text]:
-    """What must be known of the levels that have a mark."""
+    """What the marks beside levels mean."""
     bridges = dict.fromkeys(
         f"{plain(link.point.ratio.baseline)} from {plain(link.point.bridged_from)}"
         for link in view.links

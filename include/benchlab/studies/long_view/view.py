@@ -1,7 +1,7 @@
 """The long view: the campaigns of a report type chained, workload by workload.
 
-A/A campaigns are in no chain; they show the noise. Which campaigns are chained says
-:mod:`benchlab.studies.long_view.selection`.
+A/A campaigns are in no chain; they show the noise. :mod:`benchlab.studies.long_view.selection` says
+which campaigns are chained.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from benchlab.studies.long_view.selection import (
     select_chains,
 )
 
-# Of a normal distribution: 95 % lie within so many standard errors.
+# 95 % of a normal distribution lie within so many standard errors.
 _WITHIN_95 = 1.959964
-# A change point is an event while it is among so many latest campaigns of its chain: a notifier
-# that is new does not begin with years of history.
+# A change point is an event only while it is among so many latest campaigns of its chain, so that a
+# new notifier does not begin with years of history.
 LATEST = 10
 
 
@@ -45,7 +45,8 @@ class Link:
         ci95_pct: of its change, as its report has it.
         level_ci95: of the level, as logarithms; None where a standard error is not known, or the
             level contains a step that was not measured.
-        bridged: whether it does: by the campaign's own baseline, or by one that it is chained to.
+        bridged: whether the level contains such a step: from the campaign's own baseline, or from
+            a level that it is chained to.
     """
 
     point: Point
@@ -62,8 +63,8 @@ class ChainView:
         line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.lines`).
         addresses: where the reports of the campaigns before and after each change are, by campaign;
             empty for a report that was not published from this machine.
-        differs: from the setting of the next newer chain, as (here, there); empty for the newest.
-        threshold_pct: of its newest campaign.
+        differs: how its setting differs from the next newer one; empty for the newest.
+        threshold_pct: the threshold of its newest campaign.
         metric: of the throughput.
     """
 
@@ -101,7 +102,7 @@ class LongView:
     Attributes:
         chains: the newest setting first; in each setting one for each line of versions, `newest`
             first.
-        left_out: why campaigns that have the workload are in no chain, by id and time.
+        left_out: by id, in order of time, why campaigns that have the workload are in no chain.
     """
 
     report: str
@@ -144,7 +145,7 @@ def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> 
     """Events for recent change points and for slow drifts.
 
     Args:
-        campaign: after which the long views were made.
+        campaign: id of the campaign after which the long views were made.
         views: by workload; the chains of the newest setting count, one of each line.
     """
     found = {
@@ -241,7 +242,7 @@ def _change(
     links: Sequence[Link],
     until: str | None = None,
 ) -> WorkloadChange:
-    """With what has to be known of the points that its levels, or its slope, are made of."""
+    """A change with what has to be known of the points of its levels, or of its slope."""
     here = {link.point.ratio.campaign for link in links}
     bridged = [
         (link.point.ratio.baseline, link.point.bridged_from)

@@ -31,7 +31,7 @@ def write(findings: Findings, path: Path) -> None:
     """Draw the throughput of all workloads into a file, an SVG or a PNG by its name.
 
     Raises:
-        SpecError: its name ends otherwise, or it cannot be written.
+        SpecError: its name ends in neither .svg nor .png, or it cannot be written.
     """
     plotting.write(path, lambda: _figure(findings))
 
@@ -105,6 +105,6 @@ def _labels(axes: Axes, drawn: Mapping[str, ErrorRates]) -> None:
 
 
 def _rank(found: ErrorRates) -> tuple[float, float]:
-    """The highest line first: its end, and where it gets to 80 %."""
+    """Sorts the highest line first: by where it reaches 80 %, then by its end."""
     where = found.smallest_change_pct
     return math.inf if where is None else where, -found.power[-1]

@@ -40,8 +40,8 @@ _FEW_CAMPAIGNS = 10
 class ErrorRates:
     """One metric of one workload.
 
-    What is not known is None: without two complete rounds, and the smallest change where not even
-    50 % is found.
+    What is not known is None: figures without two complete rounds, and the smallest change where
+    not even 50 % is found.
 
     Attributes:
         deployment_sd_pct: standard deviation of the difference between two deployments.

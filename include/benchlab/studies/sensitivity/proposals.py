@@ -33,11 +33,11 @@ from benchlab.results.store import Store
 from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
 
 MOST_PROPOSALS = 5
-# Of a cell's trials on one side; more of them add little.
+# So many series of a cell are read on one side; more of them add little.
 _MOST_SERIES = 6
 # What is offered beside a plan: its own rounds, and more of them.
 _TIMES = (1, 2, 4)
-# A plan is shown at once: older campaigns are not read for it.
+# Only so many A/A campaigns are read for a plan, which has to be shown at once.
 _LATEST = 12
 
 
@@ -88,6 +88,7 @@ def propose(
     Args:
         home: the installation, for topologies and prices.
         store: has the series of the A/A campaigns.
+        chosen: the A/A campaigns.
         spec: the report type of the A/A campaigns; its rounds and seconds are changed.
         noise: of the throughput.
         wanted: the slowdown, in percent.
@@ -170,7 +171,7 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
 def _offers(
     home: Home, spec: ReportSpec, engine: str, sensitivity: Sensitivity
 ) -> Iterator[Proposal]:
-    # Above the budget, or too many trials: still more rounds would be as well.
+    # Refused above the budget, or for too many trials: more rounds would be refused as well.
     with contextlib.suppress(SpecError):
         for times in _TIMES:
             yield from _priced(home, spec, engine, sensitivity, {"rounds": times * spec.rounds})
@@ -258,7 +259,7 @@ def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
     ]
     if not fit:
         return []
-    # Which client it will be is decided on its host; assumed is the one of the last campaign.
+    # The client is chosen on its host; the one of the last campaign is assumed.
     campaign = Campaign(
         id=planned.report, plan=planned, report_type=spec, engine_reason="",
         origin="", state="running", started_at=fit[-1].started_at, ended_at=None,

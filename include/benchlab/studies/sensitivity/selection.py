@@ -26,7 +26,7 @@ class AASelection:
         independent: by campaign, the figures of those whose sides were each loaded on its own.
         alike: by campaign, the figures of those with trials as long as the first one's; workloads
             with other thread counts than the first one's are left out.
-        notes: sentences about the campaigns that one of the two leaves out.
+        notes: sentences about the campaigns that ``independent`` or ``alike`` leaves out.
     """
 
     first: Campaign

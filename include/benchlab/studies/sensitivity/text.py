@@ -44,7 +44,7 @@ def _rates_json(rates: ErrorRates) -> dict[str, Any]:
 
 
 def render(findings: Findings, width: int, colour: bool) -> str:
-    """The same for people; ``colour`` asks for ANSI codes."""
+    """The findings as text for people; ``colour`` asks for ANSI codes."""
     console, spec = console_for(width, colour), findings.spec
     head = f"{spec.report} with {findings.engine}, by {_campaigns(findings.campaigns)}"
     console.print(Text(head, style="bold"))
