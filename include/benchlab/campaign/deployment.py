@@ -1,4 +1,4 @@
-"""What a trial needs to know of where it runs: the deployed sides, and what all trials share."""
+"""What a trial needs to know about where it runs: the deployed sides, and what all trials share."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ class TrialSetup:
     """What is the same for every trial of a workload.
 
     Attributes:
-        campaign: its record, with the chosen client and what was found on the deployed sides.
+        deployment: the target on which the sides are deployed.
+        campaign: its record, with the chosen client and the facts of the deployed sides.
         workload: the module that has the trial's workload.
-        gates: those of trials.
+        password: the password of the databases.
+        gates: the gates of trials.
     """
 
     deployment: Deployment
@@ -33,14 +35,14 @@ class TrialSetup:
 
 
 def client_config(deployment: Deployment) -> Path:
-    """The client's option file with the password, on its host."""
+    """The client's option file, which has the password, on the client's host."""
     return deployment.directory / "workload.cnf"
 
 
 def endpoint(
     deployment: Deployment, side: Side, workload: Workload, client: Client, password: str
 ) -> Endpoint:
-    """Where the client connects, and as whom: without a password if it can take none in private."""
+    """Where the client connects, and as whom: a client that cannot hide a password gets none."""
     private = program_of(client.program, workload.PROGRAMS).takes_password
     balancer = deployment.balancer(side)
     return Endpoint(

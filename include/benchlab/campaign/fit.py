@@ -1,7 +1,7 @@
-"""Whether a report type fits what there is: target, engine, workloads, parameters, publishers.
+"""Whether a report type fits the installation: target, engine, workloads, parameters, publishers.
 
-plan/report_type.py checks a report type by itself; this checks it against the installation, so that
-nothing is found out on machines that cost money.
+:mod:`benchlab.plan.report_type` checks a report type by itself. This checks it against the
+installation, so that no fault is found only on hosts that cost money.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from benchlab.plan.report_type import Components, ReportSpec, SideSpec
 from benchlab.report import publish
 from benchlab.workloads.client import program_of
 
-# Connections that Benchlab opens beside the client's.
+# Connections that Benchlab opens in addition to the client's.
 OWN_SESSIONS = 10
 
 
 def check(spec: ReportSpec, where: str) -> ReportSpec:
-    """Check a report type against what there is, and return it.
+    """Check a report type against the installation, and return it unchanged.
 
     Args:
-        where: begins each message, such as the report type's file.
+        where: the first words of each message, such as the report type's file.
 
     Raises:
-        SpecError: it names what is unknown, or what does not go together; all faults at once.
+        SpecError: names every unknown name, and everything that does not go together.
 
     Example:
         ``fit.check(spec, "sysbench_local.yaml")``
@@ -110,7 +110,7 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
         for side in spec.measured_sides:
             chosen = spec.side(name, side)
             if not chosen.is_resolved or not engine.owns(chosen.version):
-                continue  # what a version refuses is asked when it is known which one it is
+                continue  # for a version rule, this is checked once the version is known
             sets: list[Components] = [chosen.components, *entry.by_workload.values()]
             refused = dict.fromkeys(
                 fault
@@ -124,9 +124,9 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
 
 
 def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:
-    """A server that refuses its client's connections would be found out in the first trial.
+    """Limits too low for the client, whose connections would be refused in the first trial.
 
-    On a fleet the load balancer spreads them over servers that are not known here.
+    Not checked on a fleet: there the load balancer spreads them over servers not known here.
     """
     if spec.topology is not None:
         return
@@ -168,7 +168,7 @@ def _slowdown(spec: ReportSpec) -> Iterator[str]:
 
 
 def _schedule(spec: ReportSpec) -> Iterator[str]:
-    """The calendar is asked for one engine's releases, and names what is compared."""
+    """A schedule compares two versions, and takes them from the releases of one engine."""
     if spec.schedule is not None and spec.sides == "single":
         yield (
             "schedule: with sides: single one version is measured, and a schedule compares two; "

@@ -1,4 +1,4 @@
-"""What a campaign has shown so far: its record, its trials and the comparison of its sides."""
+"""What a campaign shows so far: its record, its trials and the comparison of its sides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchlab.results.store import Store
 
 @dataclass(frozen=True)
 class Outcome:
-    """A campaign as the store had it at one moment, with the comparison that follows from it."""
+    """A campaign as the store had it at one moment, and the comparison computed from it."""
 
     campaign: Campaign
     trials: Sequence[TrialResult]
@@ -28,7 +28,7 @@ class Outcome:
 
 
 class Comparer:
-    """Compares campaigns of one store; gates and A/A campaigns, which they share, are read once.
+    """Compares campaigns of one store; reads gates and A/A campaigns, which they share, once.
 
     Example:
         ``Comparer(home, store).outcome(store.campaign("c1")).comparison.workloads``
@@ -45,7 +45,7 @@ class Comparer:
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
 
     def outcome(self, campaign: Campaign) -> Outcome:
-        """What the trials show that the store has of a campaign now.
+        """The comparison of a campaign, from the trials that the store has now.
 
         Raises:
             SpecError: the gates cannot be read.
@@ -63,13 +63,13 @@ class Comparer:
         return Outcome(campaign, trials, comparison)
 
     def campaigns(self, report: str) -> list[Campaign]:
-        """All campaigns of a report type, the earliest first."""
+        """All campaigns of a report type, the earliest first, as of the first call."""
         if report not in self._campaigns:
             self._campaigns[report] = self.store.campaigns(report)
         return self._campaigns[report]
 
     def calibration(self, campaign: Campaign) -> Calibration:
-        """What the A/A campaigns of the same report type and setting show, this one left out."""
+        """What other A/A campaigns of the same report type and setting show."""
         alike = {
             other.id: other
             for other in self.campaigns(campaign.plan.report)

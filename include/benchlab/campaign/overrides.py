@@ -16,15 +16,23 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     """Change fields of a report type, as the trigger form and the command line do.
 
-    Keys as in :meth:`ReportSpec.with_overrides`; besides, ``baseline`` and ``candidate`` are
-    versions, and go to the engine that owns them, or version rules.
+    Args:
+        overrides: values by key, as in :meth:`ReportSpec.with_overrides`. In addition,
+            ``baseline`` and ``candidate`` are versions or version rules; a version also chooses
+            the engine.
+
+    Returns:
+        The changed report type, checked by :func:`fit.check`.
+
+    Example:
+        ``override(spec, {"rounds": 2, "baseline": "10.11.5"})``
 
     Raises:
         SpecError: an unknown key or a bad value.
     """
     dotted = {key: value for key, value in overrides.items() if key not in SIDES}
     sides = {key: str(overrides[key]) for key in SIDES if key in overrides}
-    # The engine follows from a version, and not from a rule.
+    # Versions first: a version decides the engine, a rule does not.
     for key, version in sorted(sides.items(), key=lambda item: versions.is_rule(item[1])):
         wanted = dotted.get("engine", spec.engine)
         engine = _owner(spec, key, version, wanted)
@@ -39,12 +47,13 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
-    """``key=value`` from a command line: ``["rounds=2"]`` becomes ``{"rounds": 2}``; it is YAML.
+    """Read ``key=value`` from a command line: ``["rounds=2"]`` becomes ``{"rounds": 2}``.
 
-    A list may be written without brackets (``threads=2,8``).
+    Values are YAML. ``threads``, ``workloads`` and ``languages`` may be written without brackets
+    (``threads=2,8``).
 
     Raises:
-        SpecError: one is not of this form.
+        SpecError: one is not of this form, is not YAML, or is given twice.
     """
     overrides: dict[str, Any] = {}
     for assignment in assignments:

@@ -20,7 +20,8 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
         ``plan(home, spec, choose_engine(spec, home)[0], "c1").minutes``
 
     Raises:
-        SpecError: the topology does not validate, a price is missing, or a version rule is left.
+        SpecError: the topology does not validate, a price is missing, or the report type still
+            has a version rule.
     """
     if not spec.is_resolved:
         raise SpecError(f"{spec.report}: a version rule is no version; resolve it as of a day")
@@ -38,7 +39,7 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
-    """The machines of a campaign that is planned now, whatever it may cost.
+    """The hosts of a campaign that is planned now, with their prices; none on this machine.
 
     Raises:
         SpecError: the topology or the price list does not validate.
@@ -52,10 +53,10 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
 
 
 def refuse_undecided(home: Home, spec: ReportSpec) -> None:
-    """Refuse to run on a topology that leaves something open, before a person is asked to approve.
+    """Refuse a topology that leaves something open, before a person is asked to approve.
 
     Raises:
-        SpecError: names all that is to be decided.
+        SpecError: names everything that is to be decided.
     """
     topology = targets.load_topology(home, spec)
     if topology is None:
@@ -67,14 +68,14 @@ def refuse_undecided(home: Home, spec: ReportSpec) -> None:
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:
     """The engine to deploy, and the sentence that says why.
 
-    A fleet gets its servers from elsewhere, so nothing has to be on this machine for it.
+    On this machine the servers of both versions must be obtainable; a fleet installs its own.
 
     Args:
-        to_run: False where the campaign is only planned.
+        to_run: False if the campaign is only planned.
 
     Raises:
-        SpecError: it is to be run on a target that can only be planned for.
-        UnavailableError: a version of it cannot be had here; says how to get it.
+        SpecError: the target can only be planned, or cannot deploy a version.
+        UnavailableError: a version cannot be had on this machine; says how to get it.
     """
     if to_run and spec.target in targets.PLANNED_ONLY:
         raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")

@@ -1,6 +1,6 @@
-"""How far a campaign has come: one JSON line per step, written by the stages, read by anyone.
+"""How far a campaign has come: a file with one JSON line per step.
 
-The file is the campaign's own, so that a terminal can follow a campaign that Airflow runs in
+The stages write it, and anyone may read it: a terminal can follow a campaign that Airflow runs in
 other processes.
 """
 
@@ -17,9 +17,9 @@ from typing import Literal
 from benchlab.plan.steps import Stage
 
 _BETWEEN = " · "
-# Characters of a part that can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
+# Characters at which a part can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
 _SHORTEST = 9
-# Of a note; a tool's whole output is in the log, and whoever reports the failure prints it.
+# Characters of the longest note. The full output of a tool is in the log.
 _LONGEST_NOTE = 400
 
 
@@ -28,12 +28,12 @@ class ProgressNote:
     """One step.
 
     Attributes:
-        at: seconds since the epoch.
-        stage: or ``failed``; then the phase is what failed.
-        phase: within the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
-        done, total: trials finished and planned; None outside the trials.
-        trial: the trial's title; None outside the trials.
-        note: what else there is to say.
+        at: when it began, in seconds since the epoch.
+        stage: its stage, or ``failed``; then ``phase`` says what failed.
+        phase: the part of the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
+        done, total: trials finished and planned; None outside trials.
+        trial: the trial's title; None outside trials.
+        note: further text; may be empty.
     """
 
     at: float
@@ -48,9 +48,9 @@ class ProgressNote:
         """The step for people, in one line.
 
         Args:
-            left_s: the estimated seconds left.
-            width: in characters; what stands between the beginning and the time left is shortened
-                to it.
+            left_s: the estimated seconds left; None: not shown.
+            width: the longest line in characters; the middle is shortened, not the beginning and
+                the time left. None: any length.
         """
         head: str = self.stage
         left = f"{_duration(left_s)} left" if left_s is not None else ""
@@ -63,7 +63,7 @@ class ProgressNote:
             return _joined(head, *middle, left)
         room = width - len(_joined(head, "", left)) - len(_BETWEEN)
         if len(_shortened(middle, room)) > room and title:
-            middle = middle[1:]  # the round, which the number of the trial says roughly
+            middle = middle[1:]  # without the round, which follows roughly from the trial's number
         return _joined(head, _cut(_shortened(middle, room), room), left)
 
 
@@ -78,13 +78,13 @@ class ProgressLog:
         self.write(ProgressNote(time.time(), stage, phase, note=note))
 
     def write(self, step: ProgressNote) -> None:
-        """Append one step; a line is written at once, so writers do not mix."""
+        """Append one step, in a single write, so that concurrent writers do not mix lines."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab", buffering=0) as file:
             file.write(json.dumps(asdict(step)).encode() + b"\n")
 
     def read(self, offset: int = 0) -> tuple[list[ProgressNote], int]:
-        """The steps written from byte ``offset`` on, and where to go on next time."""
+        """The steps after byte ``offset``, and the offset for the next call."""
         try:
             with self.path.open("rb") as file:
                 file.seek(offset)
@@ -99,7 +99,10 @@ class ProgressLog:
 class TimeLeft:
     """Estimates the time left from the campaign's own pace over its trials.
 
-    Before the second trial there is no pace, and the plan's estimate is used.
+    Until the first trial has finished there is no pace, and the plan's estimate is used.
+
+    Args:
+        planned_s: the plan's estimate in seconds.
     """
 
     def __init__(self, planned_s: float) -> None:
@@ -109,7 +112,7 @@ class TimeLeft:
         self._latest: tuple[float, int, int] | None = None
 
     def see(self, step: ProgressNote) -> None:
-        """Take note of a step."""
+        """Take a step into account."""
         if self._begin is None:
             self._begin = step.at
         if step.done is None or step.total is None:
@@ -132,7 +135,7 @@ class TimeLeft:
 
 
 def _read(line: bytes) -> ProgressNote | None:
-    """One line; None for what is left of one whose writer ran out of disk."""
+    """Read a line; None if it is damaged, for example because the disk was full."""
     try:
         return ProgressNote(**json.loads(line))
     except (TypeError, ValueError):
@@ -144,7 +147,7 @@ def _joined(*parts: str) -> str:
 
 
 def _shortened(parts: Sequence[str], room: int) -> str:
-    """The longest part loses a letter again and again; none gets shorter than ``_SHORTEST``."""
+    """Shorten the longest part letter by letter, but none below ``_SHORTEST``."""
     left = list(parts)
     while len(text := _joined(*left)) > room:
         longest = max(left, key=len)

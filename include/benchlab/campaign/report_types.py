@@ -1,4 +1,4 @@
-"""The report types of an installation: found, read and checked against what is there."""
+"""The report types of an installation: found, read and checked by :mod:`benchlab.campaign.fit`."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from benchlab.plan.versions import Release
 
 
 def report_files(home: Home) -> list[Path]:
-    """The YAML files of all report types, good or bad."""
+    """The YAML files of all report types, valid or not."""
     return sorted((home.configs / "reports").glob("*.yaml"))
 
 
 def published_files(home: Home) -> list[Path]:
-    """The YAML files of all published plans, good or bad."""
+    """The YAML files of all published plans, valid or not."""
     return sorted((home.configs / "published").glob("*.yaml"))
 
 
 def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
-    """The published plans of one report type, by file; files that do not validate are passed over.
+    """The published plans of one report type, by file; files that do not validate are skipped.
 
-    They are choices of that report type's form, which one bad file must not take away;
-    `benchlab validate` names it.
+    The report type's trigger form offers them, and one bad file must not take the form away;
+    `benchlab validate` names the file.
     """
     found = {}
     for path in published_files(home):
@@ -45,7 +45,7 @@ def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
 
 
 def topology_names(home: Home, kind: str) -> list[str]:
-    """The topologies of one kind, by name; files that do not validate are passed over."""
+    """The names of the topologies of one kind; files that do not validate are skipped."""
     found = []
     for path in sorted((home.configs / "topologies").glob("*.yaml")):
         with contextlib.suppress(SpecError):
@@ -55,7 +55,7 @@ def topology_names(home: Home, kind: str) -> list[str]:
 
 
 def calendar(home: Home) -> Calendar:
-    """The release calendar of an installation; an empty one where it has none.
+    """The release calendar of an installation; empty if it has none.
 
     Raises:
         SpecError: its file does not validate.
@@ -65,7 +65,7 @@ def calendar(home: Home) -> Calendar:
 
 
 def releases_of(home: Home, spec: ReportSpec) -> tuple[Release, ...]:
-    """What the calendar has of the engines that a report type may deploy, in order of the days.
+    """The releases, by day, of the engines that a report type may deploy.
 
     Raises:
         SpecError: the calendar does not validate.
@@ -75,14 +75,15 @@ def releases_of(home: Home, spec: ReportSpec) -> tuple[Release, ...]:
 
 
 def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
-    """A report type with versions in place of its version rules, checked anew.
+    """A report type with versions in place of its version rules, checked again.
 
     Args:
-        aa: an A/A campaign of what the candidate is.
+        on: the day as of which the rules are resolved.
+        aa: whether to make it an A/A campaign of the candidate's version.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
-        SpecError: what the rules name does not go together, as a parameter that a version refuses.
+        SpecError: the versions do not fit, for example one refuses a parameter.
     """
     known = calendar(home)
     found = resolution.resolve(
@@ -93,10 +94,10 @@ def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Reso
 
 
 def find_report(home: Home, name: str) -> Path:
-    """The file of a report type or a published plan, by its name or by the path of any YAML file.
+    """The file of a report type or published plan, from its name or its path.
 
     Raises:
-        SpecError: there is none; names those that are.
+        SpecError: there is none; lists the known names.
     """
     folders = (home.configs / "reports", home.configs / "published")
     for path in (Path(name), *(folder / f"{name}.yaml" for folder in folders)):
@@ -111,9 +112,9 @@ def find_report(home: Home, name: str) -> Path:
 
 
 def load(path: Path) -> ReportSpec:
-    """Read a report type and check its names: ``load(find_report(home, "sysbench_local"))``.
+    """Read a report type and check it: ``load(find_report(home, "sysbench_local"))``.
 
     Raises:
-        SpecError: it does not validate, or names an engine, workload or target that is not there.
+        SpecError: it does not validate, or does not fit the installation.
     """
     return fit.check(report_type.load(path), where=str(path))

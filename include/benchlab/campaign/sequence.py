@@ -1,4 +1,4 @@
-"""The trials of a campaign: in the order of the plan, each executed once, by any caller."""
+"""The trials of a campaign, in the order of the plan, each executed once, whoever calls."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
 
-# A repeated task waits this long beyond a trial's own time for the process it repeats.
+# A repeated task waits for the process that it repeats, as long as a trial takes plus this.
 FENCE_SLACK_S = 600.0
-# Of one trial, before it counts as one that cannot be executed; and of trials in a row that
-# cannot, before the campaign is given up.
+# After this many failed tries a trial counts as one that cannot be executed; after this many such
+# trials in a row the campaign is given up.
 TRIES = 3
 
 
@@ -41,6 +41,9 @@ class TrialSequence:
         home, store: the installation and its results store.
         campaign: its record.
         deployment: the target on which the sides are deployed.
+
+    Example:
+        ``TrialSequence(home, store, campaign, target).measure_next()``
     """
 
     def __init__(
@@ -57,21 +60,21 @@ class TrialSequence:
         self.progress = ProgressLog(self.directory / "progress.jsonl")
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
-        """Execute the next trial of the plan that has no result yet, and store it, once.
+        """Execute the first planned trial that has no result yet, and store its result.
 
-        Which trial is next is decided here and not by the caller, so that the plan's order
-        holds for callers in any order and after any crash. A process of an earlier try that is
-        still at work is waited for; a client that it left is adopted.
+        The next trial is chosen here and not by the caller, so that the plan's order holds
+        whichever task calls, and after a crash. If the process of an earlier try still runs, it
+        is waited for; if it left a client, the client is adopted.
 
         Args:
             attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
 
         Returns:
-            What was found; None where nothing is left to do. A trial that could not be
-            executed in ``TRIES`` tries is stored as invalid, with the error as its reason.
+            The trial's result; None if nothing is left to do. A trial that could not be executed
+            in ``TRIES`` tries is stored as invalid, with the error as its reason.
 
         Raises:
-            NotMeasuredError: trial after trial cannot be executed; nothing more is tried.
+            NotMeasuredError: the last ``TRIES`` trials could not be executed; no more are tried.
             TryFailedError: this try failed and was counted; call again.
             LockHeldError, StoreError: nothing was tried; calling again would not help.
         """
@@ -80,21 +83,24 @@ class TrialSequence:
             return self._collect(begun) if isinstance(begun, Begun) else begun
 
     def begin_next(self, attempt: int = 1) -> Begun | TrialResult | None:
-        """The first half of :meth:`measure_next`: as far as the start of the client.
+        """The first half of :meth:`measure_next`: up to the start of the client.
 
-        The caller need not wait meanwhile; it comes back with :meth:`collect`.
+        The caller need not wait while the client runs; :meth:`collect` is the second half.
 
         Returns:
-            What has been begun; a result, where the trial was given up; None: nothing is left.
+            The trial that has begun; its result, if it was given up; None: nothing is left.
+
+        Raises:
+            NotMeasuredError, TryFailedError, LockHeldError, StoreError: as :meth:`measure_next`.
         """
         with self._fenced():
             return self._begin_next(attempt)
 
     def collect(self, begun: Begun) -> TrialResult:
-        """The second half: wait for the client's end, read what it printed, store it.
+        """The second half: wait until the client ends, read its output, store the result.
 
         Raises:
-            TryFailedError: the client's host cannot be asked; :meth:`begin_next` adopts the
+            TryFailedError: the client's host cannot be reached; :meth:`begin_next` adopts the
                 client once it can.
         """
         with self._fenced():
@@ -104,7 +110,11 @@ class TrialSequence:
             return self._collect(begun)
 
     def measure_all(self) -> None:
-        """All trials, then the invalid pairs again, up to the report type's limit."""
+        """Measure all trials, then invalid pairs of blocks again, up to the report type's limit.
+
+        Raises:
+            NotMeasuredError, LockHeldError, StoreError: as :meth:`measure_next`.
+        """
         for attempt in range(1, self.spec.repeat_limit + 2):
             while True:
                 try:
@@ -122,9 +132,9 @@ class TrialSequence:
         return [planned for planned in self.plan.trials if planned.pair in pairs]
 
     def abandon_cut_pairs(self) -> None:
-        """Before a side is deployed anew: pairs of blocks that were cut count as invalid.
+        """Invalidate pairs of blocks that were interrupted, before a side is deployed again.
 
-        Their two blocks would otherwise come from two deployments.
+        Otherwise their two blocks would come from two deployments.
         """
         size = Counter(planned.pair for planned in self.plan.trials)
         measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
@@ -132,22 +142,22 @@ class TrialSequence:
             measured.setdefault((result.trial.pair, result.attempt), []).append(result)
         for (pair, attempt), members in measured.items():
             if len(members) == size[pair] or not all(member.valid for member in members):
-                continue  # whole, or measured again anyway
+                continue  # complete, or measured again anyway
             for member in members:
                 reason = "its pair of blocks was cut by an interruption"
                 self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
 
     def start_anew(self) -> None:
-        """The machine has been taken: failures of the time before count no more."""
+        """The lock has been taken: trials that failed before no longer count."""
         self._mark("registered").touch()
 
     def deployed(self, side: Side) -> None:
-        """A side has been deployed: its dataset is compared with the snapshot's once more."""
+        """A side is being deployed: its dataset has to be compared with the snapshot's again."""
         self._mark(f"checked-{side}").unlink(missing_ok=True)
         self._mark(f"measured-{side}").unlink(missing_ok=True)
 
     def has_measured(self, side: Side) -> bool:
-        """Whether the side's data are those that a trial has left, and not one that was cut."""
+        """Whether the last trial on the side was finished, so that its data are what it left."""
         return self._mark(f"measured-{side}").exists()
 
     def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
@@ -193,7 +203,7 @@ class TrialSequence:
             return self._failed(planned, begun.attempt, error)
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
-        """How often it has been tried, the present try included."""
+        """How often the trial has been tried, including this try."""
         mark = self._mark(f"{planned.id}-a{attempt}")
         return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0
 
@@ -205,7 +215,7 @@ class TrialSequence:
         tries: int,
     ) -> Begun:
         of_side = [r for r in results if r.trial.side == planned.side]
-        # The plan's restores assume its own order and that every trial before was executed.
+        # The plan's restores assume the plan's order, and that every earlier trial was executed.
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         notes = self._mark(f"{planned.id}-a{attempt}.json")
@@ -233,7 +243,7 @@ class TrialSequence:
         return directory / name
 
     def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
-        """Give a trial up whose last try has failed; after another one it is tried again."""
+        """Store a trial as invalid if its last try has failed; else raise TryFailedError."""
         tries = self._tries(planned, attempt)
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
         self.progress.note("trial", "failed", note)
@@ -267,7 +277,7 @@ class TrialSequence:
             )
 
     def setting(self, planned: PlannedTrial) -> TrialSetup:
-        """What the trial needs to know of the campaign."""
+        """What the trial needs to know about its campaign."""
         return TrialSetup(
             deployment=self.deployment,
             campaign=self.store.campaign(self.campaign.id),
@@ -304,7 +314,7 @@ class TrialSequence:
 
 
 def _begun(notes: Path) -> Begun | None:
-    """What an earlier try noted; None where it did not come so far."""
+    """What an earlier try wrote when it started its client; None if it did not come so far."""
     with contextlib.suppress(FileNotFoundError):
         return Begun(**json.loads(notes.read_text(encoding="utf-8")))
     return None

@@ -1,8 +1,7 @@
-"""A campaign's stages, each a method: what an Airflow task calls, and what `benchlab run` calls
-one after the other.
+"""A campaign's stages, each a method: Airflow calls one per task, `benchlab run` one after another.
 
-State between stages is in the store and in the campaign's directory, never in the caller: every
-stage can be called in another process, and again after a crash.
+State between stages is in the store and in the campaign's directory, never in the caller: each
+stage can run in another process, and again after a crash.
 """
 
 from __future__ import annotations
@@ -45,17 +44,23 @@ def new_id(report: str, now: datetime | None = None) -> str:
 
 
 class CampaignRun(StoredCampaign):
-    """One campaign at work; ``access`` is to AWS and to the hosts, where its target needs them.
+    """One campaign that runs; ``access`` makes AWS clients and reads SSH keys, if need be.
 
     Example:
-        ``run(CampaignRun.create(home, store, spec, "c1", "benchlab run"))`` gives its report.
+        ``run(CampaignRun.create(home, store, spec, "c1", "benchlab run"))`` returns the files of
+        its report.
+
+    Attributes:
+        is_new: whether :meth:`create` found no campaign of this id in the store.
+        target: where it runs.
+        sequence: its trials.
     """
 
     def __init__(
         self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
     ) -> None:
         super().__init__(home, store, campaign, access)
-        self.is_new = False  # set by `create`, where the store had none of this id
+        self.is_new = False  # set by `create`
         self.target = targets.by_name()[self.spec.target](
             home, campaign.id, self.plan, self.spec, access
         )
@@ -74,16 +79,19 @@ class CampaignRun(StoredCampaign):
         planned_for: datetime | None = None,
         chosen: tuple[str, str] | None = None,
     ) -> CampaignRun:
-        """Plan a campaign, check that the machine is fit for it, and write it to the store.
+        """Plan a campaign and write it to the store; nothing is started.
 
-        Called again with the same id and plan, it resumes the campaign.
+        A repeated call with the same id and plan resumes the campaign.
 
         Args:
+            origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
             planned_for: the moment whose versions it compares; None: now.
-            chosen: the engine and why, from :func:`planning.choose_engine`; None: asks it.
+            chosen: the result of :func:`planning.choose_engine`; None: calls it.
 
         Raises:
-            SpecError, UnavailableError: before anything is started.
+            SpecError: the id, the topology or the gates are not valid.
+            UnavailableError: a version cannot be had on this machine.
+            StoreError: the store has another campaign of this id, or cannot be written.
         """
         if not _ID.fullmatch(campaign):
             raise SpecError(
@@ -121,21 +129,21 @@ class CampaignRun(StoredCampaign):
     def open(
         cls, home: Home, store: Store, campaign: str, access: Access = EVERYDAY
     ) -> CampaignRun:
-        """A campaign that is in the store.
+        """A campaign from the store.
 
         Raises:
-            StoreError: it is not there.
+            StoreError: the store does not have it.
         """
         return cls(home, store, store.campaign(campaign), access)
 
     # Stages, in order
 
     def register(self) -> None:
-        """Take the machine, and refuse what could not be measured on it.
+        """Take the target's lock and check that the target is fit for the campaign.
 
         Raises:
             LockHeldError: another campaign is at work.
-            TargetError, UnavailableError: the machine is not fit; nothing has been started.
+            TargetError, UnavailableError: the target is not fit; it was given back.
         """
         self.note("register", "check the machine")
         try:
@@ -153,18 +161,18 @@ class CampaignRun(StoredCampaign):
             self.store.finish(self.campaign.id, "failed")
             try:
                 self._give_back_hosts()
-            except BenchlabError as another:  # what is unfit comes first
+            except BenchlabError as another:  # the first failure is the one to report
                 error.add_note(str(another))
             raise
         self.forget_publication()
         self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
-        """Get hosts and servers ready, choose the client, note the facts of both.
+        """Get hosts and servers ready, choose the client, store the facts of both.
 
         Raises:
-            UnavailableError: no client is there.
-            TargetError: it is another than the one that has measured trials already.
+            UnavailableError: no client is installed.
+            TargetError: the client is not the one that measured the campaign's earlier trials.
         """
         self.note("provision", self.spec.target)
         self.target.provision(lambda text: self.note("provision", "install", note=text))
@@ -184,7 +192,7 @@ class CampaignRun(StoredCampaign):
         self.target.executor.put(client_config(self.target), text, private=True)
 
     def prepare(self, side: Side, query: Query | None = None) -> None:
-        """A side from nothing to its snapshot; ``query`` as for :meth:`check`."""
+        """All stages of a side from :meth:`deploy` to :meth:`back_up`; ``query``: :meth:`check`."""
         self.deploy(side)
         self.load(side)
         self.analyze(side)
@@ -192,12 +200,12 @@ class CampaignRun(StoredCampaign):
         self.back_up(side)
 
     def deploy(self, side: Side) -> None:
-        """A running, empty server of the side's version, with its parameters in effect.
+        """Deploy an empty database of the side's version; its parameters must take effect.
 
         Raises:
             EngineError: the server does not start.
-            TargetError: it is another version.
-            SpecError: a parameter has no effect in it.
+            TargetError: the server reports another version.
+            SpecError: a parameter has no effect in this version.
         """
         engine = self._begin("deploy", side)
         self.sequence.abandon_cut_pairs()
@@ -223,7 +231,8 @@ class CampaignRun(StoredCampaign):
 
         Raises:
             CommandError: the client failed.
-            TargetError: a table does not hold the rows it should.
+            TargetError: the load failed, a table has the wrong number of rows, or the dataset
+                snapshot is gone.
         """
         engine = self._begin("load", side)
         engine.start()
@@ -248,7 +257,7 @@ class CampaignRun(StoredCampaign):
                 )
 
     def analyze(self, side: Side) -> None:
-        """ANALYZE every table; note the facts and the dataset's checksum."""
+        """ANALYZE every table; store the side's facts, with the dataset's checksum."""
         engine = self._begin("analyze", side)
         engine.start()
         tables = list(self.workload.tables(self.spec.dataset))
@@ -259,7 +268,7 @@ class CampaignRun(StoredCampaign):
             engine.facts(),
             dataset_checksum=engine.checksum(tables),
             rows={table: engine.row_count(table) for table in tables},
-            # Only trials can change what was found after the last of them.
+            # Only trials can change what was found after the last trial.
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
         self.store.set_facts(self.campaign.id, side, facts)
@@ -270,15 +279,19 @@ class CampaignRun(StoredCampaign):
         moment: Moment,
         query: Query | None = None,
     ) -> tuple[Condition, ...]:
-        """Ask a side whether its dataset meets the workload's conditions; store what is found.
+        """Check and store whether a side's dataset meets the workload's consistency conditions.
 
-        Nothing is restored: after the last trial the data are what that trial has left.
+        Nothing is restored: after the last trial the data are what that trial left.
 
         Args:
             query: runs one statement in the schema of the dataset; by default the mariadb client.
 
+        Returns:
+            Each condition with its violations; empty if the workload has none, or if the side's
+            data are not what a finished trial left.
+
         Raises:
-            TargetError: after the load a condition does not hold; names each.
+            TargetError: a condition does not hold after the load; names each such condition.
             EngineError, CommandError: the side cannot be started or asked; nothing is stored.
         """
         if (conditions := self.workload.CONSISTENCY) is None:
@@ -309,12 +322,16 @@ class CampaignRun(StoredCampaign):
     def check_after_trials(
         self, query_on: Callable[[Database], Query | None] = lambda engine: None
     ) -> dict[Side, tuple[Condition, ...]]:
-        """What the last trials have left on the sides; one that cannot be asked is left out.
+        """Check every side after the last trials; a side that cannot be asked is left out.
 
-        It is then not known, which the verdict says; first the report is to be published.
+        Its consistency is then not known. That must not keep the report from being published;
+        :meth:`verdict` fails because of it.
 
         Args:
-            query_on: what asks a side; by default the mariadb client.
+            query_on: returns what runs a statement on a side; by default the mariadb client.
+
+        Returns:
+            The result of :meth:`check` for each side.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
@@ -325,21 +342,29 @@ class CampaignRun(StoredCampaign):
         return found
 
     def back_up(self, side: Side) -> None:
-        """Keep the dataset for later campaigns, where that is wanted; take the snapshot.
+        """Keep the dataset for later campaigns, if the report type says so; take the snapshot.
 
         Raises:
             EngineError: the server did not stop cleanly.
+            TargetError: a restored dataset has another checksum than the one that was kept.
         """
         engine = self._begin("back up", side)
         engine.start()
         facts = self.store.campaign(self.campaign.id).facts[side]
-        # Not before it has been checked: what is kept is restored again and again.
+        # Only after the check: a dataset that is kept is restored by many campaigns.
         if kept := self.target.keep_dataset(side, facts.dataset_checksum):
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
 
     def give_back(self) -> str:
-        """End every process, remove data and snapshots, give the hosts back; repeatable."""
+        """End every process, remove data and snapshots, give the hosts back; repeatable.
+
+        Returns:
+            What was given back, for people.
+
+        Raises:
+            TargetError: names what could not be given back.
+        """
         given_back = self._give_back_hosts()
         self.note("give back", "done", note=given_back)
         return given_back
@@ -349,7 +374,7 @@ class CampaignRun(StoredCampaign):
         return self.target.give_back(self.home, self.campaign.id, self.access)
 
     def _begin(self, phase: str, side: Side) -> Database:
-        """Begin a stage of a side; what a try of it that died left running is ended first."""
+        """Begin a stage of a side; first ends what an earlier try that died left running."""
         self.note("prepare", f"{phase} {side}")
         self.target.acquire(self.campaign.origin)
         mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"
@@ -383,10 +408,15 @@ class CampaignRun(StoredCampaign):
 
 
 def run(work: CampaignRun) -> list[Path]:
-    """A whole campaign in this process; the machine is given back however it ends.
+    """Run a whole campaign in this process; its hosts are given back however it ends.
 
     Returns:
-        The report's files.
+        The report's files, the Markdown first.
+
+    Raises:
+        LockHeldError: another campaign is at work.
+        NotMeasuredError, PublishError: trial after trial failed, or a destination did.
+        BenchlabError: any other stage failed.
     """
     try:
         work.register()
@@ -408,7 +438,7 @@ def run(work: CampaignRun) -> list[Path]:
             work.store.finish(work.campaign.id, "failed")
         try:
             work.give_back()
-        except BenchlabError as another:  # what failed first comes first
+        except BenchlabError as another:  # the first failure is the one to report
             error.add_note(str(another))
         raise
     work.give_back()

@@ -1,6 +1,6 @@
 """What can be done with a campaign that the store has: compare, validate, publish, judge.
 
-None of it needs the machine on which it was measured.
+None of it needs the hosts on which the campaign was measured.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class StoredCampaign:
         home: the installation.
         store: the results store.
         campaign: its record, as read from the store.
-        access: to where its report is published; None: as the environment gives it.
+        access: makes clients for the destinations of its report; None: from the environment.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class StoredCampaign:
 
     @property
     def workload(self) -> Workload:
-        """The module that has its workloads."""
+        """The module that has the campaign's workloads."""
         return workloads.workload_of(self.spec)
 
     def outcome(self) -> Outcome:
-        """What the store has of it now, compared."""
+        """The comparison of its sides, from what the store has now."""
         return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
     def validate(self, outcome: Outcome | None = None) -> Validation:
-        """Evaluate all gates once more, by Great Expectations; keep the data docs for the report.
+        """Evaluate all gates again, by Great Expectations; keep the data docs for the report.
 
-        Nothing that was measured or decided depends on it: a caller may publish without.
+        No result depends on it: a caller may publish without it.
 
         Args:
-            outcome: of this campaign; None reads it from the store.
+            outcome: the campaign's outcome; None: read from the store.
 
         Raises:
-            DataDocsError: it failed; there are no data docs then, and the progress says why.
+            DataDocsError: it failed; then there are no data docs, and the progress says why.
         """
         self.note("validate", "gates")
         shutil.rmtree(self._data_docs, ignore_errors=True)
@@ -113,19 +113,19 @@ class StoredCampaign:
     ) -> list[Path]:
         """Render the report from the store and bring it to its destinations; repeatable.
 
-        It goes into files first, so that it is there even if the others fail; each is tried.
+        Files are written first, so that the report exists even if all other destinations fail.
 
         Args:
-            only: beside files, only the destinations of this publisher.
-            destinations: other ones than the report type's; the verdict asks for these then.
+            only: a publisher; apart from files, only its destinations are used.
+            destinations: used in place of the report type's, here and by :meth:`verdict`.
 
         Returns:
-            Its files, the Markdown first.
+            The report's files, the Markdown first.
 
         Raises:
-            SpecError: there is no destination of this publisher; nothing is done.
-            PublishError: names the destinations that do not have the report, and why; or why it
-                is without its evidence.
+            SpecError: there is no destination of the publisher ``only``; nothing is done.
+            PublishError: names the destinations that do not have the report, and why; or why the
+                report has no evidence.
         """
         wanted = self._destinations(destinations)
         chosen = self._chosen(wanted, only)
@@ -143,11 +143,11 @@ class StoredCampaign:
         return [self.home.reports / self.campaign.id / name for name in publication.files]
 
     def published(self) -> Mapping[str, str]:
-        """Where the report is as it was rendered last: the address of its main page, by place."""
+        """The addresses of the report's main page as last rendered, by destination."""
         return self._record.addresses()
 
     def forget_publication(self) -> None:
-        """A report that was published is not about what is measured from here on."""
+        """Forget where the report was published: it does not cover what is measured from now on."""
         self._record.forget()
 
     def _destinations(self, instead: Sequence[Destination] | None) -> tuple[Destination, ...]:
@@ -165,7 +165,7 @@ class StoredCampaign:
         return [chosen for chosen in wanted if only in (None, chosen.to) or chosen.to == FILES]
 
     def _publication(self, outcome: Outcome) -> tuple[Publication, str | None]:
-        """The report with its evidence, and why there is none where it cannot be made."""
+        """The report, and why it has no evidence (None if it has)."""
         record, comparison, fault = outcome.campaign, outcome.comparison, None
         docs = files.read(self._data_docs)
         contents = bundle.make(record, comparison, outcome.trials, docs, self.spec.languages)
@@ -178,7 +178,7 @@ class StoredCampaign:
                 calibration=comparison.calibration.campaigns,
                 secrets=self.home.known_passwords(record.id),
             )
-        except EvidenceError as error:  # the report is not to be lost for it
+        except EvidenceError as error:  # publish the report nevertheless
             fault = str(error)
             self.note("failed", "evidence", fault)
         publication = Publication(
@@ -204,10 +204,10 @@ class StoredCampaign:
         return publication, fault
 
     def finish(self) -> Outcome:
-        """Set the final state: complete, or failed where something gave no figure to rely on.
+        """Set the campaign's final state, and return its outcome.
 
-        That is a planned trial without a valid result, or a side that is not consistent any more.
-        A campaign that has this state keeps the time of its end.
+        The state is ``failed`` if a planned trial has no valid result, or a side's consistency is
+        lost or not known; else ``complete``. A campaign already in this state keeps its end time.
         """
         found = self.outcome()
         unreliable = found.comparison.missing or self._doubts(found.campaign)
@@ -219,14 +219,13 @@ class StoredCampaign:
         return found
 
     def verdict(self) -> None:
-        """Fail where something could not be measured; a finding is not a failure.
+        """Raise if the campaign was not fully measured or published; a regression does not raise.
 
         Raises:
-            NotMeasuredError: names the trials without a valid result and why; or the conditions
-                that a side's dataset does not meet any more; or nothing is missing, and there is
-                no report nevertheless.
-            PublishError: nothing is missing, and there is a report, but not everywhere, or
-                without its evidence.
+            NotMeasuredError: names the trials without a valid result, and why; or the consistency
+                conditions that a side does not meet; or says that the report was not published.
+            PublishError: everything was measured, but a destination lacks the report, or the
+                report lacks its evidence.
         """
         found = self.outcome()
         outcome, doubts = found.comparison, self._doubts(found.campaign)
@@ -272,7 +271,7 @@ class StoredCampaign:
         self.progress.note(stage, phase, note)
 
     def _doubts(self, record: Campaign) -> list[str]:
-        """What does not hold after the last trials, or has not been asked, as sentences."""
+        """Sentences on conditions that do not hold, or were not checked after the last trial."""
         if self.workload.CONSISTENCY is None:
             return []
         return [
@@ -290,6 +289,6 @@ class StoredCampaign:
 
 
 def _missing(trials: Sequence[str], planned: int) -> str:
-    """How many trials have no valid result, and which of them, unless it is all."""
+    """How many trials have no valid result, and which, unless all lack one."""
     text = f"{len(trials)} of {planned} trials have no valid result"
     return text if len(trials) == planned else f"{text}: {names.first_of(trials)}"

@@ -1,9 +1,9 @@
 """One trial: restore, start, wait until ready, warm up, run, collect.
 
-A trial is one unit, in two halves that different processes may do: :func:`begin` ends when the
-client has been started, :func:`collect` reads what it printed. Repeating a trial after a
-crash restores first, except where the client of the first try is still running or has just ended:
-then that client is adopted, so that no trial is measured twice and no two clients run at once.
+A trial has two halves, which may run in different processes: :func:`begin` ends when the client has
+been started, :func:`collect` reads what it printed. A repeated trial is restored first, unless the
+client of the earlier try still runs or has just ended. Then that client is adopted, so that no
+trial is measured twice and no two clients run at once.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from benchlab.targets import haproxy
 from benchlab.workloads.client import program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
-# Beyond its own time a client may need this long to connect and to print its summary.
+# Time that a client may need, beyond its run, to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
 POLL_S = 0.05
-# go-tpc, whose server has gone, prints megabytes a second; a good run of a day stays below.
+# go-tpc prints megabytes a second once its server is gone; a normal run of a day stays below this.
 OUTPUT_LIMIT_BYTES = 256 * 1024**2
 BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
-# What a warm-up prints is of no use, and would be held in memory.
+# Discards the output of a warm-up, which would be held in memory.
 UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
 ASK_AGAIN_S = 1.0
 
@@ -46,11 +46,15 @@ class Begun:
     """A trial whose client has been started.
 
     Attributes:
-        job: the client's.
-        until: when it should have ended at the latest; seconds since the epoch.
+        trial: its id.
+        attempt: which measurement of its pair of blocks it belongs to.
+        job: the name of the client's job.
+        started_at: when the trial began, as ISO 8601.
+        running_since: when the client was started, in seconds since the epoch.
+        until: when the client should have ended at the latest, in seconds since the epoch.
         phases: seconds spent so far, by phase.
-        columns: what the gates get from the first half.
-        adopted: the client was started by a task that died, and taken over.
+        columns: what the first half found for the gates.
+        adopted: the client was started by a task that died.
     """
 
     trial: str
@@ -64,13 +68,19 @@ class Begun:
     adopted: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """As kept in the campaign's directory."""
+        """The form in which it is stored in the campaign's directory."""
         return asdict(self)
 
 
 @dataclass
 class Collected:
-    """A trial's outcome with the texts that are kept beside it."""
+    """A trial's result with the texts that are stored with it.
+
+    Attributes:
+        raw: what the client printed.
+        series_csv: the series of the client's metrics.
+        hosts_csv: the series of the host metrics.
+    """
 
     result: TrialResult
     raw: str
@@ -110,18 +120,18 @@ def begin(
     """The first half of a trial: everything up to the start of its client.
 
     Args:
-        attempt: number of the measurement of its pair of blocks.
-        earlier: what an earlier try of this very trial noted when it started its client.
-        check_dataset: compare the dataset with the snapshot's before the run.
+        attempt: which measurement of its pair of blocks it belongs to.
+        earlier: what an earlier try of this trial returned, if it started its client.
         restore: restore the snapshot first.
-        repeated: an earlier try died; what it left running is ended, unless it is the client,
-            which is adopted.
-        on_new: called before a new client is started: what ``earlier`` says holds no more.
+        check_dataset: compare the dataset with the snapshot's before the run.
+        repeated: an earlier try died; what it left running is ended, except the client, which is
+            adopted.
+        on_new: called before a new client is started, since ``earlier`` is then out of date.
         on_phase: called with the name of each phase as it begins.
 
     Raises:
-        EngineError, TargetError, CommandError: the side could not be brought to run, and so
-            nothing was measured.
+        EngineError, TargetError, CommandError: the side could not be started; nothing was
+            measured.
     """
     clock = _Clock(on_phase)
     started_at = datetime.now(UTC)
@@ -160,9 +170,12 @@ def begin(
 
 
 def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
-    """The second half of a trial: wait for its client's end and read what it printed.
+    """The second half of a trial: wait until its client ends, and read what it printed.
 
-    A run that went wrong is no error: it is an invalid trial.
+    A failed run raises no error; it makes the trial invalid.
+
+    Raises:
+        UnreachableError: the client's host could not be reached in time.
     """
     executor = setting.deployment.executor
     clock = _Clock(on_phase, dict(begun.phases))
@@ -200,7 +213,7 @@ def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Ph
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
-    """The job under which a trial's client runs; its name is the fence against a second one."""
+    """The name of a trial's client job; one name, so no second client can run beside it."""
     return f"client-{trial.id}-a{attempt}"
 
 
@@ -234,7 +247,7 @@ def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
 
 
 def _watch(setting: TrialSetup, trial: PlannedTrial, job: str) -> None:
-    """Sample all hosts while the client runs; one that cannot be asked is named at the end."""
+    """Sample all hosts while the client runs; hosts that do not answer are reported at the end."""
     deployment = setting.deployment
     metrics.start(
         deployment.executors(),
@@ -266,7 +279,7 @@ def _harness(setting: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watche
 
 
 def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
-    """The client's command for so many seconds of the trial."""
+    """The client's command for a run of ``seconds`` seconds."""
     deployment, client = setting.deployment, setting.campaign.client
     command: list[str] = setting.workload.run_command(
         trial.workload,
@@ -283,12 +296,12 @@ def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[
 
 
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:
-    """Wait for the client; one that outstays its limit is ended and judged by what it printed.
+    """Wait for the client, and stop it after ``until`` (seconds since the epoch).
 
-    It keeps running while its host cannot be reached; the host is asked again.
+    While its host cannot be reached the client keeps running, and the host is asked again.
 
     Raises:
-        UnreachableError: the host could still not be reached when the time was up.
+        UnreachableError: the host could not be reached in time.
     """
     while True:
         late = time.time() > until

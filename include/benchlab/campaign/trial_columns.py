@@ -1,6 +1,6 @@
-"""Asks client, servers, load balancer and campaign for the columns of a trial.
+"""Collects the columns of a trial from client, servers, load balancer and campaign.
 
-Which columns there are: :mod:`benchlab.analysis.gates.columns`.
+:mod:`benchlab.analysis.gates.columns` lists the columns.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
 
-# What the first half of a trial notes for the second; no gate looks at it.
+# Passed from the first half of a trial to the second; no gate uses it.
 BACKGROUND_ENDED = "background_jobs_ended_before"
 
 
 def dataset_differs(setting: TrialSetup, side: Side) -> float | None:
-    """1 if the dataset, read as a whole, is not the snapshot's, else 0."""
+    """1 if the dataset's checksum is not the snapshot's, else 0; None if that is not known."""
     facts = setting.campaign.facts.get(side)
     if facts is None or facts.dataset_checksum is None:
         return None
@@ -38,7 +38,7 @@ def dataset_differs(setting: TrialSetup, side: Side) -> float | None:
 
 
 def before_run(setting: TrialSetup, side: Side) -> dict[str, float | None]:
-    """What is noted just before the client starts, for :func:`of_servers` to compare with."""
+    """Counts taken just before the client starts, which :func:`of_servers` compares with."""
     background = _background_jobs(setting, side)
     return {BACKGROUND_ENDED: None if background is None else float(background.ended)}
 
@@ -46,7 +46,7 @@ def before_run(setting: TrialSetup, side: Side) -> dict[str, float | None]:
 def of_client(
     setting: TrialSetup, trial: PlannedTrial, output: Any, status: JobStatus
 ) -> dict[str, float | None]:
-    """From what the client printed, and how it ended."""
+    """Columns from what the client printed, and from how it ended."""
     return {
         **output_columns(
             setting.workload,
@@ -63,10 +63,10 @@ def of_client(
 def of_servers(
     setting: TrialSetup, side: Side, noted: Mapping[str, float | None]
 ) -> dict[str, float | None]:
-    """What the servers and the load balancer report after the run.
+    """Columns from what the servers and the load balancer report after the run.
 
     Args:
-        noted: by :func:`before_run`; for an adopted client by its first try.
+        noted: the result of :func:`before_run`, for an adopted client from its first try.
     """
     engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
@@ -80,13 +80,13 @@ def of_servers(
             columns["ended_servers"] = 0.0
             with contextlib.suppress(CommandError):
                 columns |= engine.columns()
-    except EngineError:  # a server that cannot say what it is has not run to the end of the trial
+    except EngineError:  # a server that does not answer counts as ended
         columns["ended_servers"] = 1.0
     return columns
 
 
 def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
-    """What was found before the first trial and holds for all of them."""
+    """Columns that were found before the first trial and hold for all trials."""
     campaign = setting.campaign
     facts = campaign.facts.get(side)
     return {
@@ -97,15 +97,15 @@ def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
 
 
 def _background_jobs(setting: TrialSetup, side: Side) -> BackgroundJobs | None:
-    """None also where the question is refused: no trial is lost for a gate's question."""
+    """The counts of background jobs; None if the server refuses, so that no trial fails for it."""
     with contextlib.suppress(CommandError, EngineError):
         return setting.deployment.engine(side).background_jobs()
     return None
 
 
 def _background_work(setting: TrialSetup, side: Side, ended_before: float | None) -> float | None:
-    """How many background jobs were at work in the run; None where either count is missing."""
+    """How many background jobs were active during the run; None if a count is missing."""
     now = _background_jobs(setting, side)
     if ended_before is None or now is None or now.begun < ended_before:
-        return None  # counters that fell are those of another server
+        return None  # counters that fell belong to another server
     return now.begun - ended_before

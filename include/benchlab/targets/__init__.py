@@ -14,7 +14,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Topology
 from benchlab.targets.target import BaseTarget
 
-# Targets of which report types can be validated and planned, and why they cannot be run.
+# Targets that can be validated and planned but not run, each with the reason.
 PLANNED_ONLY = {
     "tidb_cloud": (
         "TiDB Cloud cannot be run on yet: its clusters are made and charged through an API that "
@@ -31,10 +31,14 @@ def by_name() -> dict[str, type[BaseTarget]]:
 
 
 def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
-    """The hosts that a report type names, from ``configs/topologies/``; None where it needs none.
+    """The topology that a report type names, from ``configs/topologies/``.
+
+    Returns:
+        None if the target needs no topology.
 
     Raises:
-        SpecError: there is no such topology, or it is not of the kind that the target needs.
+        SpecError: there is no such topology, the report type names none but its target needs one
+            (or the reverse), or it is not of the kind that the target needs.
     """
     kind = spec.target if spec.target in PLANNED_ONLY else by_name()[spec.target].topology
     if spec.topology is None and kind is None:
@@ -69,11 +73,14 @@ def give_back(
         ``give_back(home, "c1", Access())`` is `benchlab give-back c1`.
 
     Args:
-        target: where it runs; None: as its directory says, or this machine.
-        ask_driver: end the process of ``benchlab run`` that drives it, first.
+        target: the name of its target; None: as its directory says, else ``local``.
+        ask_driver: first end the process of ``benchlab run`` that drives it.
 
     Returns:
         What was given back, for people.
+
+    Raises:
+        TargetError: names what could not be given back.
     """
     mark = home.campaign(campaign) / "target"
     name = target or (mark.read_text(encoding="utf-8") if mark.exists() else "local")

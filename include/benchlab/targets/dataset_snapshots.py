@@ -1,19 +1,19 @@
-"""Dataset snapshots on S3: what a campaign has loaded once seeds the next one's fleet.
+"""Dataset snapshots on S3: a dataset that one campaign loaded fills the clusters of later ones.
 
-A snapshot belongs to a dataset, a version, the storage's configuration and, where workloads have
-more than one client, to the one that loaded it; its place says so::
+A snapshot belongs to a dataset, a version, the configuration of the storage and, for workloads
+with more than one client, the client that loaded it. Its place says so::
 
     s3://bucket/prefix/<workloads>/<version>-<digest of the rest>.json  the note
     s3://bucket/prefix/<workloads>/<version>-<digest of the rest>/<campaign>/<time>/  BR's files
 
-Every try to save one has a place of its own: BR refuses one that holds what a cut-off try left.
-The note is written last and says which place is whole.
+Every try to save a dataset has its own place, because BR refuses a place that holds the files of
+an interrupted try. The note is written last, and says which place is complete.
 
-The hosts read and write the files with permissions of their own (an instance profile); Benchlab
-only looks for the note beside them, which has the dataset's checksum.
+The hosts read and write BR's files with their own permissions (an instance profile). Benchlab
+itself reads and writes only the note, which has the dataset's checksum.
 
-Restored data is laid out differently in the storage from data loaded row by row. So either both
-sides of a campaign are restored or neither is, and the report says which.
+The storage lays restored data out differently from data loaded row by row. So either both sides of
+a campaign are restored or neither is, and the report says which.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class DatasetSnapshot:
     """The place of one side's dataset.
 
     Attributes:
-        url: below which BR's files are.
-        note: beside it, once all are there.
+        url: BR's files are below it.
+        access: makes the S3 client.
+        region: the AWS region of the bucket.
     """
 
     url: str
@@ -50,14 +51,19 @@ class DatasetSnapshot:
 
     @property
     def note(self) -> str:
+        """The URL of the note, which is there once a place is complete."""
         return f"{self.url}.json"
 
     def read_note(self) -> dict[str, Any] | None:
-        """``url``, ``checksum``, ``campaign``, ``created_at`` and ``client_program``, which older
-        notes lack; None where none is whole.
+        """The note's keys: ``url``, ``checksum``, ``campaign``, ``created_at``, ``client_program``.
+
+        Older notes lack ``client_program``.
+
+        Returns:
+            None if there is no complete snapshot.
 
         Raises:
-            TargetError: S3 does not answer, or refuses, or what lies there is no such note.
+            TargetError: S3 does not answer or refuses, or the object is not such a note.
         """
         from botocore.exceptions import BotoCoreError
 
@@ -75,11 +81,11 @@ class DatasetSnapshot:
         return dict(found)
 
     def fresh_place(self, campaign: str) -> str:
-        """Where a campaign saves the dataset: empty, also when it tries once more."""
+        """A new URL under which a campaign saves the dataset; another one at each call."""
         return f"{self.url}/{campaign}/{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
 
     def write_note(self, note: dict[str, Any]) -> None:
-        """Say that the snapshot is whole.
+        """Declare the snapshot complete; the keys are listed at :meth:`read_note`.
 
         Raises:
             TargetError: S3 does not answer, or refuses.
@@ -90,7 +96,7 @@ class DatasetSnapshot:
             raise TargetError(f"snapshots: {self.note} cannot be written: {error}") from error
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """A call about the note."""
+        """Call S3 on the note."""
         place, s3 = urlsplit(self.note), self.access.aws("s3", self.region)
         return call(s3, operation, Bucket=place.netloc, Key=place.path.lstrip("/"), **arguments)
 
@@ -106,14 +112,18 @@ def place(
     """Where a side's dataset is, or would be.
 
     Args:
-        family: the workloads that share this dataset: ``sysbench``.
-        client_program: what loads it, where there is a choice: each fills in rows of its own.
-            None: there is none, and the place is that of releases that did not know of any.
+        family: the workloads that share this dataset, for example ``sysbench``.
+        client_program: the program that loads it, where several can: each generates different
+            rows. None: only one can, and the place is the same as in earlier releases.
+        region: the AWS region of the bucket.
+
+    Example:
+        ``place(spec, side, "sysbench", None, Access(), "us-west-2").read_note()``
     """
     contents = {
         "generation": GENERATION,
         "dataset": spec.dataset.model_dump(),
-        # What decides how the storage lays the rows out; a TiDB server's items do not.
+        # These decide how the storage lays the rows out; the settings of TiDB servers do not.
         "storage": {name: side.components.get(name, {}) for name in ("pd", "tikv")},
         "clustered_index": side.parameters.get("tidb_enable_clustered_index"),
         **({"client_program": client_program} if client_program else {}),

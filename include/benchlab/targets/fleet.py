@@ -1,7 +1,7 @@
-"""What targets with a fleet share: hosts reached over SSH, a cluster per side on them, the load
+"""What targets with a fleet share: hosts reached over SSH, one cluster per side on them, the load
 balancer and the client on the client's host.
 
-Nothing of a fleet is remembered in a process: what leads to its hosts lies in the campaign's
+No process keeps the fleet's state: everything needed to reach its hosts is in the campaign's
 directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any task can resume.
 """
 
@@ -57,16 +57,23 @@ class FleetTarget(BaseTarget):
 
     @abstractmethod
     def hosts(self, say: Say) -> Fleet:
-        """The hosts, rented where need be; called again it finds those that are there."""
+        """The hosts, rented if need be; a repeated call finds those that are there."""
 
     @classmethod
     @abstractmethod
     def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
-        """Clean the hosts or end them, by the campaign's directory; see :meth:`give_back`."""
+        """Clean or end the hosts that the campaign's directory ``state`` names; repeatable.
+
+        Returns:
+            What was given back, for people.
+
+        Raises:
+            TargetError: names what could not be given back.
+        """
 
     @property
     def region(self) -> str | None:
-        """The AWS region of its dataset snapshots; None where it can have none."""
+        """The AWS region of its dataset snapshots; None if it can have none."""
         return None
 
     # What all share
@@ -84,7 +91,7 @@ class FleetTarget(BaseTarget):
         return said
 
     def acquire(self, origin: str) -> Holder | None:
-        """Keep a second process from driving this very campaign; its fleet is its own."""
+        """Keep a second process from driving this campaign; no other campaign uses its fleet."""
         self.state.mkdir(parents=True, exist_ok=True)
         self.hold(MachineLock(self.state / fleet_files.DRIVER_LOCK), origin)
         return None
@@ -97,7 +104,7 @@ class FleetTarget(BaseTarget):
         self._let_client_log_in()
 
     def rehearse_on(self, fleet: Fleet, executors: Mapping[str, Executor]) -> None:
-        """Act on these hosts, by name, and on no others; nothing is noted of them."""
+        """Use these hosts and executors, by host name, for a dry run; nothing is written."""
         self._fleet, self._executors = fleet, {**executors}
 
     @property
@@ -105,7 +112,7 @@ class FleetTarget(BaseTarget):
         """The hosts.
 
         Raises:
-            TargetError: there are none yet.
+            TargetError: there are none: not provisioned yet, or given back.
         """
         return self._fleet
 
@@ -116,7 +123,7 @@ class FleetTarget(BaseTarget):
 
     @property
     def directory(self) -> Path:
-        """The campaign's directory on the client's host; every host has it at its own ``data``."""
+        """The campaign's directory on the client's host; each host has one below its ``data``."""
         return fleet_files.directory_on(self.fleet.client, self.campaign)
 
     @property
@@ -140,7 +147,7 @@ class FleetTarget(BaseTarget):
         return {host.name: self.executor_of(host) for host in self.fleet.hosts}
 
     def interrupt(self) -> None:
-        """End every process of the campaign on every host; the servers are not among them."""
+        """End every process of the campaign on every host, except the servers."""
         if self.has_fleet():
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
 
@@ -172,7 +179,7 @@ class FleetTarget(BaseTarget):
     def dataset_source(self) -> Source:
         """See :class:`BaseTarget`.
 
-        Not before the client is known, which may be another than the snapshots are from.
+        To be called once the client is known: snapshots of another client are not used.
         """
         decided = self.state / "dataset_source"
         if not decided.exists():
@@ -180,7 +187,7 @@ class FleetTarget(BaseTarget):
         return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
 
     def datasets_are_kept(self) -> bool:
-        """Whether every side has a whole dataset snapshot.
+        """Whether every side has a complete dataset snapshot.
 
         Raises:
             TargetError: S3 does not answer, or refuses.
@@ -244,7 +251,7 @@ class FleetTarget(BaseTarget):
         return (self.state / fleet_files.FLEET_FILE).exists()
 
     def close(self) -> None:
-        """Close the connections to the hosts; they are opened again where they are needed."""
+        """Close the connections to the hosts; they are opened again when they are needed."""
         for executor in self._executors.values():
             if isinstance(executor, SSHExecutor):
                 executor.close()
@@ -253,7 +260,7 @@ class FleetTarget(BaseTarget):
 
     @cached_property
     def named_topology(self) -> Topology:
-        """The topology that the report type names; it is of the kind that the target needs."""
+        """The topology that the report type names, of the kind that the target needs."""
         found = targets.load_topology(self.home, self.spec)
         assert found is not None  # noqa: S101 - a fleet's report type names one, see fit.py
         return found
@@ -303,7 +310,7 @@ class FleetTarget(BaseTarget):
         )
 
     def keep(self, fleet: Fleet) -> None:
-        """Note the hosts, for every process of the campaign."""
+        """Write the hosts to ``fleet.json``, for every process of the campaign."""
         text = json.dumps(fleet.to_json(), indent=1)
         fleet_files.write(self.state / fleet_files.FLEET_FILE, text)
         self.__dict__.pop("_fleet", None)
@@ -325,7 +332,7 @@ class FleetTarget(BaseTarget):
             )
 
     def _let_client_log_in(self) -> None:
-        """A key made on the client's host, with which TiUP logs in to the others."""
+        """Make a key on the client's host, with which TiUP logs in to every host."""
         key = self.directory / "tiup_key"
         make = (
             f"test -f {shlex.quote(str(key))} || "
@@ -339,7 +346,7 @@ class FleetTarget(BaseTarget):
         )
 
     def _describe(self, host: FleetHost) -> str:
-        """One line on a host; equal for hosts that are alike."""
+        """One line on a host, the same for hosts that are alike."""
         script = (
             "model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1); "
             "memory=$(awk '/^MemTotal/ {printf \"%.1f\", $2 / 1048576}' /proc/meminfo); "

@@ -1,12 +1,12 @@
-"""What a campaign's directory on this machine keeps of its fleet.
+"""The files about a fleet in its campaign's directory on this machine.
 
-``fleet.json`` has the hosts and their host keys, ``ssh_key`` the private key of this campaign,
-readable by its owner only. With these two any process can reach the fleet: a task, a trigger that
-waits for a client, `benchlab give-back`.
+``fleet.json`` has the hosts and their host keys, ``ssh_key`` the campaign's private key, readable
+only by its owner. With these two, any process can reach the fleet: a task, a trigger that waits for
+a client, `benchlab give-back`.
 
-Of hosts that somebody owns there is more: ``owner`` has the name of the owner's key, ``opened`` is
-there from when all hosts let the campaign's key in until they are clean, and ``displaced`` has the
-campaigns whose place in the lock was taken and whose servers may still run, one on a line.
+Owned hosts have three more files. ``owner`` has the name of the owner's key. ``opened`` exists from
+the time when all hosts let the campaign's key in until all are clean. ``displaced`` lists, one on a
+line, the campaigns whose lock was taken over and whose servers may still run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DISPLACED_FILE = "displaced"
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file as a whole: a reader meanwhile finds the old text or the new one."""
+    """Replace a file at once: a concurrent reader finds the old text or the new one."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
@@ -45,7 +45,7 @@ def read_fleet(state: Path) -> Fleet:
     """The fleet of a campaign, from its directory on this machine.
 
     Raises:
-        TargetError: it has none, or none any more.
+        TargetError: it has none: not provisioned yet, or given back.
     """
     try:
         return Fleet.from_json(json.loads((state / FLEET_FILE).read_text(encoding="utf-8")))
@@ -56,12 +56,16 @@ def read_fleet(state: Path) -> Fleet:
 
 
 def read_key(state: Path) -> str:
-    """The campaign's private key."""
+    """The text of the campaign's private key.
+
+    Raises:
+        FileNotFoundError: it has none.
+    """
     return (state / KEY_FILE).read_text(encoding="utf-8")
 
 
 def private_key(state: Path) -> str:
-    """The text of a campaign's private key, made when there is none; readable by its owner only."""
+    """The text of a campaign's private key; made on first use, readable only by its owner."""
     path = state / KEY_FILE
     try:
         return read_key(state)
@@ -77,7 +81,7 @@ def private_key(state: Path) -> str:
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(made)
     try:
-        # Not replaced: of two calls at once, both use the key that was there first.
+        # Linked, not replaced: two concurrent calls both use the key that was there first.
         os.link(part, path)
     except FileExistsError:
         return read_key(state)
@@ -87,7 +91,7 @@ def private_key(state: Path) -> str:
 
 
 def public_key(state: Path) -> str:
-    """The public half: ``ssh-ed25519 AAAA...``."""
+    """The public half of the campaign's key, made on first use: ``ssh-ed25519 AAAA...``."""
     import asyncssh
 
     read = asyncssh.import_private_key(private_key(state))
@@ -95,20 +99,20 @@ def public_key(state: Path) -> str:
 
 
 def opened(state: Path) -> Path:
-    """The file that is there from when every host lets the campaign's key in until all are clean.
+    """The file that exists from when every host lets the campaign's key in until all are clean.
 
-    Afterwards there are at most its keys left on them.
+    Once it is gone, at most the campaign's keys are left on the hosts.
     """
     return state / "opened"
 
 
 def keep_displaced(state: Path, campaigns: list[str]) -> None:
-    """Note of which campaigns something may still run on the hosts; replaces the last note."""
+    """Write down the campaigns whose processes may still run on the hosts, in place of the last."""
     write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
 
 
 def read_displaced(state: Path) -> list[str]:
-    """Those campaigns; they are to be cleaned only by who holds the lock."""
+    """The campaigns that :func:`keep_displaced` wrote; only the lock's holder may clean them up."""
     try:
         return (state / DISPLACED_FILE).read_text(encoding="utf-8").split()
     except FileNotFoundError:
@@ -116,17 +120,17 @@ def read_displaced(state: Path) -> list[str]:
 
 
 def log_in(host: FleetHost, key: str, campaign: str) -> SSHExecutor:
-    """One host, by the text of a private key, at work for a campaign; connects on first use."""
+    """A host as a campaign uses it, by the text of a private key; connects on first use."""
     return SSHExecutor(host, key, campaign, directory_on(host, campaign))
 
 
 def open_host(state: Path, host: FleetHost) -> SSHExecutor:
-    """One host of the campaign whose directory this is."""
+    """A host of the campaign whose directory ``state`` is; connects on first use."""
     return log_in(host, read_key(state), state.name)
 
 
 def open_client(home: Home, campaign: str) -> SSHExecutor:
-    """The client's host of a campaign at work; all that is needed is in its directory.
+    """The client's host of a running campaign, from the campaign's directory alone.
 
     Example:
         ``with open_client(home, "c1") as host: host.job_status("client-1")``
@@ -139,15 +143,15 @@ def open_client(home: Home, campaign: str) -> SSHExecutor:
 
 
 def end_driver(state: Path) -> None:
-    """End the process of `benchlab run` that drives the campaign, if one does."""
+    """End the process of `benchlab run` that drives the campaign, if there is one."""
     holder = MachineLock(state / DRIVER_LOCK).holder() if state.is_dir() else None
     if holder is not None and holder.driver is not None and holder.left_behind() is None:
         end_process(holder.driver)
 
 
 def forget(state: Path) -> None:
-    """Remove what leads to the hosts, which are gone, and the campaign's passwords."""
-    # The fleet first: without it nothing of the rest is looked for.
+    """Remove the files about hosts that were given back, the password, and the driver's lock."""
+    # The fleet first: without it nobody looks for the other files.
     for name in (
         FLEET_FILE,
         "opened",

@@ -1,7 +1,8 @@
-"""HAProxy in front of one side's servers: rendered, checked, run as a job, watched.
+"""HAProxy in front of one side's servers: its configuration, its job, its statistics.
 
-``nbthread`` instead of the published ``nbproc``, which HAProxy refuses since 2.5. A server counts
-as ready only when a health check has succeeded: HAProxy calls an unchecked one UP.
+The configuration has ``nbthread`` instead of the published ``nbproc``, which HAProxy refuses since
+2.5. A server counts as ready only after a successful health check: HAProxy calls an unchecked
+server UP.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ MAX_THREADS = 64
 
 @dataclass(frozen=True)
 class Backend:
-    """One server as the statistics show it: its state, last check and sessions so far.
+    """One server as the statistics show it.
 
     Attributes:
-        sessions: given to it since HAProxy started, health checks left out; None where the
-            counter is missing.
+        status: HAProxy's word for its state, as ``UP``.
+        check_status: the result of the last health check, as ``L4OK``.
+        sessions: the sessions that it was given since HAProxy started, without health checks; None
+            if the counter is missing.
     """
 
     name: str
@@ -40,7 +43,7 @@ class Backend:
 
     @property
     def up(self) -> bool:
-        """UP by a check that succeeded, not by default."""
+        """Whether it is UP because a check succeeded, not by default."""
         return self.status == "UP" and self.check_status in ("L4OK", "L7OK")
 
 
@@ -49,9 +52,14 @@ class HAProxy:
     """A load balancer on one host.
 
     Args:
+        executor: the host it runs on.
+        directory: where its configuration is written.
+        host: the address it listens on.
+        entry_port: where clients connect.
+        stats_port: where it serves its statistics.
         backends: ``host:port`` of each server, by name.
-        maxconn: above the largest thread count.
-        threads: of HAProxy itself, at most 64.
+        maxconn: the most connections; above the largest thread count.
+        threads: HAProxy's own threads; at most :data:`MAX_THREADS` are used.
     """
 
     executor: Executor
@@ -64,10 +72,10 @@ class HAProxy:
     threads: int
 
     def configure(self) -> None:
-        """Write the configuration and let HAProxy check it.
+        """Write the configuration and have HAProxy check it.
 
         Raises:
-            CommandError: HAProxy refuses it; quotes what it says.
+            CommandError: HAProxy refuses it; quotes its message.
         """
         self.executor.put(self._config, self.render())
         self.executor.run(["haproxy", "-c", "-f", str(self._config)])
@@ -93,7 +101,8 @@ class HAProxy:
         """Start it and wait until a health check has found every backend UP.
 
         Raises:
-            TargetError: HAProxy ended, or a backend stays down; names it.
+            TargetError: HAProxy ended, or a backend is still down after :data:`READY_LIMIT_S`
+                seconds; names it.
         """
         self.launch()
         deadline = time.monotonic() + READY_LIMIT_S
@@ -119,20 +128,20 @@ class HAProxy:
             time.sleep(0.03)
 
     def launch(self) -> None:
-        """Start it, and wait for nothing."""
+        """Start it without waiting."""
         self.executor.forget_job(JOB)
         self.executor.start_job(JOB, ["haproxy", "-db", "-f", str(self._config)])
 
     def stop(self) -> None:
-        """Stop it; nothing happens where it does not run."""
+        """Stop it, if it runs."""
         self.executor.stop_job(JOB, timeout_s=5)
         self.executor.forget_job(JOB)
 
     def statistics(self) -> list[Backend]:
-        """Every backend server's figures.
+        """The figures of every backend server.
 
         Raises:
-            CommandError: the statistics page does not answer, or something else does.
+            CommandError: nothing answers at the statistics port, or not HAProxy.
         """
         url = f"http://{self.host}:{self.stats_port}/;csv"
         command = ["curl", "-sS", "--fail", "--max-time", "5", url]
@@ -149,13 +158,16 @@ class HAProxy:
 
 
 def connection_spread(backends: Sequence[Backend]) -> float | None:
-    """The most sessions of a server less the fewest; None without servers or with a count missing.
+    """The largest number of sessions of any server minus the smallest.
+
+    `roundrobin` gives each connection to the next server, which keeps the spread at 1 or less;
+    `leastconn`, which goes by open connections, would not.
+
+    Returns:
+        None without servers, or if a count is missing.
 
     Example:
         Servers that were given 5 and 3 sessions have a spread of 2.0.
-
-    `roundrobin` gives the next connection to the next server and so keeps it at 1 or less;
-    `leastconn`, which looks at what is open, would not.
     """
     sessions = [backend.sessions for backend in backends if backend.sessions is not None]
     if not backends or len(sessions) != len(backends):
@@ -164,7 +176,7 @@ def connection_spread(backends: Sequence[Backend]) -> float | None:
 
 
 def parse_statistics(page: str) -> list[Backend]:
-    """Read HAProxy's statistics CSV; the servers of the proxy ``sql`` only."""
+    """The servers of the proxy ``sql`` in HAProxy's statistics CSV."""
     rows = csv.DictReader(io.StringIO(page.removeprefix("# ")))
     return [
         Backend(

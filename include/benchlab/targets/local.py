@@ -1,4 +1,4 @@
-"""This machine: both sides deployed beside each other on loopback, one running at a time."""
+"""This machine: both sides deployed side by side on loopback, one running at a time."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Target(BaseTarget):
     topology = None
     deferrable = False
     slows_down = True
-    # The servers share this machine with the client, and whatever else runs on it.
+    # The servers share this machine with the client, and with everything else that runs on it.
     client_alone = dedicated = False
 
     @cached_property
     def directory(self) -> Path:
-        """The campaign's, with the data of both sides."""
+        """The campaign's directory, which has the data of both sides."""
         return self.state
 
     @cached_property
@@ -63,7 +63,7 @@ class Target(BaseTarget):
         return self.executor.host
 
     def preflight(self) -> None:
-        """Refuse before anything starts: missing tools, busy ports, too little disk.
+        """Check tools, ports and disk before anything starts.
 
         Raises:
             UnavailableError, TargetError: names what is missing or busy, and what to do.
@@ -73,7 +73,7 @@ class Target(BaseTarget):
         self._check_disk()
 
     def acquire(self, origin: str) -> Holder | None:
-        """See :class:`BaseTarget`; what a dead campaign left running here is ended."""
+        """See :class:`BaseTarget`; ends processes of a dead campaign here and removes its data."""
         displaced = self.hold(MachineLock(), origin)
         if displaced is not None:
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
@@ -81,7 +81,7 @@ class Target(BaseTarget):
         return displaced
 
     def provision(self, say: Say) -> None:
-        """Fetch the servers."""
+        """Install the servers of all sides."""
         for side in self.sides:
             version = self.plan.sides[side].version
             say(f"{self.plan.engine} {version}")
@@ -92,14 +92,14 @@ class Target(BaseTarget):
         self.executor.end_processes()
 
     def executors(self) -> dict[str, Executor]:
-        """This machine."""
+        """This machine, by its name."""
         return {self.executor.host: self.executor}
 
     @classmethod
     def give_back(
         cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
     ) -> str:
-        """End a campaign of this machine, at work or left behind; see :class:`BaseTarget`."""
+        """End a campaign on this machine, running or left behind; see :class:`BaseTarget`."""
         lock = MachineLock()
         holder = lock.holder()
         ended = 0
@@ -178,7 +178,7 @@ class Target(BaseTarget):
 
 
 def check_tools() -> None:
-    """All programs that a campaign on this machine needs.
+    """Check that all programs are installed that a campaign on this machine needs.
 
     Raises:
         UnavailableError: names every missing one and the package that has it.
@@ -203,7 +203,7 @@ def remove_data(home: Home, campaign: str) -> None:
 
 
 def machine() -> dict[str, str]:
-    """What of this machine decides how fast it is: ``cpu``, ``cores``, ``memory`` (GiB)."""
+    """What decides how fast this machine is: ``cpu``, ``cores``, ``memory`` (in GiB)."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     return {
         "cpu": _cpu_model(),

@@ -1,8 +1,7 @@
-"""Hosts: machines that are there already, by address and role; Benchlab deploys on them.
+"""The target ``hosts``: hosts that their owner lends, named by address and role in the topology.
 
-The owner's key opens the hosts once: it lets in a key made for this campaign, which does the rest
-and is taken away again in the end. One campaign at a time uses a fleet: a lock on the client's
-host says which.
+The owner's key is used once, to let in a key made for this campaign. That key does the rest and is
+removed at the end. One campaign at a time uses a fleet, and a lock on the client's host says which.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Target(FleetTarget):
     topology = "hosts"
 
     def preflight(self) -> None:
-        """Refuse before anything is deployed: a host without sudo, or with too little disk.
+        """Check sudo and disk on every host before anything is deployed.
 
         Raises:
             TargetError: names every host that is not fit, and why.
@@ -42,11 +41,11 @@ class Target(FleetTarget):
     def acquire(self, origin: str) -> Holder | None:
         """Open the hosts to this campaign's key, and take the fleet's lock or renew its lease.
 
-        While another campaign is at work its hosts are only asked; nothing on them is changed.
-        What a campaign left behind is removed before this returns, by a repeated call if need be.
+        While another campaign holds the lock, nothing on the hosts is changed. What a dead
+        campaign left behind is removed before this returns; if that fails, by a repeated call.
 
         Returns:
-            A holder that was left behind and whose place was taken, if there was one.
+            The dead holder whose lock was taken over; None if there was none.
 
         Raises:
             LockHeldError: another campaign is at work on these hosts; what was taken is given back.
@@ -99,7 +98,7 @@ class Target(FleetTarget):
         return self._topology.fleet()
 
     def _refuse_if_held(self) -> None:
-        """With the owner's key, so that a campaign that waits changes nothing on the hosts."""
+        """Check the lock with the owner's key: a campaign that must wait changes nothing."""
         client = self._named_hosts.client
         with self._as_owner(client) as executor:
             path = str(client.data / owned_hosts.LOCK)
@@ -107,7 +106,9 @@ class Target(FleetTarget):
                 owned_hosts.lock_of(executor, self._named_hosts).check(self.campaign)
 
     def _open_hosts(self) -> None:
-        """Let this campaign's key in. It is noted first where: a killed process leaves no key."""
+        """Let this campaign's key in; the hosts are written down first, lest a killed process
+        leave a key that nobody removes.
+        """
         public = f"{fleet_files.public_key(self.state)} {logins.mark(self.campaign)}"
         fleet_files.opened(self.state).unlink(missing_ok=True)
         fleet_files.write(self.state / fleet_files.OWNER_FILE, self._topology.ssh)
@@ -116,11 +117,11 @@ class Target(FleetTarget):
         fleet_files.opened(self.state).touch()
 
     def _take(self, origin: str) -> Holder | None:
-        """Take the lock; whose place is taken is noted first, for it has to be cleaned up after."""
+        """Take the lock; first writes down the displaced holder, which has to be cleaned up."""
         lock = owned_hosts.lock_of(self.executor, self.fleet)
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)
-        self._note_displaced(displaced)  # in between it may have become another one
+        self._note_displaced(displaced)  # the holder may have changed in between
         return displaced
 
     def _note_displaced(self, holder: Holder | None) -> None:
@@ -129,18 +130,18 @@ class Target(FleetTarget):
             fleet_files.keep_displaced(self.state, [*noted, holder.campaign])
 
     def _give_back(self, error: BenchlabError) -> None:
-        """The fleet could not be taken: whatever was taken of it is given back."""
+        """Give back what was taken of a fleet; another failure becomes a note of ``error``."""
         try:
             self.close()
             self.give_back(self.home, self.campaign, self.access)
-        except BenchlabError as another:  # why it could not be taken comes first
+        except BenchlabError as another:  # the first failure is the one to report
             error.add_note(str(another))
 
     def _let_in(self, host: FleetHost, public: str) -> None:
-        """With the owner's key, once: the campaign's key opens the host from now on."""
+        """Use the owner's key, once, to let in the campaign's key."""
         with self._as_owner(host) as executor:
             executor.run(["sh", "-c", logins.AUTHORISE, "sh", public])
-            # The lock of the fleet is in it as well.
+            # On the client's host, the fleet's lock is in this directory.
             base = str(fleet_files.directory_on(host, self.campaign).parent)
             executor.run(["sudo", "-n", "install", "-d", "-o", host.user, base])
 

@@ -1,7 +1,7 @@
-"""Giving hosts back to their owner: processes, clusters, data, and at last the keys.
+"""Giving hosts back to their owner: ends processes, removes clusters, data, and last the keys.
 
-Every step is done on every host that answers. What failed is named in the end, all of it, and what
-leads to the hosts is kept until nothing is left, so that giving back can be repeated.
+Every step is done on every host that answers, and all failures are named at the end. The files that
+lead to the hosts are kept until nothing is left, so that giving back can be repeated.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from benchlab.hosts.lock import RemoteLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets import fleet_files
 
-# Outside every campaign's directory, so that the next one finds it.
+# Below a host's data directory, outside every campaign's own, so that all campaigns share it.
 LOCK = Path("benchlab") / "campaign.lock"
 REMOVE_LIMIT_S = 900.0
 
 
 def lock_of(client: Executor, fleet: Fleet) -> RemoteLock:
-    """The lock of a fleet, which lies on its client's host."""
+    """The lock of a fleet, which is a file on its client's host."""
     return RemoteLock(client, fleet.client.data / LOCK)
 
 
 def give_back(state: Path, access: Access) -> None:
-    """Clean the hosts of a campaign, give back their lock, take its keys away; repeatable.
+    """Clean a campaign's hosts, release their lock, remove the campaign's keys; repeatable.
 
     Args:
         state: the campaign's directory on this machine; it has a fleet.
@@ -50,7 +50,7 @@ def give_back(state: Path, access: Access) -> None:
             "are clean, but for the campaign's keys; these, and the lock, stay until "
             f"`benchlab give-back {campaign}` has done the rest",
         )
-        # From here on a host may let the campaign's key in no more.
+        # From here on, hosts may refuse the campaign's key.
         fleet_files.opened(state).unlink()
     _refuse(
         _on_each(fleet, "take the keys away", lambda host: _revoke(state, host, access)),
@@ -60,10 +60,10 @@ def give_back(state: Path, access: Access) -> None:
 
 
 def clean_displaced(state: Path, fleet: Fleet) -> None:
-    """Clean up after campaigns whose place in the lock was taken; only for who holds it.
+    """Clean up after campaigns whose lock was taken over; only the lock's holder may.
 
     Raises:
-        TargetError: names every host and what could not be done there; they stay noted.
+        TargetError: names every host and what could not be done there; a repeated call retries.
     """
     _refuse(
         _clean_displaced(state, fleet),
@@ -77,10 +77,10 @@ def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
 
     Args:
         key: the text of a private key that all hosts let in.
-        campaign: which may be another one than the key's.
+        campaign: the campaign to clean up after; it need not be the key's.
 
     Returns:
-        What could not be done, a text for each host and step; empty where all is clean.
+        One text for each host and step that failed; empty if all is clean.
     """
     with ExitStack() as stack:
         executors = {
@@ -107,13 +107,13 @@ def _remove_clusters(
     for cluster, side in itertools.product(clusters, SIDES):
         try:
             cluster.remove(fleet, executors, campaign, side, directory)
-        except BenchlabError as error:  # the other side and the files shall go all the same
+        except BenchlabError as error:  # still remove the other side and the files
             faults.append(f"remove the cluster of {side}: {error}")
     return faults
 
 
 def _give_lock_back(state: Path, fleet: Fleet, *, is_clean: bool) -> list[str]:
-    """Let the next campaign in, once nothing that would be measured beside it is left."""
+    """Release the lock if nothing is left that would disturb the next campaign; returns faults."""
     try:
         with fleet_files.open_host(state, fleet.client) as client:
             lock = lock_of(client, fleet)
@@ -141,9 +141,10 @@ def _clean_displaced(state: Path, fleet: Fleet) -> list[str]:
 
 
 def _revoke(state: Path, host: FleetHost, access: Access) -> None:
-    """With the campaign's key; with the owner's where that was never let in, or has been revoked.
+    """Remove the campaign's key from a host: with that key or, if it is refused, the owner's.
 
-    The second also distinguishes a host that took the key away from one with other reasons.
+    A host refuses the campaign's key if it was never let in or is removed already. The owner's key
+    distinguishes this from a host that cannot be reached.
     """
     command = ["sh", "-c", logins.REVOKE, "sh", logins.mark(state.name)]
     try:
@@ -156,12 +157,12 @@ def _revoke(state: Path, host: FleetHost, access: Access) -> None:
 
 
 def _on_each(fleet: Fleet, doing: str, work: Callable[[FleetHost], object]) -> list[str]:
-    """Do something on every host at once; what failed, a text for each host."""
+    """Do something on all hosts in parallel; returns a text for each host that failed."""
 
     def attempt(host: FleetHost) -> str | None:
         try:
             work(host)
-        except BenchlabError as error:  # the other hosts shall be finished all the same
+        except BenchlabError as error:  # still finish the other hosts
             return f"{host.name}: {doing}: {error}"
         return None
 

@@ -1,8 +1,8 @@
-"""EC2: a fleet rented for one campaign, in one availability zone, and given back whatever happens.
+"""The target ``ec2``: a fleet rented for one campaign, in one zone, and given back in any case.
 
-Each of these alone keeps a machine from being leaked: :meth:`Target.give_back` finds everything by
-tag; the reaper ends what is past its expiry; every host shuts itself down, and thereby
-terminates, at the same time.
+Each of three safeguards alone keeps a host from being forgotten: :meth:`Target.give_back` finds
+everything by tag; the reaper ends what is past its expiry; and every host shuts itself down, which
+terminates it, when its lifetime is over.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
 
-# A campaign may take twice as long as was planned, and this much longer.
+# The fleet's lifetime is twice the planned time plus this.
 SPARE = timedelta(hours=2)
 RENTAL_FILE = "rental.json"
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
-# All of the script is there before any of it runs.
+# Downloads the whole script before it runs any of it.
 INSTALL_TIUP = (
     "test -x ~/.tiup/bin/tiup || { set -e; script=$(mktemp); "
     'curl --proto =https -fsSL --retry 3 -o "$script" "$1"; sh "$script"; rm "$script"; }'
@@ -51,7 +51,7 @@ class Target(FleetTarget):
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
-        """How TiUP gets onto the client, and what lets the hosts use dataset snapshots."""
+        """See :class:`BaseTarget`: how to install TiUP, and what lets hosts use snapshots on S3."""
         found = []
         if topology.tiup is None:
             found.append(
@@ -66,18 +66,19 @@ class Target(FleetTarget):
         return found
 
     def preflight(self) -> None:
-        """Refuse before anything is rented: credentials, quota, image, subnets, instance types.
+        """Check credentials, quotas, image, subnets and instance types before anything is rented.
 
         Raises:
-            TargetError: names all that is missing.
+            TargetError: names everything that is missing.
         """
         if self.spec.snapshots is not None:
-            self.datasets_are_kept()  # reads them; the client that decides is not known yet
+            # Only to see that they can be read: which ones are used depends on the client.
+            self.datasets_are_kept()
         preflight_module.check(self.access, self._topology, campaign=self.campaign)
 
     @property
     def region(self) -> str | None:
-        """The topology's."""
+        """The topology's region."""
         return self._topology.region
 
     def hosts(self, say: Say) -> Fleet:
@@ -90,7 +91,7 @@ class Target(FleetTarget):
         return boot.provision(self.access, self._rental, probe=self._probe, say=say)
 
     def provision(self, say: Say) -> None:
-        """See :class:`FleetTarget`; then TiUP is installed on the client, where it is not there."""
+        """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing."""
         super().provision(say)
         address = self._topology.tiup
         if address is not None and address.startswith("https:"):
@@ -98,7 +99,7 @@ class Target(FleetTarget):
             self.executor.run(["sh", "-c", INSTALL_TIUP, "sh", address], timeout_s=INSTALL_LIMIT_S)
 
     def environment(self) -> dict[str, str]:
-        """See :class:`FleetTarget`; besides, the availability zone of the fleet."""
+        """See :class:`FleetTarget`; adds the fleet's availability zone as ``zone``."""
         client = self.access.aws("ec2", self._topology.region)
         zones = {subnet.id: subnet.zone for subnet in find_subnets(client, self._topology)}
         living = [one for one in inventory.of_campaign(client, self.campaign) if one.living]
@@ -112,7 +113,7 @@ class Target(FleetTarget):
             f"{region}: {inventory.give_back(access.aws('ec2', region), state.name)}"
             for region in _regions(home, state)
         ]
-        # A campaign that is resumed rents anew, for a time of its own.
+        # A campaign that is resumed rents anew, with a new expiry.
         (state / RENTAL_FILE).unlink(missing_ok=True)
         return "; ".join(given_back)
 
@@ -122,7 +123,7 @@ class Target(FleetTarget):
 
     @cached_property
     def _rental(self) -> Rental:
-        """What is rented; what it began with is kept, because a repeated call must not differ."""
+        """What to rent. Its first values are stored, because a repeated call must not differ."""
         file = self.state / RENTAL_FILE
         if not file.exists():
             now = datetime.now(UTC).replace(microsecond=0)
@@ -162,7 +163,7 @@ def _packages(tools: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _regions(home: Home, state: Path) -> list[str]:
-    """Where the campaign may have rented: where it noted so, else wherever any would."""
+    """Where the campaign may have rented: the region it stored, else those of all topologies."""
     try:
         return [json.loads((state / RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
     except FileNotFoundError:

@@ -26,16 +26,16 @@ Say = Callable[[str], None]
 
 
 class Deployment(Protocol):
-    """What a trial needs of its target.
+    """What a trial needs from its target.
 
     Attributes:
-        executor: the host of the client and of the load balancer.
+        executor: the client's host, which is also the load balancer's.
         directory: the campaign's directory on that host.
-        sides: those that are deployed.
+        sides: the sides that are deployed.
         client_host: the name of the client's host among the :meth:`executors`.
-        client_alone: whether nothing but client and load balancer is at work on it.
-        dedicated: whether the hosts do nothing else, so that what a hypervisor takes of their
-            CPU can be distinguished from what their neighbours do.
+        client_alone: whether only client and load balancer run on that host.
+        dedicated: whether the hosts do nothing else, so that CPU taken by a hypervisor can be
+            distinguished from CPU used by other programs.
     """
 
     @property
@@ -65,10 +65,13 @@ class Deployment(Protocol):
 
     @abstractmethod
     def acquire(self, origin: str) -> Holder | None:
-        """Take the lock; called again, as every stage and trial does, renew its lease.
+        """Take the lock or, as every stage and trial does, renew its lease.
+
+        Args:
+            origin: what runs the campaign, as ``benchlab run``; shown to those who have to wait.
 
         Returns:
-            The entry of a dead campaign whose place was taken.
+            The dead holder whose lock was taken over; None if there was none.
 
         Raises:
             LockHeldError: another campaign, or another process of this one, is at work.
@@ -82,22 +85,23 @@ class Deployment(Protocol):
 class BaseTarget(Deployment, ABC):
     """One campaign's hosts, from renting or locking them to giving them back.
 
-    Nothing may be remembered in the process: each stage of a campaign may run in another one.
+    State must not be kept in the process: each stage of a campaign may run in another one.
 
     Args:
         home: where state is kept on this machine.
-        campaign: its id; the tag of every process.
-        plan: what it will do.
+        campaign: the campaign's id, with which all its processes are tagged.
+        plan: the campaign's plan.
         spec: its report type.
-        access: AWS clients and SSH keys.
+        access: makes AWS clients, reads SSH keys.
 
     Attributes:
-        name: as report types name it.
+        state: the campaign's directory on this machine.
+        name: the target's name in report types.
         topology: the kind of topology it needs; None: none.
         rents: whether it costs money.
         deferrable: whether a trial's task can be set aside while the client runs.
         slows_down: whether it can slow the candidate down on purpose.
-        client_program: what runs the workloads; None until it has been chosen.
+        client_program: the name of the chosen client; None until it has been chosen.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::
@@ -126,22 +130,22 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def sides(self) -> Sequence[Side]:
-        """Those that are deployed."""
+        """The sides that are deployed."""
         return self.spec.measured_sides
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
-        """What the topology leaves open and a campaign needs, as sentences."""
+        """What a campaign needs and the topology leaves open, a sentence for each."""
         return []
 
     # What each does in its own way
 
     @abstractmethod
     def preflight(self) -> None:
-        """Refuse before anything starts.
+        """Check that the hosts are fit, before anything starts.
 
         Raises:
-            UnavailableError, TargetError, SpecError: names all that is missing, and what to do.
+            UnavailableError, TargetError, SpecError: names everything missing, and what to do.
         """
 
     @abstractmethod
@@ -165,11 +169,11 @@ class BaseTarget(Deployment, ABC):
     def give_back(
         cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
     ) -> str:
-        """Give everything back that a campaign has; repeatable, needs neither store nor plan.
+        """Give back everything that a campaign has; repeatable, needs neither store nor plan.
 
         Args:
-            ask_driver: end the process of ``benchlab run`` that drives it first, so that it does
-                not start anew what is ended here. Not from inside that process.
+            ask_driver: first end the process of ``benchlab run`` that drives it, so that it does
+                not restart what is ended here. Not to be used inside that process.
 
         Returns:
             What was given back, for people.
@@ -181,7 +185,7 @@ class BaseTarget(Deployment, ABC):
     # Datasets: always loaded, unless a target has dataset snapshots
 
     def dataset_source(self) -> Source:
-        """Whether the datasets are restored or loaded: decided once, for all sides alike.
+        """Whether datasets are restored or loaded; decided once per campaign, for all sides.
 
         Raises:
             TargetError: S3 does not answer, or refuses.
@@ -200,12 +204,15 @@ class BaseTarget(Deployment, ABC):
     def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
         """Keep a dataset that was loaded, for later campaigns; check one that was restored.
 
+        Args:
+            checksum: the dataset's checksum; None if it is not known.
+
         Returns:
-            Why a loaded dataset could not be kept, which is no reason to measure nothing; None
-            where it was, or nothing was to be kept.
+            Why a loaded dataset could not be kept, which does not stop the campaign; None if it
+            was kept, or was not to be.
 
         Raises:
-            TargetError: a restored dataset is not what was kept.
+            TargetError: a restored dataset has another checksum than the one that was kept.
         """
         return None
 
@@ -218,13 +225,13 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def lease_s(self) -> float:
-        """No stage or trial is longer than twice the whole plan."""
+        """Seconds that the lock is held without renewal; no stage takes twice the whole plan."""
         return LEASE_S + 2 * 60 * self.plan.minutes
 
     def hold(self, lock: MachineLock, origin: str) -> Holder | None:
-        """Take or renew a lock of this machine; see :meth:`acquire`."""
-        # The process that drives the campaign to its end, where there is one: when it is gone,
-        # the lock is free. Under a scheduler there is none, and the lease decides.
+        """Take or renew a lock on this machine; see :meth:`acquire`."""
+        # `benchlab run` drives the campaign from one process: once that is gone, the lock is
+        # free. Under a scheduler there is no such process, and the lease decides.
         driver = int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
         return lock.acquire(self.campaign, origin, self.home.root, driver, self.lease_s)
 
@@ -242,7 +249,7 @@ class BaseTarget(Deployment, ABC):
         )
 
     def engine_facts(self, engine: type[BaseEngine], caveat: str | None) -> dict[str, str]:
-        """What every environment says of the engine and of Benchlab."""
+        """Facts of the engine and of Benchlab, which every target's environment has."""
         return {
             "engine_title": engine.title,
             "ignored_errors": ",".join(map(str, engine.retryable_errors)),

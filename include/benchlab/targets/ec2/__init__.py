@@ -1,1 +1,1 @@
-"""Rented fleets: hosts on EC2 that are found, kept and given back by their tags alone."""
+"""Rented fleets: hosts on EC2, found and given back by their tags alone."""

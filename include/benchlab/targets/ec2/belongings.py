@@ -1,7 +1,7 @@
-"""What a fleet has beside its instances: an SSH key pair and a security group.
+"""What a fleet has besides its instances: an SSH key pair and a security group.
 
-The key pair is made here, and EC2 learns its public half only. The group lets SSH in from where
-Benchlab is, and everything within the fleet.
+The key pair is made on this machine; EC2 receives only its public half. The group lets in SSH from
+the topology's ``ssh_from``, and all traffic within the fleet.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Belonging:
     """A key pair or security group as EC2 lists it.
 
     Attributes:
-        id: of a group; a key pair's name.
-        campaign: from its tags; empty where it has none.
-        created_at: from its tags, since EC2 keeps no such date of a group; None where that is
-            missing or says nothing.
+        id: the id of a group, or the name of a key pair.
+        campaign: from its tags; empty if it has no such tag.
+        created_at: from its tags, since EC2 keeps no creation date for groups; None if the tag is
+            missing or unreadable.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Belonging:
     created_at: datetime | None
 
     def delete(self, client: Any, limits: Limits) -> None:
-        """Delete it; one that is not there counts as deleted.
+        """Delete it; if it does not exist, that counts as deleted.
 
         Raises:
             TargetError: a group is still in use after ``limits.gone_s`` seconds.
@@ -64,7 +64,7 @@ def groups(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
 
 
 def ensure_key_pair(client: Any, rental: Rental) -> str:
-    """Have EC2 know the campaign's public key; returns the key pair's name.
+    """Import the campaign's public key into EC2, once; returns the key pair's name.
 
     Raises:
         TargetError: EC2 knows another key under this name.
@@ -95,7 +95,7 @@ def ensure_key_pair(client: Any, rental: Rental) -> str:
 
 
 def ensure_group(client: Any, rental: Rental, vpc: str) -> str:
-    """Have the group with its rules; returns its id.
+    """Create the security group with its rules, once; returns its id.
 
     Raises:
         AwsError: EC2 refuses.
@@ -121,9 +121,9 @@ def _delete_key_pair(client: Any, name: str) -> None:
 
 
 def _delete_group(client: Any, group: str, limits: Limits) -> None:
-    """Wait until nothing uses it: a terminated instance holds its group for some time.
+    """Delete a group once nothing uses it: a terminated instance holds its group for some time.
 
-    A group that allows itself is in use by itself, so its rules are revoked first.
+    A rule that names its own group counts as a use, so the rules are revoked first.
     """
     deadline, polls = time.monotonic() + limits.gone_s, limits.polls()
     while True:
@@ -167,7 +167,7 @@ def _create_group(client: Any, rental: Rental, vpc: str) -> str:
     except AwsError as error:
         if error.code != "InvalidGroup.Duplicate":
             raise
-        # Made a moment ago, and not yet in the listing by tag.
+        # Created a moment ago, and not yet listed by tag.
         made = call(
             client, "describe_security_groups", Filters=filters(group_name=name, vpc_id=vpc)
         )["SecurityGroups"][0]

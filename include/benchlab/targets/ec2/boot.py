@@ -1,4 +1,4 @@
-"""From launched instances to a fleet: running, known by their host keys, ready."""
+"""From launched instances to a fleet: every host runs, is ready, and has a known host key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.ec2.user_data import DATA
 
-# Reads console.STATUS_FILE of a host whose key is known; None while it cannot be reached.
+# Reads console.STATUS_FILE on a host whose key is known; None while it cannot be reached.
 Probe = Callable[[FleetHost], str | None]
 
 
@@ -28,10 +28,11 @@ def provision(
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Fleet:
-    """Rent what is missing and wait until all of it is ready; see the two functions.
+    """Rent what is missing (:func:`launch`) and wait for all of it (:func:`wait_until_running`).
 
     Raises:
-        TargetError: it cannot be had, or does not become ready. What is there stays: give it back.
+        TargetError: the fleet cannot be rented, or does not become ready. Hosts that were rented
+            stay; the caller gives them back.
     """
     launched = launch(access, rental, limits=limits, say=say)
     client = access.aws("ec2", rental.topology.region)
@@ -47,22 +48,27 @@ def wait_until_running(
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Fleet:
-    """Wait until every host runs, has shown its host key and has said that it is ready.
+    """Wait until every host runs, has printed its host key and has reported that it is ready.
 
     Args:
-        probe: asked about a host whose key is known and which has not said on its console that
-            it is ready. Instance types without Nitro (i3) post their console only some minutes
-            after boot and not again, so that its last lines may never be seen there.
+        limits: waits at most ``limits.ready_s`` seconds.
+        probe: asked about a host whose key is known but whose console does not say that it is
+            ready. Instance types without Nitro (i3) post their console once, some minutes after
+            boot, so its last lines may never appear there.
+
+    Returns:
+        The hosts in the order of ``launched``.
 
     Raises:
         TargetError: a host died (quotes EC2's reason), its user data failed, or the time is up;
             each with the last lines of its console.
+        AwsError: EC2 refuses.
     """
     say = say or (lambda text: None)
     ready: dict[str, FleetHost] = {}
     deadline, polls = time.monotonic() + limits.ready_s, limits.polls()
     while True:
-        # Those that are ready too: one may die while another boots.
+        # Including those that are ready: one may die while another boots.
         found = inventory.by_id(client, [host.instance for host in launched])
         lacking: list[str] = []
         for host in launched:
@@ -82,7 +88,7 @@ def wait_until_running(
 
 
 def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:
-    """Unknown is not dead: EC2 lists an instance some seconds after it has launched it."""
+    """Raise if the host died; EC2 lists a new one only after some seconds: unlisted is alive."""
     if found is not None and found.state not in ("pending", "running"):
         said = console.tail(output(client, host.instance))
         raise TargetError(
@@ -94,7 +100,7 @@ def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:
 def _look(
     client: Any, rental: Rental, host: Launched, found: Instance | None, probe: Probe | None
 ) -> tuple[FleetHost | None, str]:
-    """The host where it is ready, else what is lacking."""
+    """The host if it is ready, else None and what is missing."""
     who = f"{host.name} ({host.instance})"
     if found is None or found.state != "running":
         return None, f"{who}: {found.state if found else 'not listed yet'}"
@@ -134,10 +140,10 @@ def _check_failed(who: str, heard: console.Console, text: str) -> None:
 
 
 def output(client: Any, instance: str) -> str:
-    """An instance's console: the live one where the type has Nitro, else the posted one.
+    """An instance's console: live on types with Nitro, else as last posted.
 
     Raises:
-        AwsError: EC2 refuses for another reason.
+        AwsError: EC2 refuses both.
     """
     try:
         answer = call(client, "get_console_output", InstanceId=instance, Latest=True)

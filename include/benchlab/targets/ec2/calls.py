@@ -1,7 +1,7 @@
-"""Calls to AWS, whose refusals become errors that a person can read.
+"""Calls to AWS, whose refusals become readable errors.
 
-Clients are made by :class:`benchlab.hosts.access.Access`; their retries (throttling, lost
-connections, 5xx) are botocore's. What remains after them is raised as :class:`AwsError`.
+:class:`benchlab.hosts.access.Access` makes the clients. botocore retries throttling, lost
+connections and 5xx; what still fails is raised as :class:`AwsError`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from benchlab.errors import TargetError
 
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
-# Before the second look; twice as long before each further one.
+# Wait before the second poll; it doubles before each further one.
 FIRST_POLL_S = 0.25
 
 
@@ -22,9 +22,9 @@ class Limits:
     """How long to wait, in seconds.
 
     Attributes:
-        ready_s: for a fleet to run and to say that it is ready.
-        gone_s: for instances to be terminated, and for what they used to be free.
-        poll_s: between two looks, at most.
+        ready_s: for a fleet to boot and become ready.
+        gone_s: for instances to be terminated, and for their group to be free.
+        poll_s: the longest wait between two polls.
 
     Example:
         ``Limits(gone_s=0)`` waits for nothing to be gone.
@@ -35,10 +35,9 @@ class Limits:
     poll_s: float = 5.0
 
     def polls(self) -> Iterator[float]:
-        """Seconds to wait before each further look: few at first, then twice as many each time.
+        """Seconds to wait before each further poll, doubling up to ``poll_s``.
 
-        What is there almost at once is then seen almost at once, and few calls are made while an
-        instance takes its minute.
+        So a quick change is seen quickly, and slow ones cost few calls.
         """
         wait_s = FIRST_POLL_S
         while True:
@@ -53,9 +52,9 @@ class AwsError(TargetError):
     """AWS refused a call, or could not be asked.
 
     Attributes:
-        code: AWS's error code, ``InsufficientInstanceCapacity``; empty where there was no answer.
-        said: AWS's own words.
-        no_credentials: AWS was not asked, because boto3 has found no credentials anywhere.
+        code: AWS's error code, as ``InsufficientInstanceCapacity``; empty without an answer.
+        said: AWS's own message.
+        no_credentials: AWS was not asked, because boto3 found no credentials.
     """
 
     def __init__(
@@ -69,7 +68,10 @@ class AwsError(TargetError):
 
 
 def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
-    """One call, by boto3's name of it.
+    """Call AWS by boto3's name of the operation.
+
+    Example:
+        ``call(client, "describe_images", ImageIds=["ami-1"])["Images"]``
 
     Raises:
         AwsError: it was refused, or AWS could not be asked (no credentials, no connection).
@@ -114,5 +116,5 @@ def filters(**values: str | list[str]) -> list[dict[str, Any]]:
 
 
 def tag_filters(values: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Filters for what carries all these tags."""
+    """Filters for resources that carry all these tags."""
     return [{"Name": f"tag:{key}", "Values": [value]} for key, value in values.items()]

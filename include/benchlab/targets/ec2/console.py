@@ -8,7 +8,7 @@ Benchlab's user data (``user_data.sh.j2``) writes, each on a line of its own and
     BENCHLAB-FAILED installing packages
     BENCHLAB-READY
 
-cloud-init writes the public host keys too (its module ``keys_to_console``; source:
+cloud-init also writes the public host keys (its module ``keys_to_console``; source:
 cloudinit/config/cc_keys_to_console.py and tools/write-ssh-key-fingerprints)::
 
     -----BEGIN SSH HOST KEY KEYS-----
@@ -16,9 +16,9 @@ cloudinit/config/cc_keys_to_console.py and tools/write-ssh-key-fingerprints)::
     ssh-ed25519 AAAA... root@ip-10-0-0-5
     -----END SSH HOST KEY KEYS-----
 
-A console is shared: lines carry prefixes (``[   21.4] cloud-init[612]:``, ``ec2:``), end in CR LF,
-and may be cut by what the kernel prints. A key counts only when it is complete (RFC 8709: the
-name's length, ``ssh-ed25519``, 32, and 32 bytes).
+Others write to the console as well: lines carry prefixes (``[   21.4] cloud-init[612]:``,
+``ec2:``), end in CR LF, and may be cut by kernel messages. A key counts only when it is complete
+(RFC 8709: the name's length, ``ssh-ed25519``, 32, and 32 bytes).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _HEAD = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
 
 @dataclass(frozen=True)
 class Console:
-    """What was understood.
+    """What a console says so far.
 
     Attributes:
         host_key: ``ssh-ed25519 AAAA...``; None while there is none.
-        ready: user data came to its end.
-        failed: what failed; None while nothing did.
+        ready: the user data has finished.
+        failed: the step of the user data that failed; None if none did.
     """
 
     host_key: str | None = None
@@ -58,7 +58,10 @@ class Console:
 def parse(text: str) -> Console:
     """Read a console's output, or the text of :data:`STATUS_FILE`.
 
-    The last word counts: user data that is run again after a failure may end well.
+    The last status counts: user data that is run again after a failure may succeed.
+
+    Example:
+        ``parse("BENCHLAB-READY").ready`` is True.
     """
     lines = text.replace("\r", "\n").split("\n")
     ours = [match[1] for line in lines if (match := _OUR_KEY.search(line)) and _complete(match[1])]
@@ -73,7 +76,7 @@ def parse(text: str) -> Console:
 
 
 def tail(text: str) -> str:
-    """The last lines that say something, for an error message."""
+    """The last :data:`TAIL_LINES` lines that are not blank, for an error message."""
     lines = [line.rstrip() for line in text.replace("\r", "\n").split("\n") if line.strip()]
     return "\n".join(lines[-TAIL_LINES:]) or "(the console is empty)"
 
@@ -88,7 +91,7 @@ def _cloud_init_keys(lines: list[str]) -> Iterator[str]:
 
 
 def _complete(key: str) -> bool:
-    """Whether it is a whole ed25519 key and not the half of one."""
+    """Whether it is a complete ed25519 key, not one that was cut off."""
     try:
         blob = base64.b64decode(key.split()[1], validate=True)
     except (binascii.Error, ValueError):

@@ -1,9 +1,10 @@
-"""Renting the hosts of a fleet: what is missing is launched, in one zone, nothing twice.
+"""Renting the hosts of a fleet: launches the missing ones, in one zone, and none twice.
 
-Two things keep a repeated call from launching twice. What carries the campaign's tags is there
-already; and a ClientToken made of campaign, host, subnet and generation lets EC2 recognise a call
-whose instance is not listed yet. The generation counts the instances of that name which have died
-there: their token would only give back the dead one. (Amazon EC2 API, "Ensuring idempotency".)
+Two things keep a repeated call from launching a host twice. Instances with the campaign's tags
+count as there. A ClientToken made of campaign, time of renting, host, generation and subnet lets
+EC2 recognise a call whose instance is not listed yet. The generation counts the instances of that
+name that have died in the subnet: their tokens would only return the dead ones. (Amazon EC2 API,
+"Ensuring idempotency".)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 from benchlab.targets.ec2.tags import Rental
 
-# Another zone may have what this one has not.
+# Another zone may have the capacity.
 NO_CAPACITY = frozenset(
     {
         "InsufficientInstanceCapacity",
@@ -39,7 +40,8 @@ NO_CAPACITY = frozenset(
 OVER_QUOTA = frozenset(
     {"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxIOPSLimitExceeded", "VolumeLimitExceeded"}
 )
-# Dead ones that EC2 no longer lists and still remembers the tokens of.
+# Tries to find a generation whose instance is not dead: EC2 remembers tokens longer than it lists
+# dead instances.
 MAX_GENERATIONS = 20
 
 
@@ -54,7 +56,7 @@ class Launched:
 
 @dataclass(frozen=True)
 class _Order:
-    """What all hosts of a fleet have in common."""
+    """What all hosts of a fleet share."""
 
     client: Any
     rental: Rental
@@ -72,23 +74,23 @@ def launch(
 ) -> tuple[Launched, ...]:
     """Rent what is missing of a campaign's fleet, all of it in one subnet.
 
-    Where a zone has no capacity, what was launched there is given back and the next one is
-    tried. Other failures leave what is there: a repeated call resumes from it, and
-    :func:`benchlab.targets.ec2.inventory.give_back` ends it.
+    If a zone lacks capacity, the hosts launched there are given back and the next zone is tried.
+    After other failures the hosts stay: a repeated call resumes from them, and
+    :func:`benchlab.targets.ec2.inventory.give_back` ends them.
 
     Returns:
         The hosts in the order of the topology, not yet ready.
 
     Raises:
-        TargetError: more is there than is wanted, no zone has capacity (names each with its
-            reason), or the account's quota is too small.
+        TargetError: there are other or more instances than the topology wants, no zone has
+            capacity (names each with its reason), or the account's quota is too small.
         AwsError: EC2 refuses something else.
     """
     say = say or (lambda text: None)
     client = access.aws("ec2", rental.topology.region)
     listed = inventory.of_campaign(client, rental.campaign)
     living = _living(rental, listed)
-    # Another image than that of the hosts that are there would be another fleet.
+    # All hosts of a fleet have the same image, even if the topology's parameter has moved on.
     image = Image(id=next(iter(living.values())).image) if living else rental.topology.image
     found = find_image(access, client, image)
     subnets = _in_order(find_subnets(client, rental.topology), living)
@@ -120,16 +122,17 @@ def launch(
 def client_token(
     campaign: str, created_at: datetime, name: str, generation: int, subnet: str
 ) -> str:
-    """EC2's memory of one launch; at most 64 ASCII characters.
+    """What EC2 recognises one launch by; at most 64 ASCII characters.
 
-    A campaign that rents again after it was given back asks for something else: it expires later.
+    ``created_at`` is part of it because a campaign that rents again after it was given back has a
+    later expiry, and EC2 refuses another request under the same token.
     """
     asked = "\0".join((campaign, created_at.isoformat(), name, str(generation), subnet))
     return "benchlab-" + hashlib.sha256(asked.encode()).hexdigest()[:40]
 
 
 def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
-    """The hosts that are there already, by name; never more than are wanted, nor others."""
+    """The living instances by host name; raises if there are other ones than the topology wants."""
     wanted = {name: kind for name, _, kind in rental.topology.host_types()}
     living = [instance for instance in listed if instance.living]
     faults = [
@@ -158,7 +161,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
 
 
 def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[Subnet]:
-    """First the one in which hosts are."""
+    """The subnet that already has hosts first."""
     used = {instance.subnet for instance in living.values()}
     if not used <= {subnet.id for subnet in subnets}:
         raise TargetError(
@@ -176,7 +179,7 @@ def _launch_in(
     launched: list[Launched],
     say: Callable[[str], None],
 ) -> None:
-    """Every host, those that live already included, into ``launched`` as it comes."""
+    """Launch every missing host; ``launched`` receives all hosts, including the living ones."""
     for name, role, kind in order.rental.topology.host_types():
         if name in living:
             launched.append(Launched(name, role, living[name].id))
@@ -190,7 +193,7 @@ def _launch_in(
 
 
 def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int) -> Instance:
-    """One instance that lives; of a generation whose instance is dead the next is taken."""
+    """Launch one instance; if EC2 returns a dead one, the next generation is tried."""
     for generation in range(dead, dead + MAX_GENERATIONS):
         try:
             answer = call(
@@ -261,11 +264,11 @@ def _request(
 
 
 def _give_back(order: _Order, launched: list[Launched], limits: Limits) -> None:
-    """End the campaign's instances, and wait: until they are gone they count for the quota."""
+    """End the campaign's instances and wait: until they are gone they count against the quota."""
     client, ids = order.client, [host.instance for host in launched]
 
     def left() -> list[Instance]:
-        # By id as well: what was launched a moment ago may not be listed by its tags yet.
+        # By id as well: an instance launched a moment ago may not be listed by its tags yet.
         listed = {one.id: one for one in inventory.of_campaign(client, order.rental.campaign)}
         return list((listed | inventory.by_id(client, ids)).values())
 

@@ -1,4 +1,4 @@
-"""What is rented now: instances listed by tag and ended, and all of a campaign given back."""
+"""What is rented now: listing instances by tag, ending them, giving a whole campaign back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchlab.targets.ec2 import belongings, tags
 from benchlab.targets.ec2.belongings import Belonging
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call, filters, pages, tag_filters
 
-# Still costs money, or can again.
+# States in which an instance costs money, or can again.
 LIVING = frozenset({"pending", "running", "stopping", "stopped"})
 
 
@@ -22,9 +22,11 @@ class Instance:
     """An instance as EC2 describes it.
 
     Attributes:
-        campaign, name: from its tags; empty where it has none.
-        expires_at: from its tag; None where that is missing or says nothing.
-        reason: why it is in its state, where EC2 says so.
+        state: EC2's word, as ``running``.
+        private, public: its addresses; None if it has none.
+        campaign, name: from its tags; empty if it has no such tag.
+        expires_at: from its tag; None if that is missing or unreadable.
+        reason: why it is in its state; empty if EC2 does not say.
     """
 
     id: str
@@ -42,37 +44,37 @@ class Instance:
 
     @property
     def living(self) -> bool:
-        """Whether it is there; one that shuts down is not."""
+        """Whether it costs money or can again; one that shuts down does not."""
         return self.state in LIVING
 
 
 def of_campaign(client: Any, campaign: str) -> list[Instance]:
-    """A campaign's instances, the ended ones included that EC2 still lists (about an hour)."""
+    """A campaign's instances, including ended ones, which EC2 lists for about an hour."""
     return _listed(client, tag_filters(tags.of_campaign(campaign)))
 
 
 def of_project(client: Any) -> list[Instance]:
-    """The same for everything Benchlab ever rented."""
+    """The instances of all campaigns; ended ones as in :func:`of_campaign`."""
     return _listed(client, tag_filters(tags.of_project()))
 
 
 def by_id(client: Any, instances: Iterable[str]) -> dict[str, Instance]:
-    """Instances by their ids; those that EC2 does not know yet are missing."""
+    """Instances by id; those that EC2 does not list yet are missing."""
     if not (wanted := sorted(instances)):
         return {}
-    # By a filter: asked for by id, one that is too new to be known would be an error for all.
+    # By a filter: with InstanceIds, one id that is not known yet would fail the whole call.
     found = _listed(client, filters(instance_id=wanted))
     return {instance.id: instance for instance in found}
 
 
 def terminate(client: Any, instances: Iterable[str]) -> None:
-    """End instances; those that are not there any more count as ended.
+    """End instances; those that no longer exist count as ended.
 
     Raises:
-        AwsError: EC2 refuses; the others have been ended nevertheless.
+        AwsError: EC2 refuses one; the others have been ended nevertheless.
     """
     refused: AwsError | None = None
-    # One by one: a single unknown id would spare all others.
+    # One by one: a single unknown id would keep all others running.
     for instance in sorted(set(instances)):
         try:
             call(client, "terminate_instances", InstanceIds=[instance])
@@ -84,7 +86,7 @@ def terminate(client: Any, instances: Iterable[str]) -> None:
 
 
 def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits: Limits) -> None:
-    """Wait until everything that ``look`` finds is terminated; what comes late is ended too.
+    """Wait until every instance that ``look`` finds is terminated; ends those that appear late.
 
     Raises:
         TargetError: names what is left after ``limits.gone_s`` seconds.
@@ -103,7 +105,13 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
 
 @dataclass(frozen=True)
 class GivenBack:
-    """What this call has ended and deleted: ids of instances and groups, names of key pairs."""
+    """What :func:`give_back` ended and deleted.
+
+    Attributes:
+        instances: ids of terminated instances.
+        keys: names of deleted key pairs.
+        groups: ids of deleted security groups.
+    """
 
     instances: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
@@ -120,16 +128,19 @@ class GivenBack:
 def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> GivenBack:
     """Terminate a campaign's instances, wait until they are gone, delete its key and group.
 
-    May be called at any moment, again, and when nothing or half of it is there. A failure of one
-    part keeps no other from being given back.
+    May be called at any moment and repeatedly, even if only part of it exists. If one part cannot
+    be given back, the others are nevertheless.
+
+    Example:
+        ``give_back(Access().aws("ec2", "us-west-2"), "c1")``
 
     Raises:
-        TargetError: names all that could not be given back; calling again resumes from there.
+        TargetError: names everything that could not be given back; a repeated call resumes.
     """
     faults: list[str] = []
     instances = _end_instances(client, campaign, limits, faults)
     pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)
-    # No use in waiting for a group that instances hold which could not be ended.
+    # Instances that could not be ended hold the group: waiting for it is no use.
     patience = replace(limits, gone_s=0.0) if faults else limits
     groups = _delete_each(client, belongings.groups, campaign, patience, faults)
     if faults:

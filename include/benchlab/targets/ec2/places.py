@@ -1,4 +1,4 @@
-"""Where a fleet can be: its image and the subnets that are tried, one zone each."""
+"""What a fleet is launched from and where: its image, and the subnets to try."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Subnet:
 
 
 def find_image(access: Access, client: Any, image: Image) -> FoundImage:
-    """An image, in the client's region.
+    """The image that a topology names by id or SSM parameter, in the client's region.
 
     Raises:
-        TargetError: the parameter or the image is not there, or not available.
+        TargetError: the parameter or the image does not exist, or is not available.
     """
     region = client.meta.region_name
     found_id, source = image.id, "image.id"
@@ -66,10 +66,10 @@ def find_image(access: Access, client: Any, image: Image) -> FoundImage:
 
 
 def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
-    """The topology's subnets in its order, or the region's default ones by zone.
+    """The topology's subnets in its order, or the region's default subnets by zone.
 
     Raises:
-        TargetError: one is not there, there is none, or they belong to several VPCs.
+        TargetError: a subnet does not exist, there is none, or they belong to several VPCs.
     """
     wanted = topology.subnets
     described = (

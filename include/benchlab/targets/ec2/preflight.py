@@ -1,7 +1,7 @@
-"""What can be known before anything is rented: all faults at once, and nothing costs yet.
+"""What can be checked before anything is rented and costs money: reports all faults at once.
 
-Quotas are of vCPUs running on demand, one for each class of instance types (Service Quotas,
-service ``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas").
+Each class of instance types has a quota of vCPUs that run on demand (Service Quotas, service
+``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas").
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchlab.targets.ec2.calls import AwsError, call, filters, pages
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 
 STANDARD = "L-1216C47A"
-# By the letters with which an instance type begins.
+# Code of the quota, by the letters with which an instance type begins.
 QUOTAS = {
     **dict.fromkeys(("a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"), STANDARD),
     "f": "L-74FC7D96",
@@ -46,10 +46,10 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
     """Check credentials, image, subnets, instance types and quotas; nothing is rented.
 
     Args:
-        campaign: its own instances do not count against the quota: they are part of the fleet.
+        campaign: its own instances do not count as used: they are part of the fleet.
 
     Returns:
-        What could not be checked, and zones that will not be tried with success.
+        Notes: what could not be checked, and zones that lack an instance type.
 
     Raises:
         TargetError: names every fault, not only the first.
@@ -78,7 +78,7 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
 
 
 def _found(faults: list[str], look: Callable[[], Found]) -> Found | None:
-    """What ``look`` finds; a fault is noted, and the next check is made."""
+    """What ``look`` finds; None if it fails, which is added to ``faults``."""
     try:
         return look()
     except TargetError as error:
@@ -122,7 +122,7 @@ def _wrong_architecture(image: FoundImage, kinds: dict[str, _Kind]) -> list[str]
 def _check_offers(
     client: Any, subnets: tuple[Subnet, ...], kinds: set[str], notes: list[str]
 ) -> None:
-    """Refuse where no subnet's zone offers every type; note the zones that do not."""
+    """Refuse if no subnet's zone offers every type; note the zones that do not."""
     offered: defaultdict[str, set[str]] = defaultdict(set)
     listed = pages(
         client,
@@ -181,7 +181,7 @@ def _check_quotas(
 
 
 def _used(client: Any, campaign: str) -> Counter[str | None]:
-    """vCPUs that run on demand now, by quota; without those of the campaign itself."""
+    """vCPUs that run on demand now, by quota, without the campaign's own."""
     reservations = pages(
         client,
         "describe_instances",
@@ -204,7 +204,11 @@ def _used(client: Any, campaign: str) -> Counter[str | None]:
 
 
 def quota_of(instance_type: str) -> str | None:
-    """The quota that an instance type counts against; None for classes not known here."""
+    """The code of the quota that an instance type counts against; None for unknown classes.
+
+    Example:
+        ``quota_of("m5.large")`` is ``"L-1216C47A"``.
+    """
     family = instance_type.split(".")[0]
     letters = "".join(itertools.takewhile(str.isalpha, family))
     return QUOTAS.get(letters)

@@ -1,7 +1,7 @@
-"""The reaper: ends what has outlived its campaign, and what has no readable expiry.
+"""The reaper: ends what is past its expiry, and what has no readable expiry.
 
-One layer keeps a fleet from being forgotten after this one: the host itself, which shuts down when
-its lifetime is over. The reaper goes by tags alone and knows nothing of campaigns.
+It reads only tags and knows nothing of campaigns. If it does not run, one safeguard remains: each
+host shuts itself down at the end of its lifetime.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from benchlab.targets.ec2 import belongings, inventory, tags
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
 from benchlab.targets.ec2.inventory import Instance
 
-# What a campaign may need between its key pair and its first instance, and an instance for tags.
+# A campaign has its key pair for a while before its first instance, and an instance may lack tags
+# for a while; younger things are left alone.
 GRACE = timedelta(hours=1)
 
 
@@ -52,9 +53,9 @@ class ReaperError(TargetError):
     """The reaper could not deal with everything; the text names every region and every thing.
 
     Attributes:
-        reaped: what it has ended nevertheless, in order.
-        no_credentials: no region was asked, because boto3 has found no credentials anywhere; that
-            and nothing else went wrong.
+        reaped: what it ended nevertheless, in order.
+        no_credentials: nothing else went wrong than that boto3 found no credentials, so that no
+            region could be asked.
     """
 
     def __init__(
@@ -103,16 +104,18 @@ def reap(
     limits: Limits = PATIENT,
     say: Callable[[str], None] | None = None,
 ) -> list[Reaped]:
-    """End what is past its time, in every region.
+    """End what is past its expiry, in every region.
 
-    Instances of the project whose expiry is past, or is missing or unreadable an hour after
-    their launch; then key pairs and security groups of campaigns that have no instance left,
-    made more than an hour ago (tag ``benchlab:created_at``; EC2 itself keeps no such date of a
-    group). Nothing without the project's tag, and nothing of a campaign in its time.
+    First it ends instances of the project whose expiry is past, or is missing or unreadable an
+    hour after their launch. Then it deletes key pairs and security groups of campaigns that have
+    no instance left, if they are more than an hour old or their age is unknown (tag
+    ``benchlab:created_at``; EC2 keeps no creation date for groups). Whatever lacks the project's
+    tag, or belongs to a campaign with living instances, stays.
 
     Args:
-        dry_run: only say what would be ended.
-        say: takes each sentence as it becomes true, so that it is known whatever fails later.
+        dry_run: only report what would be ended.
+        now: decides what is past its expiry; None: the present.
+        say: receives a sentence on each thing as soon as it has ended, whatever fails later.
 
     Example:
         ``reap(Access(), ["us-west-2"], dry_run=True)``
@@ -121,8 +124,8 @@ def reap(
         What was ended, in order.
 
     Raises:
-        ReaperError: names every region and every thing that could not be dealt with; all others
-            have been.
+        ReaperError: names every region and every thing that could not be dealt with; the rest has
+            been ended.
     """
     now = now or datetime.now(UTC)
     reaped: list[Reaped] = []
@@ -161,7 +164,7 @@ def _visit(visit: _Visit) -> None:
 
 
 def _overdue(instance: Instance, now: datetime) -> str | None:
-    """Why an instance is to be ended; None while it is in its time."""
+    """Why an instance is to be ended; None: not yet."""
     if instance.expires_at is not None:
         if instance.expires_at >= now:
             return None
@@ -181,7 +184,7 @@ def _left_behind(created: datetime | None, now: datetime) -> str | None:
 
 
 def _wait(visit: _Visit, ended: set[str]) -> None:
-    """Their groups can be deleted only when they are gone."""
+    """Wait for ended instances: their groups can be deleted only when they are gone."""
     try:
         inventory.wait_until_gone(
             visit.client, lambda: inventory.by_id(visit.client, ended).values(), visit.limits

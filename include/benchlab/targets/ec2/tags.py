@@ -1,4 +1,4 @@
-"""What a campaign rents, and the tags by which it is found again, and nothing else is touched.
+"""What a campaign rents, and the tags by which it is found. Nothing without them is touched.
 
 =====================  ==========================================================
 ``benchlab:project``   ``benchlab``, on everything
@@ -36,18 +36,18 @@ FOR_PEOPLE = "Name"
 class Rental:
     """What is to be rented for a campaign, and until when.
 
-    Nothing here may differ between two calls for one campaign: the second one would ask AWS for
-    something else under the same ClientToken, which AWS refuses.
+    It must not differ between two calls for one campaign: the second would send another request
+    under the same ClientToken, which AWS refuses.
 
     Attributes:
         campaign: its id.
         topology: hosts, image and network.
         directory: the campaign's; the private key is kept there.
-        created_at: when the campaign began to rent, with a time zone; to be kept with the
-            campaign, so that a repeated call has the same.
-        lifetime: counted from ``created_at`` for the reaper, from its boot for a host that shuts
-            itself down.
-        packages: Debian packages that the hosts of a role need.
+        created_at: when the campaign began to rent, with a time zone; stored with the campaign,
+            so that a repeated call has the same.
+        lifetime: the reaper counts it from ``created_at``; a host, which shuts itself down, from
+            its boot.
+        packages: Debian packages that hosts need, by role.
     """
 
     campaign: str
@@ -59,12 +59,12 @@ class Rental:
 
     @property
     def expires_at(self) -> datetime:
-        """When the reaper may end it."""
+        """From when on the reaper may end it."""
         return self.created_at + self.lifetime
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags of its key pair and security group."""
+        """The tags of the campaign's key pair and security group."""
         return {
             **of_campaign(self.campaign),
             CREATED_AT: written(self.created_at),
@@ -79,17 +79,17 @@ class Rental:
 
 
 def of_campaign(campaign: str) -> dict[str, str]:
-    """What everything of a campaign carries, and is found by."""
+    """The tags that everything of a campaign carries and is found by."""
     return {PROJECT: PROJECT_NAME, CAMPAIGN: campaign}
 
 
 def of_project() -> dict[str, str]:
-    """What everything that Benchlab ever rents carries."""
+    """The tag that everything carries that Benchlab rents."""
     return {PROJECT: PROJECT_NAME}
 
 
 def specifications(values: Mapping[str, str], *kinds: str) -> list[dict[str, Any]]:
-    """``TagSpecifications`` of a creating call, for these kinds of resource."""
+    """``TagSpecifications`` for a call that creates these kinds of resource."""
     listed = [{"Key": key, "Value": value} for key, value in values.items()]
     return [{"ResourceType": kind, "Tags": listed} for kind in kinds]
 
@@ -101,7 +101,7 @@ def read(resource: Mapping[str, Any]) -> dict[str, str]:
 
 
 def written(moment: datetime) -> str:
-    """A moment as a tag's value: UTC, to the second.
+    """A moment as a tag's value: UTC, to the second, as ``2026-01-31T12:00:00Z``.
 
     Raises:
         ValueError: the moment has no time zone.
@@ -112,7 +112,7 @@ def written(moment: datetime) -> str:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A tag's value as a moment; None where it is missing, or is none in a known time zone."""
+    """A tag's value as a moment in UTC; None if it is missing, unreadable or has no time zone."""
     try:
         found = datetime.fromisoformat(text or "")
     except ValueError:

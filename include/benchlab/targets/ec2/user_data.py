@@ -9,10 +9,10 @@ from pathlib import Path
 
 from benchlab.errors import TargetError
 
-# For data and snapshots: on all blank local NVMe disks where the instance type has any, else on
-# the root volume.
+# For data and snapshots: on all blank local NVMe disks if the instance type has any, else on the
+# root volume.
 DATA = Path("/data")
-# EC2 takes no more, before base64.
+# The longest user data that EC2 accepts, before base64.
 LIMIT_BYTES = 16_384
 
 
@@ -27,11 +27,12 @@ def render(
     """The script for one host.
 
     Args:
-        lifetime: after it the host shuts itself down, which terminates it.
-        packages: Debian packages to install; the client's.
+        user: the login that the data directory belongs to.
+        lifetime: then the host shuts itself down, which terminates it.
+        packages: Debian packages to install.
 
     Raises:
-        TargetError: the lifetime is below a minute, or the script is longer than EC2 takes.
+        TargetError: the lifetime is below a minute, or the script is longer than EC2 accepts.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
