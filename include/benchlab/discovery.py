@@ -1,4 +1,4 @@
-"""Finds the members of a family by presence: a new one is one file, no list to edit."""
+"""Finds the members of a family by presence: a new member is a new file, with no list to edit."""
 
 from __future__ import annotations
 

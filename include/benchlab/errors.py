@@ -1,12 +1,13 @@
-"""Every error Benchlab raises on purpose.
+"""The errors that Benchlab raises on purpose.
 
-A message names the field, host or command, says what was found and what to do.
+A message names the field, host or command, says what was found and what to do. An error that is
+defined elsewhere is listed with its module.
 
     BenchlabError
     ├── SpecError            a report type or an override is wrong
     │   └── NoReleaseError   the calendar has no release that a version rule names, or no pair
-    ├── UnavailableError     a version or a tool cannot be had on this machine
-    ├── TargetError          the machine is not fit: port, disk, leftover
+    ├── UnavailableError     a version or a tool is not available on this machine
+    ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
     │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
@@ -15,12 +16,13 @@ A message names the field, host or command, says what was found and what to do.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
-    ├── DataDocsError        the gates could not be evaluated again (benchlab.analysis.gates)
-    ├── LanguageError        a report's language is not there (benchlab.language)
+    ├── DataDocsError        gates could not be evaluated again (benchlab.analysis.gates.data_docs)
+    ├── LanguageError        a language, or one of its sentences, is missing (benchlab.language)
     ├── PublishedPageError   a published page cannot be read
     ├── PublishError         a report could not be published
-    ├── NotificationError    an event could not be sent (benchlab.report.notifications)
-    ├── EvidenceError        an evidence bundle cannot be read, or does not hold
+    ├── NotificationError    an event could not be sent (benchlab.report.notifications.notices)
+    ├── EvidenceError        an evidence bundle cannot be made or read
+    │   └── FaultyFileError  one of its files is faulty (benchlab.report.evidence.archive)
     ├── TryFailedError       one try of a trial failed; the next one may succeed
     └── NotMeasuredError     a campaign ended with something not measured
 """
@@ -39,11 +41,11 @@ class SpecError(BenchlabError):
 
 
 class NoReleaseError(SpecError):
-    """The calendar has no release that a version rule names on a day, or not two to compare.
+    """The calendar lacks the release that a version rule names on a day, or both rules name one.
 
     Args:
         text: the message.
-        side: whose rule names none; None where both sides' rules name the same.
+        side: whose rule names no release; None where both sides' rules name the same one.
     """
 
     def __init__(self, text: str, side: str | None = None) -> None:
@@ -52,11 +54,11 @@ class NoReleaseError(SpecError):
 
 
 class UnavailableError(BenchlabError):
-    """A version or a tool cannot be had on this machine."""
+    """A version or a tool is not available on this machine."""
 
 
 class TargetError(BenchlabError):
-    """The machine is not fit for the campaign: a busy port, too little disk, a leftover."""
+    """The machine is unfit for the campaign: a busy port, too little disk, a leftover."""
 
 
 class LockHeldError(TargetError):
@@ -64,7 +66,7 @@ class LockHeldError(TargetError):
 
 
 class UnreachableError(TargetError):
-    """A host cannot be reached over SSH: no connection, or it was lost; the text names the host."""
+    """A host cannot be reached over SSH, or the connection was lost; the text names the host."""
 
 
 class CommandError(BenchlabError):
@@ -72,10 +74,10 @@ class CommandError(BenchlabError):
 
     Args:
         host: where it ran.
-        command: the command as a shell would read it; never with a secret in it.
-        exit_code: its exit code; None when it was ended from here.
+        command: as a shell would read it; never contains a secret.
+        exit_code: None when Benchlab ended it.
         output: what it printed (stdout and stderr); the last lines go into the message.
-        hint: what to do, when that is known.
+        hint: what to do, where that is known.
     """
 
     def __init__(
@@ -98,7 +100,7 @@ class CommandError(BenchlabError):
 
 
 class CommandTimeout(CommandError):
-    """A command did not end within its time limit, in seconds."""
+    """A command did not end within its time limit of ``timeout_s`` seconds."""
 
     def __init__(self, host: str, command: str, timeout_s: float, output: str = "") -> None:
         super().__init__(host, command, None, output, hint=f"time limit: {timeout_s:g} s")
@@ -113,7 +115,7 @@ class StoreError(BenchlabError):
 
 
 class TryFailedError(BenchlabError):
-    """One try of a trial could not be executed; it has been counted, and the next may succeed."""
+    """One try of a trial could not be executed. It has been counted; the next one may succeed."""
 
 
 class NotMeasuredError(BenchlabError):
@@ -121,12 +123,12 @@ class NotMeasuredError(BenchlabError):
 
 
 class PublishedPageError(BenchlabError):
-    """A published page cannot be read; the text names file and line, and what was found there."""
+    """A published page cannot be read; the text names file, line and what was found there."""
 
 
 class PublishError(BenchlabError):
-    """A report could not be brought to where it is published; it is where it was before."""
+    """A report did not reach its destination; what was there before is unchanged."""
 
 
 class EvidenceError(BenchlabError):
-    """An evidence bundle cannot be made or read; the text names the bundle and its file."""
+    """An evidence bundle cannot be made or read; the text names the bundle or the file in it."""

@@ -17,7 +17,7 @@ class Home:
 
     Attributes:
         project: the checkout: ``configs/``, ``dags/``.
-        root: state, ``.benchlab`` in the checkout unless ``BENCHLAB_HOME`` names another.
+        root: where state is kept: ``.benchlab`` in the checkout, or what ``BENCHLAB_HOME`` names.
     """
 
     project: Path
@@ -25,12 +25,12 @@ class Home:
 
     @property
     def configs(self) -> Path:
-        """Report types and gates."""
+        """What people write: report types, topologies, prices, releases, gates, notifiers."""
         return self.project / "configs"
 
     @property
     def servers(self) -> Path:
-        """Downloaded database servers."""
+        """Directory of downloaded database servers."""
         return self.root / "servers"
 
     @property
@@ -44,12 +44,12 @@ class Home:
 
     @property
     def store_url(self) -> str:
-        """Database of the results store: ``BENCHLAB_STORE_URL``, else SQLite in the home."""
+        """URL of the results store: ``BENCHLAB_STORE_URL``, else SQLite in the home."""
         return os.environ.get("BENCHLAB_STORE_URL") or f"sqlite:///{self.root}/results.db"
 
     @property
     def objects(self) -> UPath:
-        """Root of raw outputs: ``BENCHLAB_OBJECTS`` (any fsspec URL), else in the home."""
+        """Root of raw output and series: ``BENCHLAB_OBJECTS`` (an fsspec URL), else in the home."""
         return UPath(os.environ.get("BENCHLAB_OBJECTS") or self.root / "objects")
 
     def password(self, campaign: str) -> str:
@@ -61,20 +61,20 @@ class Home:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(secrets.token_hex(16))
-            # A whole file appears, once: two processes both get the password of the first.
+            # The link appears whole and only once: a second process gets the first one's password.
             with contextlib.suppress(FileExistsError):
                 os.link(part, path)
             part.unlink()
         return path.read_text(encoding="utf-8")
 
     def known_passwords(self, campaign: str) -> list[str]:
-        """The password of a campaign's accounts, if there still is one; none is made."""
+        """The password of a campaign's accounts if there is one, else empty; none is made."""
         path = self.campaign(campaign) / "password"
         return [path.read_text(encoding="utf-8")] if path.exists() else []
 
 
 def find() -> Home:
-    """The installation that this code belongs to; the environment may name others."""
+    """The installation of this code, or what ``BENCHLAB_PROJECT`` and ``BENCHLAB_HOME`` name."""
     project = Path(os.environ.get("BENCHLAB_PROJECT") or Path(__file__).parents[2]).resolve()
     root = Path(os.environ.get("BENCHLAB_HOME") or project / ".benchlab").resolve()
     return Home(project, root)

@@ -1,8 +1,10 @@
-"""How Benchlab gets at what is not this machine: AWS and SSH.
+"""Credentials for what is not this machine: AWS and SSH.
 
-The core asks for clients and keys through one :class:`Access`; where they come from is the
-caller's choice. On the command line they come from the environment and from files, under Airflow
-from its Connections.
+The core gets clients and keys from an :class:`Access`; the caller chooses where they come from. On
+the command line that is the environment and files, under Airflow its Connections.
+
+Example:
+    ``Access().aws("ec2", "us-west-2")`` is a boto3 client.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ Clients = Callable[[str, str], Any]
 def aws_credentials() -> str | None:
     """Where boto3 finds AWS credentials on the command line, in its own words; None: nowhere.
 
-    No service of AWS is asked except an instance's own metadata, so they may be expired or wrong.
+    Asks no AWS service except an instance's own metadata, so they may be expired or wrong.
 
     Raises:
         TargetError: they are named wrongly: a missing profile, a malformed file.
@@ -32,7 +34,7 @@ def aws_credentials() -> str | None:
 
     try:
         found = boto3.Session().get_credentials()
-    except (BotoCoreError, OSError, ValueError) as error:  # the last two: of a program in a profile
+    except (BotoCoreError, OSError, ValueError) as error:  # the last two: a profile's program
         raise TargetError(f"AWS credentials: {error}") from error
     return None if found is None else str(found.method)
 
@@ -41,7 +43,7 @@ def _aws_from_environment(service: str, region: str) -> Any:
     import boto3
     from botocore.config import Config
 
-    # Adaptive: throttled calls are tried again, ever more slowly.
+    # Adaptive: throttled calls are tried again, more and more slowly.
     retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
     return boto3.client(service, region_name=region, config=retries)
 
@@ -63,8 +65,9 @@ class Access:
 
     Attributes:
         aws: makes a boto3 client for a service in a region.
-        ssh_key: the text of the private key with which the hosts of a topology are reached, by
-            the topology's ``ssh`` name; it is never logged and never a command line's.
+        ssh_key: the text of the private key for a topology's hosts, by the topology's ``ssh``
+            name; it is never logged and never part of a command line. TargetError where it cannot
+            be read.
     """
 
     aws: Clients = _aws_from_environment

@@ -2,11 +2,11 @@
 
 A *job* is a process that outlives the task that started it: a database server, the load
 balancer, a benchmark client. Its directory ``jobs/<id>/`` holds ``pid``, ``output`` and, once it
-has ended, ``exit_code``. Creating that directory is atomic and so is the fence: of two tasks that
-want to start the same job, one does and the other finds it there and adopts it.
+has ended, ``exit_code``. Creating that directory is atomic: of two tasks that want to start the
+same job, one does, and the other finds it there and adopts it.
 
 Every process started here carries ``BENCHLAB_CAMPAIGN`` in its environment. What a campaign left
-running is found by that tag, never by notes of what was started.
+running is found by that tag, never by a record of what was started.
 
 Example:
     ``LocalExecutor(directory, "c1").run(["nproc"]).stdout`` is the number of cores, as text.
@@ -75,6 +75,11 @@ class Executor(Protocol):
     ) -> Completed:
         """Run a command to its end.
 
+        Args:
+            check: raise where its exit code is not 0.
+            stdin: the text that it reads.
+            env: variables to add to its environment.
+
         Raises:
             CommandError: it cannot be started, or failed and ``check`` is set.
             CommandTimeout: it was ended after ``timeout_s`` seconds, with its children.
@@ -83,10 +88,14 @@ class Executor(Protocol):
     def start_job(
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
-        """Start a detached job; False where a job of this id is already there (adopt it)."""
+        """Start a detached job; False where a job of this id is already there (adopt it).
+
+        Raises:
+            CommandError: it did not begin in time.
+        """
 
     def job_status(self, job: str) -> JobStatus:
-        """How a job stands."""
+        """Whether a job runs, and how it ended."""
 
     def job_output(self, job: str) -> str:
         """What a job has printed so far; empty where it is absent."""
@@ -95,7 +104,11 @@ class Executor(Protocol):
         """End a job: SIGTERM, after ``timeout_s`` SIGKILL. Nothing happens where it has ended."""
 
     def forget_job(self, job: str) -> None:
-        """Remove a job that has ended, so that its id can be started again."""
+        """Remove a job that has ended, so that its id can be started again.
+
+        Raises:
+            TargetError: it is still running.
+        """
 
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
         """Write a file; ``private``: readable by its owner only, from its first byte."""
@@ -103,10 +116,10 @@ class Executor(Protocol):
     def reach(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
         """An address on this machine that leads to ``host:port`` as seen from the executor's host.
 
-        It holds for as long as the block lasts.
+        It is valid inside the ``with`` block.
 
         Raises:
-            UnreachableError: nothing can be reached through that host; names it.
+            UnreachableError: the address cannot be reached through that host; names both.
         """
 
     def end_processes(self) -> int:
@@ -217,12 +230,12 @@ class LocalExecutor:
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         asked = False
         deadline = time.monotonic() + timeout_s
-        # By its status and not by its pid: while it turns into its program (execve) a process
-        # has for a moment no environment to be known by.
+        # By its status, not its pid: during execve a process has for a moment no environment by
+        # which it could be recognized.
         while self.job_status(job).state == "running":
             pid = self._pid_of(job)
             if time.monotonic() > deadline:
-                # The program alone, so that its wrapper can still note how it ended.
+                # Only the program, so that its wrapper can still write the exit code.
                 _signal_all([pid] if pid else self._tagged_with_job(job), signal.SIGKILL)
             elif pid is not None and not asked:
                 _ask_to_end([pid])
@@ -247,7 +260,7 @@ class LocalExecutor:
 
     @contextlib.contextmanager
     def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        """See :class:`Executor`; what this machine sees is the address itself."""
+        """See :class:`Executor`; on this machine it is the address itself."""
         yield host, port
 
     def end_processes(self) -> int:
@@ -257,7 +270,7 @@ class LocalExecutor:
         return {**os.environ, **(env or {}), TAG: self._campaign}
 
     def _pid_of(self, job: str) -> int | None:
-        """The job's process, if it runs; a later process of the same pid lacks its tag."""
+        """The pid of a running job; a later process with the same pid lacks the tag."""
         try:
             pid = int((self._jobs / job / "pid").read_text())
         except (FileNotFoundError, ValueError):
@@ -273,7 +286,7 @@ class LocalExecutor:
 
 
 def tagged(tag: str) -> Iterator[int]:
-    """Pids of the processes whose environment has ``NAME=value``, or any ``NAME=``."""
+    """Pids of the other processes whose environment has ``NAME=value``; ``NAME=`` is any value."""
     wanted = tag.encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
@@ -287,7 +300,7 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
     """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds.
 
     Returns:
-        How many processes there were, those included that were started meanwhile.
+        How many processes there were, including those started meanwhile.
     """
     asked: set[int] = set()
     deadline = time.monotonic() + grace_s
@@ -302,7 +315,14 @@ def end_tagged(tag: str, *, grace_s: float = 10) -> int:
 
 
 def end_process(pid: int, *, grace_s: float = 20) -> int:
-    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds. 0: there is none; else 1."""
+    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds.
+
+    Returns:
+        How many processes were ended: 1, or 0 where there is none of this pid.
+
+    Raises:
+        TargetError: it belongs to another user.
+    """
     with contextlib.suppress(ProcessLookupError):
         try:
             os.kill(pid, signal.SIGTERM)
@@ -320,7 +340,7 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
 
 
 def _ask_to_end(pids: Iterable[int]) -> None:
-    """SIGTERM; and SIGCONT, because a stopped process (slowdown.py) takes no other signal."""
+    """SIGTERM, then SIGCONT: a stopped process (engines/slowdown.py) handles no other signal."""
     for pid in pids:
         _signal_all([pid], signal.SIGTERM)
         _signal_all([pid], signal.SIGCONT)
@@ -333,7 +353,7 @@ def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
 
 
 def _environ(pid: int) -> list[bytes]:
-    """A process's environment; empty for zombies, for other users' and for ended processes."""
+    """A process's environment; empty for zombies, ended processes and those of other users."""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
@@ -341,7 +361,7 @@ def _environ(pid: int) -> list[bytes]:
 
 
 def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What an ended command had printed, without waiting for its daemons that hold its pipes."""
+    """What an ended command had printed; does not wait for daemons that still hold its pipes."""
     try:
         return process.communicate(timeout=PIPE_LIMIT_S)
     except subprocess.TimeoutExpired as error:

@@ -23,13 +23,13 @@ class FleetHost:
 
     Attributes:
         name: its name in the fleet: ``tikv-2``.
-        roles: what runs on it; of a rented host one, of owned ones perhaps several.
+        roles: what runs on it; a rented host has one, an owned host may have several.
         address: where the other hosts of the fleet find it.
-        ssh_address, ssh_port, user: how Benchlab logs in, with ``sudo`` without a password.
-        host_key: the public key by which it is known, as ``ssh-ed25519 AAAA...``. A host that
-            shows another one is refused.
+        ssh_address, ssh_port, user: how Benchlab logs in; the user has ``sudo`` without a password.
+        host_key: the public key by which it is known, such as ``ssh-ed25519 AAAA...``. A host that
+            shows another key is refused.
         data: directory for data and snapshots, on one file system.
-        instance: the id of the EC2 instance; None where it is not rented.
+        instance: the id of the EC2 instance; None for an owned host.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Fleet:
     """The hosts of one campaign.
 
     Raises:
-        TargetError: from :meth:`client`, where there is not exactly one.
+        TargetError: from :attr:`client`, where there is not exactly one.
     """
 
     hosts: tuple[FleetHost, ...]
@@ -59,7 +59,7 @@ class Fleet:
 
     @property
     def client(self) -> FleetHost:
-        """The host from which the load comes."""
+        """The client's host, from which the load comes."""
         clients = self.with_role("client")
         if len(clients) != 1:
             raise TargetError(f"a fleet has one client host, this one has {len(clients)}")
@@ -81,14 +81,14 @@ class Fleet:
 
 
 def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> dict[str, Result]:
-    """Do something on every host at once, and on all even if one fails; results by host name.
+    """Run ``work`` on every host at once, on all even if one fails; results by host name.
 
     Example:
         ``on_all(fleet.hosts, lambda host: executor_of(host).end_processes())``
 
     Raises:
-        BenchlabError: names every host on which it failed, and why; a single failure is raised as
-            it is.
+        BenchlabError: names every host on which it failed, and why. A single failure is raised
+            unchanged, and so is the first one where that is not a BenchlabError.
     """
     results, failures = at_once({host.name: functools.partial(work, host) for host in hosts})
     if not failures:
@@ -104,7 +104,7 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
 def at_once(
     work: Mapping[str, Callable[[], Result]],
 ) -> tuple[dict[str, Result], dict[str, BaseException]]:
-    """Do all of this at the same time: what succeeded and what failed, by name."""
+    """Call all of these at the same time: results of those that succeeded, errors of the others."""
     if not work:
         return {}, {}
     with ThreadPoolExecutor(len(work), thread_name_prefix="hosts") as pool:

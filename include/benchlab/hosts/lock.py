@@ -1,13 +1,13 @@
 """One campaign at a time on a machine: a lock file that names its holder.
 
-It is held from `register` to `give_back`, which under Airflow are different processes, so it
-cannot be a lock that the kernel drops with a process. Instead it says who holds it, and counts as
+It is held from `register` to `give back`, which are different processes under Airflow, so it cannot
+be a lock that the kernel drops with a process. Instead the file says who holds it. A lock counts as
 left behind when the machine has been rebooted since, when the process that drives the campaign is
 gone, or when its lease has run out. Every stage and trial renews the lease.
 
-The file of :class:`MachineLock` lies where every checkout on the machine finds it, not in the
-project. :class:`RemoteLock` is the same lock on the client host of a fleet. On one path each keeps
-the other out.
+The file of :class:`MachineLock` lies outside the project, where every checkout on the machine finds
+it. :class:`RemoteLock` is the same lock on the client's host of a fleet; on the same path the two
+exclude each other.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ LEASE_S = 2 * 3600.0
 Moment = tuple[str, float]
 """The boot id of a machine, and its time in seconds since the epoch."""
 
-# $1 path, $2 "read" or "swap", $3 what the file must hold now, $4 what it is to hold then. Prints
-# the boot id, the time and the text found. `dd` opens without O_CREAT, for which the kernel
-# refuses another user's file in a directory like /run/lock, and cuts nothing: a process that dies
-# in between frees no held host.
+# $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place.
+# Prints the boot id, the time and the text found. `dd` opens without O_CREAT, with which the kernel
+# refuses another user's file in a directory like /run/lock, and does not truncate: a process that
+# dies in between does not free a host that is held.
 _SCRIPT = """
 [ -e "$1" ] || (umask 000; : >> "$1") || exit 1
 exec 9< "$1" || exit 1
@@ -59,11 +59,11 @@ class Holder:
         campaign: its id.
         origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
         home: the directory of its state.
-        driver: pid of the process that drives it to its end; None where a scheduler does.
-        driver_started: that process's start time in clock ticks; a later process of the same pid
-            has another.
+        driver: pid of the process that drives the campaign; None where a scheduler does.
+        driver_started: that process's start time in clock ticks, which distinguishes it from a
+            later process with the same pid; None without a driver.
         boot: the kernel's boot id.
-        since, until: when it was taken, when its lease ends; seconds since the epoch.
+        since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
     """
 
     campaign: str
@@ -81,10 +81,11 @@ class Holder:
         return f"campaign {self.campaign} ({self.origin}, since {since}, state in {self.home})"
 
     def left_behind(self, there: Moment | None = None) -> str | None:
-        """Why this holder can no longer be at work; None while it can.
+        """Why this holder can no longer be at work; None while it may be.
 
         Args:
-            there: on another host, whose processes cannot be looked at from here.
+            there: the moment on another host, whose processes cannot be seen from here; None for
+                this machine.
         """
         boot, now = there or (_boot_id(), time.time())
         if self.boot != boot:
@@ -95,7 +96,7 @@ class Holder:
 
 
 def default_path() -> Path:
-    """The machine's lock file."""
+    """The machine's lock file: ``BENCHLAB_LOCK``, else in ``/run/lock`` or ``/tmp``."""
     if named := os.environ.get("BENCHLAB_LOCK"):
         return Path(named)
     shared = Path("/run/lock")
@@ -106,7 +107,7 @@ class _Lock(ABC):
     """What both locks do with their file."""
 
     path: Path
-    #: For messages.
+    #: The machine's name, and how a message about a faulty file begins.
     machine: str
     fault: str
     #: Whether the file is on this machine.
@@ -117,32 +118,33 @@ class _Lock(ABC):
         """The moment on that machine, and the file's text before it was changed.
 
         Args:
-            swap: the text that is expected, and the one to write if it is what was found.
+            swap: the text that is expected, and the text to write if it is found.
         """
 
     def holder(self) -> Holder | None:
-        """Who holds the machine, be it at work or left behind.
+        """Who holds the machine, at work or left behind; None where nobody does.
 
         Raises:
-            TargetError: the file is not a lock of Benchlab.
+            TargetError: the file is not a lock of Benchlab, or cannot be opened on this machine.
             CommandError: it cannot be opened on its host.
         """
         return self._parse(self._exchange()[1])
 
     def check(self, campaign: str) -> Holder | None:
-        """What taking it would say now; nothing is taken.
+        """What taking it would return or raise now; nothing is taken.
 
         Returns:
             A holder that was left behind and whose place would be taken. None otherwise.
 
         Raises:
             LockHeldError: another campaign is at work; names it.
+            TargetError, CommandError: as :meth:`holder`.
         """
         at, text = self._exchange()
         return self._displaced(self._parse(text), campaign, at)
 
     def release(self, campaign: str) -> bool:
-        """Give the machine back; False where the campaign did not hold it."""
+        """Give the machine back; False where it was not the campaign's; raises as :meth:`holder`."""
         while True:
             text = self._exchange()[1]
             found = self._parse(text)
@@ -225,14 +227,15 @@ class MachineLock(_Lock):
         driver: int | None,
         lease_s: float = LEASE_S,
     ) -> Holder | None:
-        """Take the machine, or let the lease of the same campaign end ``lease_s`` s from now.
+        """Take the machine, or renew the campaign's own lease to end ``lease_s`` seconds from now.
 
         Returns:
             A holder that was left behind and whose place was taken: its processes may still
             run and have to be ended first. None otherwise.
 
         Raises:
-            LockHeldError: another campaign is at work; names it.
+            LockHeldError: another campaign, or another process of this one, is at work; names it.
+            TargetError: the lock file is not a lock of Benchlab, or cannot be opened.
         """
         return self._take(campaign, origin, str(home), driver, lease_s)
 
@@ -255,19 +258,19 @@ class MachineLock(_Lock):
             return ""
 
     def _swap(self, expected: str, new: str) -> str:
-        # The file is written in place and never removed: removing a locked file lets two in.
+        # Written in place and never removed: removing a locked file would let two processes in.
         with os.fdopen(self._open(), "r+", encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             if (found := file.read()) == expected:
-                # Written over and then cut: a process that dies in between frees no held machine.
+                # Written, then truncated: a process that dies in between does not free the machine.
                 file.seek(0)
                 file.write(new)
                 file.truncate()
             return found
 
     def _open(self) -> int:
-        # First without O_CREAT: with it the kernel refuses another user's file in a directory
-        # like /run/lock (fs.protected_regular), even to root.
+        # Without O_CREAT first: with it the kernel refuses another user's file in a directory like
+        # /run/lock (fs.protected_regular), even to root.
         try:
             return os.open(self.path, os.O_RDWR)
         except FileNotFoundError:
@@ -281,7 +284,7 @@ class RemoteLock(_Lock):
     """The lock of a host; safe to use from several machines at once. Times are the host's own.
 
     Args:
-        executor: the host, usually the client host of the fleet.
+        executor: the host, usually the client's host of the fleet.
         path: the lock file there. Its directory has to exist; the file is never removed.
     """
 
@@ -294,7 +297,11 @@ class RemoteLock(_Lock):
     def acquire(
         self, campaign: str, origin: str, lease_s: float = LEASE_S, *, home: str | None = None
     ) -> Holder | None:
-        """See :meth:`MachineLock.acquire`; ``home`` is this machine's name if none is given."""
+        """See :meth:`MachineLock.acquire`; CommandError where the host's file cannot be opened.
+
+        Args:
+            home: what is recorded as the place of the state; None: this machine's name.
+        """
         return self._take(campaign, origin, home or socket.gethostname(), None, lease_s)
 
     def _exchange(self, *swap: str) -> tuple[Moment, str]:
@@ -306,10 +313,13 @@ class RemoteLock(_Lock):
 
 @contextlib.contextmanager
 def fence(path: Path, limit_s: float) -> Iterator[float]:
-    """Let one process at a time into a trial; yields the seconds waited.
+    """Let one process at a time into a trial or an installation; yields the seconds waited.
 
-    A task's process can outlive the worker that started it and run on beside the retry. The
-    kernel drops this lock with the process that holds it, however that ends.
+    A task's process can outlive the worker that started it and run beside the retry. The kernel
+    drops this lock when the process that holds it ends, in whatever way.
+
+    Example:
+        ``with fence(directory / "trial.fence", 600.0) as waited_s: ...``
 
     Raises:
         LockHeldError: it was not free within ``limit_s`` seconds.
@@ -336,7 +346,7 @@ def _boot_id() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None where there is none (proc(5))."""
+    """Start time of a process in clock ticks since boot (proc(5)); None where it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

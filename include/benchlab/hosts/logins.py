@@ -1,15 +1,18 @@
-"""Letting a key in on a host and taking it away again, without harm to other keys.
+"""Authorizing a key on a host and revoking it, without harm to other keys.
 
 Both are scripts for ``sh``, run as the account whose ``~/.ssh/authorized_keys`` they change, one at
-a time. The file is replaced as a whole or not at all, so that neither a full disk nor a
-lost connection locks its owner out; where it is a symbolic link, the file behind it is. Mode and
+a time. The file is replaced as a whole or not at all, so that neither a full disk nor a lost
+connection locks its owner out; a symbolic link stays, and the file behind it is replaced. Mode and
 owner stay. The format of the file: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+
+Example:
+    ``executor.run(["sh", "-c", REVOKE, "sh", mark("c1")])``
 """
 
 from __future__ import annotations
 
-# `$keys` is the file, `$part` becomes it. The lock is on the directory: the file itself is another
-# one after each change.
+# `$keys` is the file, `$part` its replacement. The lock is on the directory, because every change
+# puts a new file in place.
 _BEGIN = """
 set -eu
 umask 077
@@ -20,8 +23,8 @@ part=
 trap '[ -z "$part" ] || rm -f "$part"' EXIT
 trap 'exit 1' HUP INT TERM
 """
-# Owner and mode last: afterwards the file may be read-only. Some file systems notice only on `sync`
-# that the disk is full.
+# Owner and mode last: afterwards the file may be read-only. Some file systems notice a full disk
+# only on `sync`.
 _END = """
 if [ -e "$keys" ]; then
     chown --reference="$keys" "$part"
@@ -31,7 +34,7 @@ sync "$part"
 mv -fT "$part" "$keys"
 """
 
-# $1: the line, `ssh-ed25519 AAAA... MARK`. It is there once, however often it is let in.
+# $1: the line, `ssh-ed25519 AAAA... MARK`. However often this runs, the line is there once.
 AUTHORISE = (
     "mkdir -p -m 700 ~/.ssh || exit 1"
     + _BEGIN
@@ -48,8 +51,8 @@ printf '%s\\n' "$1" >> "$part"
     + _END
 )
 
-# $1: the mark. Only whole lines as Benchlab writes them go: a key of its kind without options, and
-# nothing but the mark behind it. One campaign's mark may be the beginning of another's.
+# $1: the mark. Removes only whole lines as Benchlab writes them: a key of its kind without options,
+# followed by nothing but the mark. One campaign's mark may be the beginning of another's.
 REVOKE = (
     "[ -e ~/.ssh/authorized_keys ] || exit 0"
     + _BEGIN

@@ -1,9 +1,13 @@
 """What the hosts did while a trial's client ran: CPU, steal, memory, disk and network.
 
-On every host a detached job prints the kernel's counters once a second, for as long as the client
-is to run, and ends by itself. It needs a POSIX shell, sed and sleep, and takes about 4 ms of CPU a
-second. The process that collects the trial reads what it printed; it need not be the one that
-started it. A host that cannot be asked has a reason instead of figures, and no trial is lost.
+On every host a detached job, the sampler, prints the kernel's counters once a second for as long as
+the client should run, and then ends by itself. It needs a POSIX shell, sed and sleep, and takes
+about 4 ms of CPU a second. Any process can collect what it printed, not only the one that started
+it. A host without usable samples has a reason instead of figures, and no trial is lost.
+
+Example:
+    ``start(executors, sampler_job(client_job), 60, "client-1", watched)`` while the client runs,
+    then ``stop_and_collect(...).columns()["cpu_steal_ratio"]``.
 """
 
 from __future__ import annotations
@@ -24,21 +28,21 @@ from benchlab.hosts.fleet import at_once
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
 
 STOP_LIMIT_S = 5.0
-# Where a single stolen tick would be a larger share than this, a trial is too short to judge by.
+# A trial in which one stolen tick would be a larger share than this is too short to be judged.
 COARSEST_STEAL = 0.003
 _TICKS_PER_S = 100
-# How often a host's clock is read: each answer narrows down how far it is ahead.
+# How often a host's clock is read; each answer narrows down its offset.
 ASK_CLOCK = 8
-# Largest uncertainty of a clock's offset that is still of use.
+# The largest uncertainty of a clock's offset that is still useful.
 COARSEST_CLOCK_S = 0.005
 
 Result = TypeVar("Result")
 
-# Arguments: seconds, then the jobs whose processes are watched. A job's directory is the sampler's
-# neighbour, and its `pid` the program's own (executor.py). One sed reads and filters everything.
-# On SIGTERM a last sample is taken, so that what ran until then is known; hence `wait`, which a
-# signal interrupts, around `sleep`. Times are centiseconds of uptime, which no clock change moves,
-# and each second is reckoned from the first, so that the sampler does not drift.
+# Arguments: seconds, then the jobs whose processes are watched. A job's directory lies beside the
+# sampler's, and its `pid` is the program's own (executor.py). One sed reads and filters everything.
+# On SIGTERM a last sample is taken, so that everything until then is known; `wait` is there because
+# a signal interrupts it, unlike `sleep`. Times are centiseconds of uptime, which clock changes do
+# not affect, and each second is counted from the first, so that the sampler does not drift.
 _SAMPLER = r"""
 echo "cores $(grep -c '^cpu[0-9]' /proc/stat)"
 echo "ticks $(getconf CLK_TCK)"
@@ -74,12 +78,12 @@ done
 
 @dataclass(frozen=True)
 class Watched:
-    """A process on the client's host that must not be what limits a trial.
+    """A process on the client's host that must not be the bottleneck of a trial.
 
     Attributes:
         name: ``client`` or ``load balancer``.
-        job: under which it runs.
-        threads: that it works with; it can use no more cores.
+        job: the id of its job.
+        threads: how many it has; it cannot use more cores.
     """
 
     name: str
@@ -92,10 +96,10 @@ class HostMetrics:
     """What all hosts did in one trial.
 
     Attributes:
-        hosts: one entry per host, also for those without figures.
-        series: by host; those without figures are not there.
-        client: the client's host.
-        watched: names of the processes that were to be watched.
+        hosts: one entry per host, including hosts without figures.
+        series: by host, without hosts that have no figures.
+        client: name of the client's host.
+        watched: names of the processes that should have been watched.
         client_alone: whether nothing but client and load balancer runs on the client's host.
         dedicated: whether the hosts were chosen for measuring, so that stolen CPU is a fault.
     """
@@ -108,7 +112,7 @@ class HostMetrics:
     dedicated: bool
 
     def to_csv(self) -> str:
-        """One row per host and interval; what is missing is an empty field."""
+        """One row per host and interval, in the units of their names; a missing value is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["host", "t", "seconds", *METRICS])
@@ -119,15 +123,16 @@ class HostMetrics:
         return text.getvalue()
 
     def columns(self) -> dict[str, float | None]:
-        """The columns of the gates; None where anything that belongs to one is missing."""
+        """The columns of the gates, as fractions; None where a part of one is missing."""
         return {"harness_cpu_ratio": self._harness_cpu(), "cpu_steal_ratio": self._steal()}
 
     def _harness_cpu(self) -> float | None:
-        """The largest of what client and load balancer used of the CPU granted to them.
+        """The largest share that client or load balancer used of the CPU available to it.
 
-        Granted to a process are as many cores as it has threads, at most the host's. Where both
-        have a host alone they also share its cores, and so the whole host counts. Where they
-        share it with a server its cores are always busy, which says nothing about the client.
+        Available to a process is one core per thread, at most the host's cores. Where nothing else
+        runs on the host, both share its cores, so the busy share of the whole host counts as well.
+        On a host shared with a server the cores are always busy, which says nothing about the
+        client.
         """
         found = next((host for host in self.hosts if host.host == self.client), None)
         if found is None or not all(name in found.processes for name in self.watched):
@@ -140,11 +145,11 @@ class HostMetrics:
         return max(used, default=None)
 
     def _steal(self) -> float | None:
-        """The worst host's mean; None also where the trial was too short to measure it.
+        """The worst host's mean; None where the trial was too short to measure it.
 
-        None as well on a machine that is what somebody happens to work on: a shared virtual one
-        was seen to lose 1 to 3 % in one trial of twelve. There the report shows it, and both
-        sides bear it.
+        Also None on a machine that was not chosen for measuring: a shared virtual machine was seen
+        to lose 1 to 3 % in one trial of twelve. There the report shows the steal, which affects
+        both sides.
         """
         if not self.dedicated:
             return None
@@ -171,20 +176,20 @@ def start(
     client: str,
     watched: Sequence[Watched],
 ) -> dict[str, str]:
-    """Start a sampler on every host, just after the trial's client; called for a new client only.
+    """Start a sampler on every host, just after a new client of a trial was started.
 
-    What a try that died has left under this job is ended first. Where a client is adopted its
-    samplers are adopted with it: nothing is to be called, they go on by themselves.
+    A sampler that an interrupted try left under this job is ended first. Not called for a client
+    that is adopted: its samplers are still running.
 
     Args:
         executors: of every host, by its name.
-        job: the samplers'; from :func:`sampler_job`.
-        seconds: how long the client is to run, and so are they.
+        job: the samplers' job, from :func:`sampler_job`.
+        seconds: how long the client should run, and the samplers with it.
         client: name of the host where the watched processes run.
         watched: client and load balancer, already started.
 
     Returns:
-        By host, why there is no sampler on it; empty where all is well.
+        Why there is no sampler on a host, by host; empty where every host has one.
     """
 
     def begin(host: str) -> None:
@@ -207,12 +212,12 @@ def stop_and_collect(
     client_alone: bool,
     dedicated: bool,
 ) -> HostMetrics:
-    """What the samplers have printed; ends those that still run. Repeatable: nothing is removed.
+    """End the samplers and read what they printed. Repeatable: nothing is removed.
 
     Args:
         executors, job, client, watched: as given to :func:`start`.
-        client_alone: nothing but client and load balancer runs on the client's host.
-        dedicated: the hosts of a fleet; not the machine on which Benchlab itself runs.
+        client_alone: whether nothing but client and load balancer runs on the client's host.
+        dedicated: whether these are the hosts of a fleet, not the machine on which Benchlab runs.
     """
 
     def end(host: str) -> str:
@@ -253,17 +258,17 @@ def stop_and_collect(
 
 
 def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
-    """How far the clocks of any two hosts are apart, in milliseconds.
+    """The largest difference between the clocks of two hosts, in milliseconds.
 
     A host reads its clock between the question and the answer (Cristian, Probabilistic clock
-    synchronization, Distributed Computing 3, 1989), which gives an interval for its offset. Those
-    of several questions are intersected, and the middle is taken. With at most 5 ms of
-    uncertainty on each host, clocks that agree are never seen more than 10 ms apart.
+    synchronization, Distributed Computing 3, 1989), which gives an interval for its offset. The
+    intervals of several questions are intersected, and the middle is taken. With at most 5 ms of
+    uncertainty on each host, clocks that agree never appear more than 10 ms apart.
+
+    Every question is a round trip to every host: to be asked once per campaign, not per trial.
 
     Returns:
-        None where there is one host, where one does not answer, or where one is too far away to
-        tell. It takes a round trip to every host for each of several questions: asked once for a
-        campaign, not for each trial.
+        None where there is only one host, a host does not answer, or its offset is too uncertain.
     """
     if len(executors) < 2:
         return None
@@ -275,7 +280,7 @@ def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
 
 
 def _clock_offset(executor: Executor) -> tuple[float, float]:
-    """By how many seconds a host's clock is ahead of this machine's, and how uncertain that is."""
+    """How far a host's clock is ahead of this machine's, and the uncertainty, in seconds."""
     least, most = -math.inf, math.inf
     for _ in range(ASK_CLOCK):
         asked, begin = time.time(), time.monotonic()
@@ -308,7 +313,7 @@ def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:
 def _on_each(
     executors: Mapping[str, Executor], work: Callable[[str], Result]
 ) -> tuple[dict[str, Result], dict[str, str]]:
-    """Do something on all hosts at once: results, and reasons of the hosts where it failed."""
+    """Run ``work`` on all hosts at once: results by host, and reasons where it failed."""
     results, failures = at_once({host: functools.partial(work, host) for host in executors})
     for error in failures.values():
         if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
@@ -317,7 +322,7 @@ def _on_each(
 
 
 def _written(metric: str, value: float | None) -> str:
-    """Bytes whole, fractions to four digits."""
+    """A value of the CSV: bytes as whole numbers, fractions with four decimals."""
     if value is None:
         return ""
     return f"{value:.0f}" if "bytes" in metric else f"{value:.4f}"

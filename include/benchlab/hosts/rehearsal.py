@@ -1,4 +1,8 @@
-"""A host that runs nothing: what acts on it shows which commands it would run."""
+"""A host on which nothing runs: it shows which commands would be run there.
+
+Example:
+    ``Rehearsal("client", keep, {}).run(["sync"])`` calls ``keep("client", "", "sync")``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from pathlib import Path
 from benchlab.hosts.executor import Completed, JobStatus
 from benchlab.hosts.metrics import sampler_job
 
-# What a shell takes as it stands, and `<` and `>` around what is not known yet: <tidb-1>.
+# Words that a shell takes as they are, and placeholders in `<` and `>` for what is not known yet.
 _PLAIN = re.compile(r"[\w@%+=:,./<>-]+")
 
 
@@ -23,8 +27,9 @@ class Command:
     Attributes:
         stage: the step of the plan to which it belongs.
         host: where it runs: ``this machine``, ``client``, ``each storage host``.
-        purpose: what it is for; empty where the text says it.
-        text: as a shell would read it; SQL, or the text of a file. Never contains a secret.
+        purpose: what it is for; empty where the text says so.
+        text: a command as a shell would read it, SQL, or the text of a file; never contains a
+            secret.
     """
 
     stage: str
@@ -34,16 +39,16 @@ class Command:
 
 
 class Rehearsal:
-    """See :class:`benchlab.hosts.executor.Executor`; what it is asked to do is kept and not done.
+    """See :class:`benchlab.hosts.executor.Executor`; commands are recorded, not run.
 
-    Every command succeeds without output, except those that only look whether something can be
-    done (``check=False``). Jobs run until they are stopped; samplers are not kept.
+    Every command succeeds without output, except probes (``check=False``), which fail and are not
+    recorded unless a shell runs them. Jobs run until they are stopped; samplers are not recorded.
 
     Args:
         host: its name in the list of commands.
         keep: called with host, purpose and text of each command.
-        answers: what a command or SQL text with this string in it prints. Such a command only
-            asks, so it is not kept.
+        answers: output by a string that the command or its SQL contains. Such a command only asks,
+            so it is not recorded.
         job_output: what every job prints.
     """
 
@@ -71,7 +76,7 @@ class Rehearsal:
         for asked, answer in self._answers.items():
             if asked in text or asked in stdin:
                 return Completed(0, answer, "")
-        if check or command[0] == "sh":  # a warm-up, which is through a shell, may fail
+        if check or command[0] == "sh":  # a warm-up may fail; it runs through a shell
             if command[0] == "mariadb":
                 self._keep(self.host, "SQL", _statements(stdin))
             else:
@@ -112,7 +117,7 @@ class Rehearsal:
 
 
 def shell(words: Iterable[str]) -> str:
-    """A command line as a shell would read it; ``<names>`` are left readable."""
+    """A command line as a shell would read it; placeholders such as ``<tidb-1>`` stay unquoted."""
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 
@@ -122,5 +127,5 @@ def _shown(command: Sequence[str], env: Mapping[str, str] | None) -> str:
 
 
 def _statements(sql: str) -> str:
-    """One statement on a line, each with its semicolon."""
+    """One statement per line, each with its semicolon."""
     return "".join(f"{statement.strip()};\n" for statement in sql.rstrip("; ").split(";"))

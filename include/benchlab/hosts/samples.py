@@ -1,10 +1,12 @@
-"""What a sampler prints on a host, read: kernel counters become rates, means and maxima.
+"""Reads what a sampler prints on a host: kernel counters become rates, means and maxima.
 
-The printed lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
-``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat`` as proc(5) and the kernel's
-``Documentation/admin-guide/iostats.rst`` describe them, one sample after the other; every sample
-begins with the uptime and closes with ``end``. Kernels differ in how many columns they have; what
-one does not report, and what its counters do not show, is None.
+The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
+``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the
+kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and closes
+with ``end``. Kernels differ in their columns; a value that is missing or cannot be derived is None.
+
+Example:
+    ``figures(parse(executor.job_output(job)))["cpu_steal"].mean`` is a fraction of all cores' time.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from dataclasses import dataclass, field, fields
 from itertools import pairwise
 
 SECTOR_BYTES = 512  # whatever the disk's own sectors are
-# Counters of 32 bits start again at this; one that is then so far on did not wrap, it restarted.
+# A counter of 32 bits wraps here. A decrease that would then be a larger increase than the limit is
+# not taken for a wrap but for a restart.
 WRAP = 2**32
 WRAP_LIMIT = 2**28
-# A sample that follows closer than this (the last one, taken on being stopped) is no interval of
-# its own: the kernel counts in hundredths of a second.
+# A sample that follows closer than this (such as the last one, taken on SIGTERM) makes no interval
+# of its own: the kernel counts in hundredths of a second.
 SHORTEST_S = 0.5
 
 _DIGITS = "[0-9]{1,20}"
@@ -34,7 +37,7 @@ _NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
 _STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
 
 _CPU_COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-# Devices that only pass on what others do: their traffic would count twice.
+# Devices on top of others; counting them would count the same traffic twice.
 _STACKED_DISK = re.compile(r"loop|ram|zram|sr\d|fd\d|dm-|md\d|nvme\d+c\d+n")
 _STACKED_NET = re.compile(r"lo$|docker|br-|virbr|veth|ifb|dummy|bond|team|tun|tap|cni|cali|.*\.")
 
@@ -45,14 +48,14 @@ class Interval:
 
     Attributes:
         t: its end, in seconds since the sampler's start.
-        seconds: how long it was.
+        seconds: its length.
         cpu_user, cpu_system, cpu_iowait, cpu_steal, cpu_idle: fractions of all cores' time; nice
             counts as user, interrupts as system.
-        cpu_busy: what is neither idle nor waiting for disks.
-        memory_used_bytes: at its end; what could not be had without swapping.
+        cpu_busy: fraction of time neither idle nor waiting for disks.
+        memory_used_bytes: at its end; memory that is not available without swapping.
         disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
-        disk_busy: fraction of time in which the busiest disk had something to do.
-        net_rx_bytes_per_s, net_tx_bytes_per_s: over all network cards; loopback is none.
+        disk_busy: fraction of time in which the busiest disk had requests.
+        net_rx_bytes_per_s, net_tx_bytes_per_s: over all network cards, without loopback.
     """
 
     t: float
@@ -79,9 +82,9 @@ class HostSeries:
     """One host during one trial.
 
     Attributes:
-        cores: of the host.
+        cores: the host's number of cores; None where it did not report it.
         intervals: in order of time, without gaps except where the host did not run.
-        processes: cores' worth of CPU that each watched job's process used on average, by job.
+        processes: average CPU that each watched job's process used, in cores, by job.
     """
 
     cores: int | None
@@ -90,13 +93,13 @@ class HostSeries:
 
     @property
     def seconds(self) -> float:
-        """How long was watched."""
+        """The length of all intervals."""
         return sum(interval.seconds for interval in self.intervals)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of one host in one trial: mean over time, and the largest interval's."""
+    """One metric of one host in one trial: mean over time, and the largest value of an interval."""
 
     mean: float
     max: float
@@ -109,9 +112,9 @@ class HostFigures:
     Attributes:
         host: its name.
         cores: None where it did not report them.
-        figures: by metric (:data:`METRICS`); a metric that it did not report is not there.
-        processes: CPU used by client and load balancer as a fraction of what was granted to
-            them, by name; only on the host where they run.
+        figures: by metric (:data:`METRICS`), without metrics that it did not report.
+        processes: CPU used by client and load balancer as a fraction of what was available to
+            each, by name; only on the host where they run.
         reason: why there are no figures; None where there are.
     """
 
@@ -136,7 +139,7 @@ class _Sample:
 
 
 def parse(output: str) -> HostSeries:
-    """Read what a sampler has printed; other lines, and a sample that was cut off, are skipped."""
+    """Read what a sampler has printed; skips other lines and incomplete samples."""
     header: dict[str, int] = {}
     jobs: dict[str, int] = {}
     samples: list[_Sample] = []
@@ -163,7 +166,7 @@ def parse(output: str) -> HostSeries:
 
 
 def figures(series: HostSeries) -> dict[str, Figure]:
-    """Mean over time and maximum of every metric that is known."""
+    """Mean over time and maximum, by metric, without metrics that have no values."""
     found = {}
     for metric in METRICS:
         known = [one for one in series.intervals if getattr(one, metric) is not None]
@@ -175,7 +178,7 @@ def figures(series: HostSeries) -> dict[str, Figure]:
 
 
 def _read(line: str, sample: _Sample) -> None:
-    """Take one line into a sample; disks before network cards, whose names may be anything."""
+    """Add one line to a sample; tries network cards last, because their names may be anything."""
     if match := _CPU.fullmatch(line):
         sample.cpu = _numbers(match[1])
     elif match := _MEMORY.fullmatch(line):
@@ -183,7 +186,7 @@ def _read(line: str, sample: _Sample) -> None:
     elif match := _DISK.fullmatch(line):
         sample.disks[match[1]] = _numbers(match[2])
     elif match := _STAT.fullmatch(line):
-        numbers = _numbers(match[2])  # the first one is field 4 of proc(5), the parent
+        numbers = _numbers(match[2])  # the first one is field 4 in proc(5), the parent
         sample.processes[int(match[1])] = (numbers[18], numbers[10] + numbers[11])
     elif match := _NET.fullmatch(line):
         sample.nets[match[1]] = _numbers(match[2])
@@ -194,7 +197,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _spaced(samples: Iterable[_Sample]) -> list[_Sample]:
-    """The samples without those that the next one follows too closely; the first one is kept."""
+    """Drop samples that the next one follows too closely, but never the first one."""
     kept: list[_Sample] = []
     for sample in samples:
         if len(kept) > 1 and 0 <= sample.at - kept[-1].at < SHORTEST_S:
@@ -207,7 +210,7 @@ def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
     for before, after in pairwise(samples):
         seconds = after.at - before.at
         if seconds <= 0:
-            continue  # the host was rebooted, and its counters began again
+            continue  # the host was rebooted, and its counters restarted
         yield Interval(
             t=round(after.at - samples[0].at, 3),
             seconds=round(seconds, 3),
@@ -221,7 +224,7 @@ def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
 def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
     if before.cpu is None or after.cpu is None or len(before.cpu) != len(after.cpu):
         return {}
-    # The columns after these eight are guests' time, which is in user already. Kernels before
+    # The columns after these eight are guests' time, already included in user. Kernels before
     # 2.6.11 have fewer.
     spent = [now - then for then, now in zip(before.cpu, after.cpu, strict=True)][:8]
     for decreasing in (3, 4):  # proc(5): iowait "is not reliable", and idle suffers with it
@@ -267,7 +270,7 @@ def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | 
 
 
 def whole_disks(names: Iterable[str]) -> list[str]:
-    """Disks without their partitions, and without devices that lie on others."""
+    """Disks without their partitions and without devices on top of other disks."""
     own = [name for name in names if not _STACKED_DISK.match(name)]
     disks = set(own)
 
@@ -288,14 +291,14 @@ def _net(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | N
 
 
 def _rate(pairs: Iterable[tuple[int, int]], seconds: float, factor: int = 1) -> float | None:
-    """The sum of all increases a second; None where one is not known, or there is none."""
+    """The sum of all increases per second; None where one is unknown or there are none."""
     increases = [_increase(then, now) for then, now in pairs]
     known = [increase for increase in increases if increase is not None]
     return sum(known) * factor / seconds if known and len(known) == len(increases) else None
 
 
 def _increase(then: int, now: int) -> int | None:
-    """How far a counter went; None where it began again."""
+    """How much a counter grew; None where it restarted."""
     if now >= then:
         return now - then
     wrapped = now + WRAP - then
@@ -305,7 +308,7 @@ def _increase(then: int, now: int) -> int | None:
 def _process_use(
     samples: Iterable[_Sample], jobs: Mapping[str, int], ticks: int | None
 ) -> dict[str, float]:
-    """Cores' worth of CPU per job, from its first to its last sample."""
+    """Average CPU in cores by job, from its first to its last sample."""
     if not ticks:
         return {}
     found = {}
@@ -315,7 +318,7 @@ def _process_use(
         if not seen:
             continue
         (begin, started, before), (end, same, after) = seen[0], seen[-1]
-        # Of another start time: a later process that got the same pid.
+        # With another start time it is a later process that got the same pid.
         if started == same and end - begin >= SHORTEST_S and after >= before:
             found[job] = (after - before) / ticks / (end - begin)
     return found

@@ -1,8 +1,11 @@
-"""Snapshots: a copy of a stopped server's data directory, and its way back.
+"""Snapshots: a stopped server's data directory is copied, and the copy is restored.
 
-Where the file system shares blocks between copies (XFS, Btrfs) the copy is a reflink and takes
-no time. Elsewhere rsync copies what differs, which after a trial is little. Never hard links:
-servers write in place and would change the snapshot with the data.
+Where the file system can share blocks between files (XFS, Btrfs) the copy is a reflink and takes no
+time. Elsewhere rsync copies what differs, which is little after a trial. Never hard links: servers
+write in place and would change the snapshot with the data.
+
+Example:
+    ``copy(executor, data, snapshot)`` backs up, ``copy(executor, snapshot, data)`` restores.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ COPY_LIMIT_S = 3600.0
 
 
 def supports_reflink(executor: Executor, directory: Path) -> bool:
-    """Whether files under ``directory`` can share blocks."""
+    """Whether files under ``directory`` can share blocks; tries it with a small file."""
     probe = directory / ".reflink-probe"
     executor.put(probe, "x")
     copied = executor.run(["cp", "--reflink=always", str(probe), f"{probe}.copy"], check=False)
@@ -33,7 +36,7 @@ def copy(executor: Executor, source: Path, destination: Path) -> None:
         executor.run(["rm", "-rf", str(destination)], timeout_s=COPY_LIMIT_S)
         command = ["cp", "-a", "--reflink=always", str(source), str(destination)]
     else:
-        # Without a window rsync takes two files of one size and one second for equal.
+        # Otherwise rsync takes two files of the same size, written in the same second, for equal.
         exact = "--modify-window=-1"
         command = ["rsync", "-a", "--delete", exact, f"{source}/", f"{destination}/"]
     executor.run(command, timeout_s=COPY_LIMIT_S)

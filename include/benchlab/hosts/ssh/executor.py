@@ -1,9 +1,12 @@
 """A host of a fleet over SSH: commands, detached jobs, files.
 
-What runs there needs a POSIX shell, GNU coreutils, grep and util-linux, and for what belongs to
-other users ``sudo`` without a password; no Python. Every step is one small shell script and one
-round trip, so that a broken link leaves a step done or not begun, and every script has a time
-limit on the host itself.
+The host needs a POSIX shell, GNU coreutils, grep and util-linux, and ``sudo`` without a password
+for what belongs to other users; it needs no Python. Every step is one small shell script and one round
+trip, so that a broken link leaves a step done or not begun, and every script has a time limit on
+the host itself.
+
+Example:
+    ``SSHExecutor(host, key, "c1", directory).run(["nproc"]).stdout`` is its number of cores.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ SCRIPT_LIMIT_S = 60.0
 OUTPUT_LIMIT_S = 600.0
 GRACE_S = 10.0
 KILLED = 137
-# A login account's own has no sbin on Debian, where HAProxy lies.
+# On Debian a login account's PATH lacks sbin, where HAProxy is.
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -36,17 +39,18 @@ class SSHExecutor:
     """A host of a fleet. See :class:`benchlab.hosts.executor.Executor`.
 
     All threads share one connection; it is opened on first use, and again after it was lost. A
-    process that was forked opens its own.
+    forked process opens its own.
 
     Args:
-        host: where it is and by which key it is known.
+        host: its address, and the host key by which it is known.
         key: the text of the private SSH key.
         campaign: the tag that every process carries.
         directory: where jobs are kept, on the host.
-        limits: how long to wait for a host that says nothing.
+        limits: how long to wait for a host that does not answer.
 
     Raises:
-        TargetError: from every method, where the host shows another key than expected.
+        TargetError: from every method, where the host shows another key than expected, or the
+            private key cannot be read.
         UnreachableError: from every method, where there is no connection or it was lost.
     """
 
@@ -75,7 +79,7 @@ class SSHExecutor:
         self.close()
 
     def close(self) -> None:
-        """Close the connection of this process; the next call opens another one."""
+        """Close this process's connection; the next call opens a new one."""
         if link := self._links.pop(os.getpid(), None):
             link.close()
 
@@ -88,7 +92,7 @@ class SSHExecutor:
         stdin: str = "",
         env: Mapping[str, str] | None = None,
     ) -> Completed:
-        """See :class:`benchlab.hosts.executor.Executor`; ``sudo`` passes ``env`` and the tag on."""
+        """See :class:`benchlab.hosts.executor.Executor`; ``sudo`` keeps ``env`` and the tag."""
         return self._run(
             shlex.join(command),
             command,
@@ -141,12 +145,12 @@ class SSHExecutor:
 
     @contextlib.contextmanager
     def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        """See :class:`benchlab.hosts.executor.Executor`; a port of loopback, forwarded over SSH."""
+        """See :class:`benchlab.hosts.executor.Executor`; a loopback port, forwarded over SSH."""
         with self._link().forward(host, port) as local:
             yield "127.0.0.1", local
 
     def end_processes(self) -> int:
-        """See :class:`benchlab.hosts.executor.Executor`; of all users, therefore as root."""
+        """See :class:`benchlab.hosts.executor.Executor`; runs as root, to reach all users."""
         script = (
             'script=$1; shift; [ "$(id -u)" = 0 ] || exec sudo -n sh -c "$script" release "$@"\n'
             'exec sh -c "$script" release "$@"'
@@ -166,7 +170,7 @@ class SSHExecutor:
         stdin: str = "",
         timeout_s: float = SCRIPT_LIMIT_S,
     ) -> Completed:
-        """A script that does not carry the campaign's tag; errors show it as ``shown``."""
+        """Run a script without the campaign's tag; errors show it as ``shown``."""
         command = ["sh", "-c", script, "benchlab", *arguments]
         return self._run(shown, command, {}, stdin=stdin, timeout_s=timeout_s)
 
@@ -182,7 +186,7 @@ class SSHExecutor:
     ) -> Completed:
         program = scripts.RUN.format(
             exports="".join(f"export {shlex.quote(f'{k}={v}')}; " for k, v in variables.items()),
-            limit=f"{max(timeout_s, 0.001):.3f}",  # of 0 it would make none at all
+            limit=f"{max(timeout_s, 0.001):.3f}",  # `timeout` takes 0 for no limit
             command=shlex.join(_tagged_sudo(command, variables)),
         )
         try:
@@ -194,29 +198,29 @@ class SSHExecutor:
         stdout, stderr = _text(ended.stdout), _text(ended.stderr)
         if ended.timed_out or (ended.exit_code == KILLED and ended.seconds >= timeout_s):
             raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr)
-        # This is how `timeout` itself says that there is no such program.
+        # This is how `timeout` reports that there is no such program.
         no_program = ended.exit_code in (126, 127) and stderr.startswith("timeout: ")
         if no_program or (check and ended.exit_code != 0):
             raise CommandError(self.host, shown, ended.exit_code, stdout + stderr)
         return Completed(ended.exit_code, stdout, stderr)
 
     def _link(self) -> Link:
-        # Slow to import, and not needed for reading a topology or a DAG file.
+        # Slow to import, and not needed to read a topology or a DAG file.
         from benchlab.hosts.ssh.link import Limits, Link
 
-        # By process: a connection that was open at a fork is the parent's.
+        # One per process: a connection that was open at a fork is the parent's.
         return self._links.setdefault(
             os.getpid(), Link(self._to, self.host, self._key, self._limits or Limits())
         )
 
 
 def _tagged_sudo(command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """A command as it is; of sudo's, which clears the environment, with the variables' names."""
+    """A command; ``sudo``, which clears the environment, is told which variables to keep."""
     if command[0] == "sudo" and variables:
         return ["sudo", f"--preserve-env={','.join(variables)}", *command[1:]]
     return list(command)
 
 
 def _text(raw: bytes) -> str:
-    """Text as Python reads a file: no output is refused, and every line ends in a newline."""
+    """Text as Python reads a file: any bytes are accepted, and every line ends in a newline."""
     return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read()

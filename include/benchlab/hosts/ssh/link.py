@@ -1,7 +1,10 @@
 """One SSH connection to one host, shared by all threads of a process.
 
-An event loop on a thread of its own keeps it alive between two calls. The loop does not outlive a
-fork: Airflow forks its tasks, and in the child that thread does not run.
+An event loop on a thread of its own keeps it alive between calls. Airflow forks its tasks, and that
+thread does not run in the child, so a child begins with a new loop.
+
+Example:
+    ``Link(host, "tikv-1", key, Limits()).execute("nproc", b"", 60).stdout``
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ Result = TypeVar("Result")
 
 _guard = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
-# A parent's loops are kept: being collected, one would close descriptors the parent still watches.
+# Keeps a parent's loops: a loop that is collected closes descriptors the parent still watches.
 _inherited: list[object] = []
 
 
@@ -55,7 +58,7 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def call(work: Coroutine[Any, Any, Result]) -> Result:
-    """Do something in the loop and wait for it; an interrupted wait ends the work."""
+    """Run a coroutine in the loop and wait for it; interrupting the wait cancels it."""
     ended = threading.Event()
 
     async def watched() -> Result:
@@ -79,13 +82,13 @@ asyncssh.set_log_level("WARNING")
 
 @dataclass(frozen=True)
 class Limits:
-    """How long to wait for a host that says nothing, in seconds.
+    """How long to wait for a host that does not answer, in seconds.
 
     Attributes:
         connect_s: for a connection, and for a session in it.
-        keepalive_s: between two questions whether it is there; after two without an answer the
-            connection counts as lost.
-        grace_s: after a command's time limit, within which the host should have ended it.
+        keepalive_s: between keepalive messages; after two without an answer the connection counts
+            as lost.
+        grace_s: after a command's time limit, for the host to end it.
     """
 
     connect_s: float = 15
@@ -95,7 +98,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ended:
-    """A remote program that has ended; ``timed_out``: its output was still open at its limit."""
+    """A remote program that has ended.
+
+    Attributes:
+        timed_out: whether its output was still open at its time limit.
+        seconds: how long it ran, as seen from here.
+    """
 
     exit_code: int
     stdout: bytes
@@ -105,7 +113,7 @@ class Ended:
 
 
 class Link:
-    """The connection to one host; opened when it is first needed, and again when it was lost.
+    """The connection to one host; opened when it is first needed, and again after it was lost.
 
     Args:
         host: where to connect to, and the one host key that is accepted.
@@ -123,9 +131,8 @@ class Link:
     def execute(self, program: str, stdin: bytes, limit_s: float) -> Ended:
         """Run a POSIX shell program to its end.
 
-        The host's process list shows a fixed command: the program's text goes ahead of its input.
-        The program itself sees to it that it ends after ``limit_s`` seconds; on SIGTERM it ends
-        at once.
+        The host's process list shows a fixed command: the program's text is sent ahead of its
+        input. The program must end by itself after ``limit_s`` seconds, and at once on SIGTERM.
 
         Raises:
             TargetError: the host shows another key than expected.
@@ -136,12 +143,12 @@ class Link:
 
     @contextlib.contextmanager
     def forward(self, host: str, port: int) -> Iterator[int]:
-        """A port of this machine's loopback that leads to ``host:port`` as the host sees it.
+        """A loopback port of this machine that leads to ``host:port`` as the host sees it.
 
         Raises:
             TargetError: the host shows another key than expected.
-            UnreachableError: there is no connection, the host forwards nothing, or nothing listens
-                at that address.
+            UnreachableError: there is no connection, the host does not allow forwarding, or nothing
+                listens at that address.
         """
         listener = call(self._forward(host, port))
         try:
@@ -150,7 +157,7 @@ class Link:
             call(_close_listener(listener))
 
     def close(self) -> None:
-        """Give the connection up; the next use opens another one."""
+        """Close the connection; the next use opens a new one."""
         call(self._close())
 
     async def _execute(self, program: bytes, stdin: bytes, limit_s: float) -> Ended:
@@ -183,7 +190,7 @@ class Link:
         connection = await self._connected()
         try:
             async with asyncio.timeout(self._limits.connect_s):
-                # A user of the port only learns that nobody answers; this says why.
+                # The port alone only shows that nothing answers; this finds out why.
                 _, probe = await connection.open_connection(host, port)
                 probe.close()
                 return await connection.forward_local_port("127.0.0.1", 0, host, port)
@@ -205,7 +212,7 @@ class Link:
             raise self._lost(error) from error
 
     async def _wait(self, session: _Session, limit_s: float) -> bool:
-        """Wait for the exit code and then for the end of the output, which daemons can hold open.
+        """Wait for the exit code, then for the end of the output, which daemons can hold open.
 
         Returns:
             Whether the output was still open when the time was up.
@@ -226,10 +233,10 @@ class Link:
         return False
 
     async def _probe(self) -> None:
-        """Find out whether a host that should have answered is there.
+        """Check whether a host that should have answered still does.
 
         Raises:
-            UnreachableError: it is not; its connection is given up, so that the next use opens one.
+            UnreachableError: it does not; the connection is closed, so that the next use opens one.
         """
         connection = await self._connected()
         channel, session = await self._session(0)
@@ -245,7 +252,7 @@ class Link:
             raise self._lost(session.error)
 
     async def _session(self, size: int) -> tuple[asyncssh.SSHClientChannel[bytes], _Session]:
-        """Start a shell that reads its program, ``size`` bytes, from its input."""
+        """Start a shell that reads ``size`` bytes of program from its input."""
         connection = await self._connected()
         deadline = time.monotonic() + self._limits.connect_s
         while True:
@@ -257,7 +264,7 @@ class Link:
                     channel, session = found
                     return channel, session
             except asyncssh.ChannelOpenError as error:
-                # sshd counts an ended session for a moment longer than we do.
+                # sshd counts an ended session a moment longer than Benchlab does.
                 if connection.is_closed():
                     raise self._lost(None) from error
                 if time.monotonic() > deadline:
@@ -279,7 +286,7 @@ class Link:
         shown: list[asyncssh.SSHKey] = []
 
         class Client(asyncssh.SSHClient):
-            """Lets in the one expected key, and notes any other."""
+            """Accepts only the expected host key; records every key that is shown."""
 
             def validate_host_public_key(
                 self, host: str, addr: str, port: int, key: asyncssh.SSHKey
@@ -295,11 +302,11 @@ class Link:
                     username=self._host.user,
                     client_factory=Client,
                     client_keys=[private],
-                    # The expected kind of key first, and then every other: a host that has
-                    # none of that kind is to show what it has, not to hang up.
+                    # The expected kind of key first, then all others: a host that has none of that
+                    # kind should show the one it has, not hang up.
                     known_hosts=([], [], []),
                     server_host_key_algs="^" + b",".join(expected.sig_algorithms).decode(),
-                    # Nothing of the account that Benchlab runs in: no settings, agent or password.
+                    # Nothing from Benchlab's own account: no settings, agent or password.
                     config=[],
                     agent_path=None,
                     preferred_auth="publickey",
@@ -321,10 +328,10 @@ class Link:
             ) from error
 
     def _keys(self) -> tuple[asyncssh.SSHKey, asyncssh.SSHKey]:
-        """The key the host has to show, and the one shown to it.
+        """The host key that is expected, and the private key to log in with.
 
         Raises:
-            TargetError: one of them cannot be read. The text has nothing of the private key.
+            TargetError: one of them cannot be read. The text contains nothing of the private key.
         """
         try:
             expected = asyncssh.import_public_key(self._host.host_key)
@@ -360,7 +367,7 @@ class Link:
 
     def _why(self, error: Exception | None) -> str:
         if isinstance(error, OSError) and (error.errno or 0) > 0:
-            return os.strerror(cast(int, error.errno))  # its own text has an address, no reason
+            return os.strerror(cast(int, error.errno))  # its text is an address, not a reason
         if isinstance(error, TimeoutError):
             return "it does not answer"
         if isinstance(error, asyncssh.ChannelOpenError):
@@ -381,7 +388,7 @@ class Link:
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """Collects what a program prints; never makes it wait."""
+    """Collects what a program prints, without ever making it wait."""
 
     def __init__(self) -> None:
         self.stdout, self.stderr = bytearray(), bytearray()
@@ -412,5 +419,5 @@ async def _close_listener(listener: asyncssh.SSHListener) -> None:
 
 
 def _number(name: str) -> int:
-    """A signal's number by its name in SSH's protocol, as KILL."""
+    """A signal's number by its name in the SSH protocol, such as ``KILL``; SIGKILL if unknown."""
     return getattr(signal, f"SIG{name}", signal.SIGKILL)

@@ -1,12 +1,12 @@
-"""What :mod:`benchlab.hosts.ssh.executor` runs on a host: POSIX shell, GNU coreutils, grep and
-util-linux.
+"""The shell scripts that :mod:`benchlab.hosts.ssh.executor` runs on a host.
 
-Arguments come as ``$1``, ``$2``, ... and never as part of a script's text.
+They need a POSIX shell, GNU coreutils, grep and util-linux. Arguments come as ``$1``, ``$2``, ...,
+never as part of a script's text; only :data:`RUN` is a format of quoted parts.
 """
 
-# The whole is one compound command: cut off half-way it is a syntax error and nothing is run.
-# The variables are set in a subshell, so that this shell does not carry the campaign's tag.
-# `timeout` makes a process group of its own, in which also what sudo runs stays.
+# One compound command: cut off half-way it is a syntax error, and nothing is run. The variables are
+# set in a subshell, so that this shell does not carry the campaign's tag. `timeout` makes a process
+# group of its own, which also contains what sudo runs.
 RUN = """{{
 end() {{
     kill -KILL "$child" "-$child" 2> /dev/null
@@ -24,7 +24,7 @@ exit "$code"
 }}
 """
 
-# $1 jobs, $2 job, $3 seconds, $4 wrapper, $5 the command for people, then the command.
+# $1 directory of jobs, $2 job, $3 seconds, $4 wrapper, $5 the command as text, then the command.
 START = """
 mkdir -p "$1" || exit 1
 cd "$1" || exit 1
@@ -84,8 +84,8 @@ state() {
 }
 """
 
-# $4 hundredths of a second until SIGKILL. By the job's status and not by its pid: while it turns
-# into its program (execve) a process has for a moment no environment to be known by.
+# $4 hundredths of a second until SIGKILL. By the job's status, not its pid: during execve a process
+# has for a moment no environment by which it could be recognized.
 STOP = (
     JOB
     + """
@@ -115,8 +115,8 @@ done
 
 FORGET = JOB + 'if [ "$(state)" = running ]; then echo running; else rm -rf "$directory"; fi'
 
-# $1 path, $2 umask, $3 bytes. `set -C` creates the file and follows no link; what was cut off on
-# the way does not replace a whole file.
+# $1 path, $2 umask, $3 bytes. `set -C` creates the file and follows no link; a text that was cut
+# off on the way does not replace a whole file.
 PUT = """
 mkdir -p "$(dirname "$1")" || exit 1
 rm -f "$1.part" || exit 1
@@ -129,8 +129,8 @@ fi
 mv -fT "$1.part" "$1"
 """
 
-# $1 the campaign's tag, $2 hundredths of a second until SIGKILL. Prints how many there were. It
-# looks twice before it believes that none is left: a process has no environment during execve.
+# $1 the campaign's tag, $2 hundredths of a second until SIGKILL. Prints how many processes there
+# were. Looks twice before none counts as left: a process has no environment during execve.
 RELEASE = """
 now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
 deadline=$(($(now) + $2)) asked=' ' count=0 clean=0
