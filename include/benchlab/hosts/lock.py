@@ -144,7 +144,7 @@ class _Lock(ABC):
         return self._displaced(self._parse(text), campaign, at)
 
     def release(self, campaign: str) -> bool:
-        """Give the machine back; False where it was not the campaign's; raises as :meth:`holder`."""
+        """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`."""
         while True:
             text = self._exchange()[1]
             found = self._parse(text)

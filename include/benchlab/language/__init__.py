@@ -1,11 +1,11 @@
-"""What Benchlab says in a report, by language: one locale file each, in Fluent's syntax.
+"""The sentences of reports, by language: one locale file each, in Fluent's syntax.
 
-A sentence is written once, in ``locale/<language>.ftl`` under an id, with places for its values
-(Project Fluent; https://projectfluent.org/fluent/guide/ describes the syntax). English is the
-reference: a test holds that every other file has the same messages with the same values. A new
-language is one file, named by its code as Babel knows it.
+A sentence is written once per language, in ``locale/<language>.ftl`` under an id, with placeholders
+for its values (Project Fluent; https://projectfluent.org/fluent/guide/ describes the syntax).
+English is the reference: a test checks that every other file has the same messages with the same
+values. A new language is one file, named by its code as Babel knows it.
 
-A sentence that is decided before its language is known, like the reason of a verdict, is a
+A sentence that is chosen before its language is known, such as the reason of a verdict, is a
 :class:`Message`: an id and values.
 """
 
@@ -42,10 +42,10 @@ class Message:
 
     Attributes:
         id: of the message in the locale files.
-        values: what stands in its places, by name. A number is written as the language writes
-            numbers; give text where it must not be.
-        fallback: recorded English text, for a language that has no message for exactly this text;
-            only for what can be added without one, such as a gate's sentence.
+        values: what its placeholders stand for, by name. A number is formatted by the language;
+            give text where that is not wanted.
+        fallback: recorded English text, for a language without a message for exactly this text;
+            only for sentences that can be added without a message, such as a gate's.
     """
 
     id: str
@@ -53,12 +53,12 @@ class Message:
     fallback: str | None = None
 
     def __str__(self) -> str:
-        """In English, as logs and JSON have it."""
+        """In English, as in logs and JSON."""
         return english().text(self)
 
 
 Said: TypeAlias = Message | str
-"""A sentence in no language yet; or text that was recorded, and stays as it is."""
+"""A sentence in no language yet, or recorded text, which is not translated."""
 
 
 def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's word
@@ -67,15 +67,15 @@ def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's wo
 
 
 def side_name(side: str) -> Message:
-    """``baseline`` or ``candidate``, as a sentence has it."""
+    """The word for ``baseline`` or ``candidate`` in a sentence."""
     return Message(f"side-{side}")
 
 
 def gate_sentence(gate: str, sentence: str) -> Message:
-    """What holds when a gate passes: its definition's words where a language has no others.
+    """What holds when a gate passes; in its definition's words where a language has no message.
 
-    The definition's numbers are values of the message, ``n1``, ``n2`` in order, so that bounds can
-    change without a new translation.
+    The numbers in the definition become the message's values ``n1``, ``n2``, ... in order, so that
+    bounds can change without a new translation.
     """
     numbers = enumerate(_NUMBER.findall(sentence), start=1)
     values = tuple((f"n{place}", number) for place, number in numbers)
@@ -86,7 +86,7 @@ class Language:
     """One language: its sentences.
 
     Args:
-        code: as ``en``; its locale file is ``locale/<code>.ftl``.
+        code: such as ``en``; the locale file is ``locale/<code>.ftl``.
 
     Raises:
         LanguageError: there is no such file.
@@ -104,7 +104,7 @@ class Language:
         """The sentence of this id with its values.
 
         Raises:
-            LanguageError: the locale file has no such message, or the message wants other values.
+            LanguageError: the locale file has no such message, or the message needs other values.
         """
         entry = self._bundle.get_message(id) if self._bundle.has_message(id) else None
         if entry is None or entry.value is None:
@@ -119,11 +119,11 @@ class Language:
         return str(text)
 
     def has(self, id: str) -> bool:  # noqa: A002
-        """Whether there is such a message; a gate, for example, can be added without one."""
+        """Whether there is such a message. A gate, for example, can be added without one."""
         return self._bundle.has_message(id)
 
     def text(self, said: Said) -> str:
-        """A message in this language; recorded text as it is."""
+        """A message in this language; recorded text unchanged. Raises as :meth:`say`."""
         if isinstance(said, str):
             return said
         if said.fallback is not None:
@@ -133,8 +133,8 @@ class Language:
     def _known(self, said: Message) -> str | None:
         """A recorded text in this language; None if it has no message for exactly this text.
 
-        The attribute ``of`` of a message has the text that it translates: an older or a changed
-        definition may have other words under the same id.
+        A message's attribute ``of`` is the text that it translates: an older or changed definition
+        may have other words under the same id.
         """
         entry = self._bundle.get_message(said.id) if self.has(said.id) else None
         if entry is None or "of" not in entry.attributes:
@@ -144,17 +144,17 @@ class Language:
         return self.say(said.id, **dict(said.values)) if known else None
 
     def texts(self, said: Iterable[Said]) -> tuple[str, ...]:
-        """As :meth:`text`, one by one."""
+        """Several messages or texts; see :meth:`text`."""
         return tuple(map(self.text, said))
 
     @functools.cached_property
     def letters(self) -> frozenset[str]:
-        """The letters that its messages are written with: a chart needs a font that has them."""
+        """The letters that its messages are written with; a chart needs a font that has them."""
         return frozenset(character for character in self._source if character.isalpha())
 
     @functools.cached_property
     def locale(self) -> babel.Locale:
-        """What Babel calls it."""
+        """Babel's locale of this language."""
         import babel
 
         return babel.Locale.parse(self.code)
@@ -163,7 +163,7 @@ class Language:
     def _bundle(self) -> FluentBundle:
         from fluent.runtime import FluentBundle, FluentResource
 
-        # Without isolation marks, which would make the figures of a page hard to copy.
+        # Without isolation marks, which would make figures on a page hard to copy.
         bundle = FluentBundle([self.code], use_isolating=False)
         bundle.add_resource(FluentResource(self._source))
         return bundle
@@ -191,7 +191,7 @@ def english() -> Language:
 
 @functools.cache
 def codes() -> tuple[str, ...]:
-    """The languages there are, the reference first."""
+    """Codes of all languages, the reference first."""
     folder = resources.files("benchlab.language").joinpath("locale")
     names = [entry.name for entry in folder.iterdir()]
     found = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}

@@ -1,6 +1,6 @@
-"""How numbers are printed, in every format alike. Missing is ``n/a``, never 0.
+"""How numbers are printed, the same in every format. A missing number is ``n/a``, never 0.
 
-A number is rounded first, the same in every language, and then written as one language does.
+A number is first rounded, the same for every language, and then written as its language does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Numbers:
     """Numbers as one language writes them.
 
     Args:
-        language: whose decimal sign, grouping and words are used.
+        language: its decimal sign, grouping and words are used.
 
     Example:
         ``Numbers(english()).estimate(-1.996, threshold=2.0)`` is ``-1.996%``.
@@ -34,11 +34,11 @@ class Numbers:
         self._language = language
 
     def rate(self, value: float | None, decimals: int) -> str:
-        """A throughput, or another figure with so many decimals, with thousands separators."""
+        """A throughput or another figure, with thousands separators and a number of decimals."""
         return MISSING if value is None else self._decimal(_rounded(value, decimals))
 
     def milliseconds(self, value: float | None) -> str:
-        """A latency."""
+        """A latency, with two decimals and without its unit."""
         return self.rate(value, 2)
 
     def whole(self, value: float | None) -> str:
@@ -46,32 +46,31 @@ class Numbers:
         return self.rate(value, 0)
 
     def general(self, value: float) -> str:
-        """A figure with the decimals that it has, as a tick of an axis."""
+        """A figure with no more decimals than it needs, as for the ticks of an axis."""
         return self._decimal(Decimal(f"{value:.10g}"))
 
     def change(self, value: float | None) -> str:
-        """A change of one cell, in percent, signed."""
+        """A change of one cell, given and written in percent, signed."""
         return MISSING if value is None else self._signed(_rounded(value, 2))
 
     def general_change(self, value: float) -> str:
-        """A change in percent with the decimals that it has, signed, as a tick of an axis."""
+        """A signed change in percent with no more decimals than it needs, as for axis ticks."""
         return self._signed(Decimal(f"{value:g}")) if value else "0"
 
     def estimate(self, value: float | None, threshold: float) -> str:
         """A change that a verdict rests on, in percent, signed.
 
-        It gets more decimals where two would put it on the other side of zero or of the threshold:
-        a change of -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than
-        2 %.
+        It gets more than two decimals where rounding would move it across zero or the threshold:
+        -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than 2 %.
         """
         return MISSING if value is None else self._signed(_on_its_side(value, threshold))
 
     def size(self, value: float, threshold: float) -> str:
-        """As :meth:`estimate`, without its sign."""
+        """Like :meth:`estimate`, without the sign."""
         return self._percent(abs(_on_its_side(value, threshold)))
 
     def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
-        """An interval of changes."""
+        """An interval of changes in percent; see :meth:`estimate`."""
         if bounds is None:
             return MISSING
         low, high = (self.estimate(bound, threshold) for bound in bounds)
@@ -86,19 +85,19 @@ class Numbers:
         return self._percent(_rounded(100 * fraction, decimals))
 
     def p_value(self, value: float | None) -> str:
-        """A p value with its sign of comparison: ``= 0.012``, ``< 0.001``."""
+        """A p value with a sign of comparison: ``= 0.012``, ``< 0.001``."""
         if value is None:
             return MISSING
         if value < 0.001:
             return f"< {self._decimal(Decimal('0.001'))}"
-        # Rounded up across the level it would contradict the verdict.
+        # Rounded across 0.05 it would contradict the verdict.
         for decimals in range(3, _MOST_DECIMALS + 1):
             if (round(value, decimals) < 0.05) == (value < 0.05):
                 break
         return f"= {self._decimal(_rounded(value, decimals))}"
 
     def duration(self, value: timedelta | None) -> str:
-        """A duration in words."""
+        """A duration in words, with its two largest units."""
         if value is None:
             return MISSING
         seconds = round(value.total_seconds())
@@ -122,7 +121,7 @@ class Numbers:
         return format_percent(value.scaleb(-2), format=pattern, locale=self._locale)
 
     def _signed(self, value: Decimal) -> str:
-        """Zero has no sign."""
+        """A percentage with its sign; zero has none."""
         from babel.numbers import format_percent
 
         if not value:
@@ -132,7 +131,7 @@ class Numbers:
         return format_percent(value.scaleb(-2), format=signed, locale=self._locale)
 
     def _pattern(self, kind: str, value: Decimal) -> str:
-        """The locale's pattern of numbers, with just the decimals that the value has."""
+        """The locale's pattern for numbers, with as many decimals as the value has."""
         formats = getattr(self._locale, f"{kind}_formats")
         whole: str = formats[None].pattern.replace(".###", "")
         exponent = value.as_tuple().exponent
@@ -145,7 +144,7 @@ class Numbers:
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:
-    """Decimals for the rates of one table: enough that percentages recomputed from it agree."""
+    """Decimals for the rates of one table, enough to recompute its percentages from them."""
     smallest = min((value for value in values if value is not None), default=0.0)
     return 0 if smallest >= 10_000 else 1 if smallest >= 1_000 else 2
 
@@ -155,7 +154,7 @@ def _rounded(value: float, decimals: int) -> Decimal:
 
 
 def _on_its_side(value: float, threshold: float) -> Decimal:
-    """Rounded to two decimals, or to as many as keep it on its side of zero and threshold."""
+    """Rounded to two decimals, or more if needed to stay on its side of zero and threshold."""
     for decimals in range(2, _MOST_DECIMALS + 1):
         rounded = round(value, decimals)
         same_size = (abs(rounded) >= threshold) == (abs(value) >= threshold)

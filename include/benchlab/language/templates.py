@@ -1,4 +1,8 @@
-"""How every template of reports, pages and messages is read."""
+"""How the templates of reports, pages and messages are read.
+
+Example:
+    ``environment("benchlab.analysis.gates.data_docs").get_template("index.html.j2")``
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ import jinja2
 def environment(
     package: str, *, autoescape: bool = True, keep_trailing_newline: bool = False
 ) -> jinja2.Environment:
-    """Of the templates in a package; a value that a template names and does not get is an error.
+    """The Jinja environment of a package's templates, in which a missing value is an error.
 
     Args:
-        autoescape: False only where no HTML is written, and every value is escaped otherwise.
+        package: whose folder ``templates`` is read.
+        autoescape: False only where no HTML is written and values are escaped in another way.
     """
     return jinja2.Environment(
         loader=jinja2.PackageLoader(package),

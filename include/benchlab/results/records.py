@@ -1,4 +1,8 @@
-"""What a campaign brings: trials with their samples, gates and reasons."""
+"""The results of a campaign: its trials with their samples and gates, and what its sides are.
+
+Example:
+    ``trial_result.value("tps")`` is a throughput in transactions per second, or None.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,12 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
 ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"
-"""What the id of a campaign, or of a published report, looks like."""
+"""Pattern of the ids of campaigns and of published reports."""
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
-"""Of a gate: whether a failure makes its trial invalid, or is kept and shown."""
+"""Whether a gate's failure makes its trial invalid, or is kept and shown."""
 
-# Unit of every metric that a sample can have.
+# The unit of every metric that a sample can have.
 UNITS = {
     "tps": "1/s",
     "qps": "1/s",
@@ -57,7 +61,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What one gate found; ``observed`` is None where it was not evaluated, or is no number."""
+    """What one gate found; ``observed`` is None where it was not evaluated or is not a number."""
 
     gate: str
     status: GateStatus
@@ -72,15 +76,15 @@ class TrialResult:
 
     Attributes:
         attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
-        valid: every gate of validity that could be evaluated passed.
+        valid: whether its client ran and every gate of validity that could be evaluated passed.
         reasons: why it is invalid, as sentences; empty where it is valid.
         phases: seconds spent in each phase (restore, start, ready, warm-up, run, collect).
-        adopted: its client was started by a task that died, and taken over.
+        adopted: whether its client had been started by a task that died, and was taken over.
         raw, series: where the client's output and the per-interval values are kept, relative
             to the root of the object store; None where no client ran.
-        hosts: where what the hosts did during the run is kept, second by second; None where it
-            was not sampled.
-        host_figures: the same, summed up; an entry per host.
+        hosts: where the host metrics of the run are kept, second by second; None where they were
+            not sampled.
+        host_figures: the same metrics as means and maxima, one entry per host.
     """
 
     trial: PlannedTrial
@@ -100,16 +104,16 @@ class TrialResult:
 
     @property
     def executed(self) -> bool:
-        """Its client ran; False where the side could not even be brought to run."""
+        """Whether its client ran; False where, for instance, the side could not be started."""
         return self.raw is not None
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The values by metric; None where the client printed none."""
+        """The values by metric, in :data:`UNITS`; None where the client printed none."""
         return {sample.metric: sample.value for sample in self.samples}
 
     def value(self, metric: str) -> float | None:
-        """The value of one metric; None where it is missing."""
+        """The value of one metric, in its unit; None where it is missing."""
         return self.figures.get(metric)
 
 
@@ -119,11 +123,11 @@ class InstanceFacts:
 
     Attributes:
         host: name of its host in the fleet.
-        component: what it is: ``pd``, ``tikv`` or ``tidb``.
-        version: as it writes it itself.
-        git_hash: of its source; None where it does not report it.
+        component: ``pd``, ``tikv`` or ``tidb``.
+        version: as the server itself writes it.
+        git_hash: of its source; None where it is not reported.
         config_digest: of its effective configuration, the same for servers that are configured
-            alike; None where it does not report it.
+            alike; None where it is not reported.
     """
 
     host: str
@@ -134,17 +138,17 @@ class InstanceFacts:
 
 
 Moment = Literal["load", "last trial"]
-"""When a dataset's consistency was checked: after it."""
+"""After what a dataset's consistency was checked."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition that a consistent dataset meets, as it was found.
+    """The result of checking one consistency condition of a dataset.
 
     Attributes:
-        clause: of the benchmark's standard, as ``3.3.2.1``.
+        clause: of the benchmark's standard, such as ``3.3.2.1``.
         sentence: what holds where it is met.
-        violations: rows or groups of rows for which it does not hold.
+        violations: number of rows, or groups of rows, for which it does not hold.
     """
 
     clause: str
@@ -153,7 +157,7 @@ class Condition:
 
     @property
     def fault(self) -> Message:
-        """What is wrong where it does not hold, as a part of a sentence."""
+        """What is wrong where it does not hold, as part of a sentence."""
         return message(
             "condition-fault",
             clause=self.clause,
@@ -164,17 +168,17 @@ class Condition:
 
 @dataclass(frozen=True)
 class SideFacts:
-    """What was found on a deployed side, before its first trial.
+    """What was found on a deployed side.
 
     Attributes:
-        version: what the server says of itself.
+        version: as the server reports it.
         git_hash: of its source; None where the server does not report it.
-        variables: its effective variables.
+        variables: its effective settings.
         dataset_checksum: of the loaded tables, taken before the snapshot.
         rows: row counts by table.
         instances: its servers, where it is a cluster.
         consistency: the conditions of its dataset, by when they were checked; empty where the
-            workload has none.
+            dataset has none.
     """
 
     version: str
@@ -187,10 +191,10 @@ class SideFacts:
 
 
 def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message, ...]]:
-    """Why a side's figures cannot be trusted: conditions that its dataset lost while measured.
+    """Why a side's figures cannot be trusted: conditions that its dataset no longer meets.
 
-    A sentence for each condition that was found violated after the last trial; a side without
-    any is left out, be it that all hold or that they were not checked.
+    One sentence for each condition that was violated after the last trial. Sides without violations
+    are omitted, whether checked or not.
     """
     lost = {
         side: tuple(
@@ -210,15 +214,16 @@ class Campaign:
     Attributes:
         state: ``running``, ``complete`` or ``failed``.
         report_type: as it was run, overrides applied; stored and bundled under the name ``spec``.
-        engine_reason: why this engine was taken.
+        engine_reason: why this engine was chosen.
         origin: how it was started: ``benchlab run`` or the Airflow run.
-        environment: facts of the machine: cores, memory, kernel, tool versions; of a fleet a
-            line per role instead (``tikv_hosts``), the ``zone`` if known, and where the
-            ``dataset`` came from; the ``client_program`` that was chosen and what it calls itself
-            (``client_version``). And, where the target knows them, of the engine: ``engine_title``,
-            ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated).
-        planned_for: the moment whose versions it compares, with a time zone: of a backfill that
-            moment, long before it was run. None: when it was run.
+        environment: facts about the machine: cores, memory, kernel, tool versions. For a fleet
+            instead a line per role (``tikv_hosts``), the ``zone`` if known, and where the
+            ``dataset`` came from. The ``client_program`` that was chosen and the version it reports
+            (``client_version``). Where the target knows them, facts about the engine:
+            ``engine_title``, ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers,
+            comma-separated).
+        planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
+            long before the run. None: the time of the run.
     """
 
     id: str
@@ -235,24 +240,24 @@ class Campaign:
 
     @property
     def at(self) -> datetime:
-        """Its place in the order of the versions."""
+        """The time as of which its versions were chosen, by which campaigns are ordered."""
         return self.planned_for or self.started_at
 
     @property
     def client(self) -> Client:
-        """How the client is called; its program as it was chosen, where it has been."""
+        """How the client is called, with the program that was chosen, if one has been."""
         chosen = self.environment.get("client_program", self.report_type.client.program)
         return self.report_type.client.model_copy(update={"program": chosen})
 
     @property
     def client_path(self) -> str | None:
-        """What is started as the client; None: what its command says."""
+        """The path of the client's program; None: as its command names it."""
         return self.environment.get("client_path")
 
     @property
     def is_aa(self) -> bool:
-        """Both sides are the same, and neither is slowed down: the campaign measures noise.
+        """Whether both sides are the same and neither is slowed down: the campaign measures noise.
 
-        Only such a campaign calibrates: what another one finds is no false alarm.
+        Only such a campaign calibrates; a change that any other finds is not a false alarm.
         """
         return self.report_type.sides == "same" and not self.plan.slowdown_pct

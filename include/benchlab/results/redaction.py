@@ -1,8 +1,11 @@
-"""Secrets, taken out of reports and evidence.
+"""Removes secrets from reports and evidence.
 
-Servers report their effective variables, a few of which are secrets: an account for replication, a
-key. They are recognized by their names, and a password within an address by its place. Two values
-that differ stay different, so that what depends on it comes out as it did.
+Servers report their effective variables, some of which are secrets: a replication account, a key.
+They are recognized by their names, and a password in an address by its place. Two values that
+differ stay different, so that a comparison of the sides has the same result as before.
+
+Example:
+    ``of_campaign(store.campaign("c1"))`` has ``(redacted 1)`` in place of its first secret.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ _SECRET = re.compile(
     r"|master[_-]?key|credentials?|sst_auth|token|filekey)$",
     re.IGNORECASE,
 )
-# Switches, numbers and words of policies are no secrets, whatever they are named.
+# Switches and numbers are not secrets, whatever they are named.
 _HARMLESS = re.compile(
     r"(on|off|yes|no|true|false|none|null|[0-9.]*|\(redacted [0-9]+\))", re.IGNORECASE
 )
@@ -34,8 +37,8 @@ class Redacted:
     """Documents without their secrets.
 
     Attributes:
-        places: where one was replaced, as ``campaign.json: facts.baseline.variables.wsrep_auth``.
-        secrets: the values, by which it can be seen that nothing else has them.
+        places: where one was replaced: ``campaign.json: facts.baseline.variables.wsrep_sst_auth``.
+        secrets: the number that stands for each value; :func:`leaks` looks for these in files.
     """
 
     def __init__(self) -> None:
@@ -43,7 +46,7 @@ class Redacted:
         self.secrets: dict[str, int] = {}
 
     def document(self, name: str, value: Any, at: tuple[str, ...] = ()) -> Any:
-        """A JSON document of this file name without its secrets; ``at`` is the place of a part."""
+        """A JSON document without its secrets; ``name`` is its file, ``at`` the path of a part."""
         if isinstance(value, dict):
             return {key: self.document(name, part, (*at, str(key))) for key, part in value.items()}
         if isinstance(value, list):
@@ -64,7 +67,7 @@ class Redacted:
 
 
 def of_campaign(campaign: Campaign) -> Campaign:
-    """A campaign without its secrets; one without any, or without them already, is as it was."""
+    """A campaign without its secrets; the same campaign where it has none."""
     found = Redacted()
     document = found.document(
         "campaign", _adapter().dump_python(campaign, mode="json", by_alias=True)
@@ -78,11 +81,11 @@ def _adapter() -> TypeAdapter[Campaign]:
 
 
 def leaks(content: bytes, secrets: Iterable[str]) -> bool:
-    """Whether a file has one of these in it, in whatever way its format writes it.
+    """Whether a file contains one of these secrets, in any way that its format may escape it.
 
-    What is shorter than six letters is in any file by chance.
+    Secrets of fewer than six characters are not looked for: any file may contain them by chance.
     """
-    plain = content.replace(b"\\", b"")  # as Markdown and JSON escape
+    plain = content.replace(b"\\", b"")  # Markdown and JSON escape with these
     return any(
         form.replace("\\", "").encode() in text
         for secret in secrets

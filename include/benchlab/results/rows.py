@@ -1,4 +1,8 @@
-"""The tables of the results store, and how campaigns and trials become rows and come back."""
+"""The tables of the results store, and the conversion of campaigns and trials to rows and back.
+
+Example:
+    ``campaign_of(row)`` is the campaign of which ``campaign_row(campaign)`` made the row.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +29,17 @@ from benchlab.results.records import (
     TrialResult,
 )
 
-# Counts the changes that an older Benchlab could not live with. A nullable column that is new is
-# none: it is added to a store that lacks it, and who does not know it leaves it empty.
+# Counts the changes with which an older Benchlab cannot work. A new nullable column is not one of
+# them: it is added to a store that lacks it, and an older Benchlab leaves it empty.
 SCHEMA_VERSION = 1
 
 _REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
-# What an older Benchlab did not write, as servers and conditions, has its default.
+# What an older Benchlab did not write, such as servers and conditions, has its default.
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _HOST_FIGURES = TypeAdapter(tuple[HostFigures, ...])
 
 METADATA = sa.MetaData()
-# MySQL's TEXT ends at 64 KB, its utf8mb4 keys at 191 characters of a 767-byte index.
+# MySQL's TEXT holds 64 KB; an index of 767 bytes holds 191 characters of utf8mb4.
 _Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
 _Key = sa.String(160)
 
@@ -104,8 +108,8 @@ PUBLISHED_REPORTS = sa.Table(
     sa.Column("report", _Document, nullable=False),
 )
 
-# What notifiers have sent: a row for each notifier and each mark of an event. Without `told_at` it
-# is claimed by a process that is about to send it.
+# What notifiers have sent: a row for each notifier and event. Without `told_at` it is claimed by a
+# process that is about to send it.
 NOTICES = sa.Table(
     "notices",
     METADATA,
@@ -135,9 +139,9 @@ GATES = _of_trial(
 
 
 def add_missing_columns(connection: sa.Connection) -> None:
-    """Give the tables of a store that an older Benchlab made their new columns.
+    """Add the new columns to the tables of a store that an older Benchlab made.
 
-    Only nullable ones can come later: the rows that are there have no value for them.
+    Columns that are added must be nullable: existing rows have no value for them.
     """
     found = sa.inspect(connection)
     names = connection.dialect.identifier_preparer
@@ -156,7 +160,7 @@ def _in_order(rows: list[Any]) -> list[Any]:
 
 
 def campaign_row(campaign: Campaign) -> dict[str, Any]:
-    """A campaign as a row."""
+    """A campaign as a row of :data:`CAMPAIGNS`."""
     return {
         "id": campaign.id,
         "report": campaign.plan.report,
@@ -205,7 +209,7 @@ def _report_type_of(row: Any) -> ReportSpec:
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
-    """A trial as a row, without its key, samples and gates."""
+    """A trial as a row of :data:`TRIALS`, without its key, samples and gates."""
     return {
         "valid": result.valid,
         "planned": as_json(asdict(result.trial)),
@@ -229,7 +233,7 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
         valid=row.valid,
         reasons=tuple(json.loads(row.reasons)),
         samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
-        # An older Benchlab had gates of validity only, and wrote no kind.
+        # An older Benchlab had only gates of validity and wrote no kind.
         gates=tuple(
             GateResult(
                 gate.gate, gate.status, gate.observed, gate.sentence, gate.kind or "validity"
@@ -248,5 +252,5 @@ def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
 
 
 def as_json(value: object) -> str:
-    """A document column's text."""
+    """The text of a document column."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,9 +1,9 @@
-"""The results store: every campaign, trial, sample and gate, and where the raw output lies.
+"""The results store: every campaign, trial, sample and gate, and where the raw output is kept.
 
-A database by URL (SQLite, MySQL protocol, PostgreSQL) holds what is asked for; raw outputs and
-series lie under an object path (a directory, or any URL that fsspec reads). A trial is written
-once: the key (campaign, trial, attempt) is unique, so that a task repeated after a crash finds
-what it did instead of doing it again.
+A database (SQLite, MySQL protocol, PostgreSQL) holds what is queried; raw output and series are
+kept under an object root (a directory, or any URL that fsspec reads). A trial is written once: the
+key (campaign, trial, attempt) is unique, so that a task repeated after a crash finds its earlier
+result.
 """
 
 from __future__ import annotations
@@ -44,11 +44,12 @@ class Store:
     """Reads and writes results: ``Store(home.store_url, home.objects).campaign("c1").plan``.
 
     Args:
-        url: of the database, as SQLAlchemy writes them. Its password is never shown.
-        objects: root of raw outputs and series.
+        url: SQLAlchemy's URL of the database. Its password is never shown.
+        objects: root of raw output and series.
 
     Raises:
-        StoreError: the database cannot be reached, or was written by a newer Benchlab.
+        StoreError: from every method, where the database cannot be reached or refuses a statement;
+            here also where the URL cannot be read or a newer Benchlab wrote the store.
     """
 
     def __init__(self, url: str, objects: UPath) -> None:
@@ -59,7 +60,7 @@ class Store:
                 "results store: its URL (BENCHLAB_STORE_URL) cannot be read; write it as "
                 "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
                 "postgresql+psycopg2://user:password@host:5432/database"
-            ) from None  # its text may have the password in it
+            ) from None  # its text may contain the password
         self.shown_url = parsed.render_as_string(hide_password=True)
         self.objects = objects
         try:
@@ -81,8 +82,8 @@ class Store:
 
     def _create_tables(self) -> None:
         with self.transaction():
-            pass  # a database out of reach is said so at once
-        # Another process may be creating them as well: the one that loses finds one more next time.
+            pass  # reports at once that the database cannot be reached
+        # Another process may be creating them as well: after each failure there is one table more.
         for tries_left in reversed(range(len(METADATA.tables) + 1)):
             try:
                 with self.transaction() as connection:
@@ -94,7 +95,7 @@ class Store:
                     raise
 
     def close(self) -> None:
-        """Give the database connections back."""
+        """Close the database connections."""
         self._engine.dispose()
 
     def __enter__(self) -> Store:
@@ -106,16 +107,16 @@ class Store:
     # Campaigns
 
     def add_campaign(self, campaign: Campaign) -> bool:
-        """Write a new campaign; nothing happens where it is there with the same plan.
+        """Write a new campaign; does nothing where it is stored already with the same plan.
 
         Returns:
             Whether it is new.
 
         Raises:
-            StoreError: another plan is there under this id.
+            StoreError: a campaign with another plan is stored under this id.
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
-            # Where it is there, maybe by another process just now, this fails and that one stays.
+            # Fails where it is stored already, perhaps just now by another process.
             connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
             return True
         found = self.campaign(campaign.id)
@@ -127,7 +128,7 @@ class Store:
         """One campaign.
 
         Raises:
-            StoreError: there is none of this id; names the latest ones.
+            StoreError: there is none with this id; names the latest ones.
         """
         with self.transaction() as connection:
             row = connection.execute(
@@ -141,7 +142,7 @@ class Store:
         return campaign_of(row)
 
     def campaign_ids(self) -> list[str]:
-        """All ids, the latest first."""
+        """All ids, the most recently started first."""
         with self.transaction() as connection:
             return list(
                 connection.scalars(
@@ -160,9 +161,9 @@ class Store:
         return [campaign_of(row) for row in rows]
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
-        """Record what was found on a deployed side."""
+        """Record what was found on a deployed side, in place of what was recorded before."""
         with self.transaction() as connection:
-            # SQLite knows no FOR UPDATE; a write locks it, so that no other side's facts are lost.
+            # SQLite has no FOR UPDATE; a write locks it, so that no other side's facts are lost.
             self._update(connection, campaign, id=campaign)
             row = connection.execute(
                 sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
@@ -171,17 +172,17 @@ class Store:
             self._update(connection, campaign, facts=as_json(merged))
 
     def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
-        """Record the machine's facts."""
+        """Record the facts of :attr:`Campaign.environment`, in place of earlier ones."""
         with self.transaction() as connection:
             self._update(connection, campaign, environment=as_json(environment))
 
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
-        """Set the final state, and the time of it."""
+        """Set the final state and its time."""
         with self.transaction() as connection:
             self._update(connection, campaign, state=state, ended_at=_now())
 
     def reopen(self, campaign: str) -> None:
-        """A campaign that is resumed runs again."""
+        """Mark a campaign that is resumed as running again."""
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
 
@@ -191,10 +192,10 @@ class Store:
     # Trials
 
     def add_trial(self, campaign: str, result: TrialResult) -> None:
-        """Write one trial with its samples and gates, all or nothing.
+        """Write one attempt of a trial with its samples and gates, all or nothing.
 
         Raises:
-            StoreError: this attempt of this trial is there already.
+            StoreError: this attempt is stored already, or the campaign is not.
         """
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
         try:
@@ -217,14 +218,14 @@ class Store:
                         ],
                     )
         except sa.exc.IntegrityError as error:
-            self.campaign(campaign)  # it is there, or the error is about it
+            self.campaign(campaign)  # raises where the campaign is what is missing
             raise StoreError(
                 f"trial {result.trial.id} (attempt {result.attempt}) of {campaign} is in the "
                 "store already"
             ) from error
 
     def invalidate(self, campaign: str, trial: str, attempt: int, reason: str) -> None:
-        """Let a stored trial count as invalid after all; its figures stay, with the reason."""
+        """Mark a stored trial as invalid, for this reason alone; its figures stay."""
         with self.transaction() as connection:
             connection.execute(
                 TRIALS.update()
@@ -233,11 +234,11 @@ class Store:
             )
 
     def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
-        """One trial, None where it is not there."""
+        """One attempt of a trial; None where it is not stored."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
     def trials(self, campaign: str) -> list[TrialResult]:
-        """All trials of a campaign, invalid ones too, by attempt and in plan order."""
+        """All trials of a campaign, including invalid ones, by attempt and then in plan order."""
         return self._read_trials(campaign)
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
@@ -256,7 +257,7 @@ class Store:
     # Objects
 
     def write_bytes(self, name: str, content: bytes) -> str:
-        """Keep bytes under the object root; returns their name.
+        """Write bytes under the object root; returns ``name``.
 
         Raises:
             StoreError: they cannot be written.
@@ -270,10 +271,10 @@ class Store:
         return name
 
     def read_bytes(self, name: str) -> bytes:
-        """Bytes that were kept.
+        """Bytes that were written under this name.
 
         Raises:
-            StoreError: they are not there.
+            StoreError: they are missing or cannot be read.
         """
         path = self.objects / name
         try:
@@ -286,8 +287,8 @@ class Store:
         """A connection whose statements take effect together or not at all.
 
         Raises:
-            StoreError: the database refuses or cannot be reached.
-            sqlalchemy.exc.IntegrityError: a key is there already.
+            StoreError: the database cannot be reached or refuses a statement.
+            sqlalchemy.exc.IntegrityError: a key exists already, or a foreign key does not.
         """
         try:
             with self._engine.begin() as connection:

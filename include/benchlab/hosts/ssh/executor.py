@@ -1,9 +1,9 @@
 """A host of a fleet over SSH: commands, detached jobs, files.
 
 The host needs a POSIX shell, GNU coreutils, grep and util-linux, and ``sudo`` without a password
-for what belongs to other users; it needs no Python. Every step is one small shell script and one round
-trip, so that a broken link leaves a step done or not begun, and every script has a time limit on
-the host itself.
+for what belongs to other users; it needs no Python. Every step is one small shell script and one
+round trip, so that a broken link leaves a step done or not begun, and every script has a time limit
+on the host itself.
 
 Example:
     ``SSHExecutor(host, key, "c1", directory).run(["nproc"]).stdout`` is its number of cores.
