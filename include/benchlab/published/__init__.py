@@ -1,5 +1,10 @@
-"""Performance test reports that were published as Markdown pages: read, recomputed, audited.
+"""Performance test reports that were published as Markdown pages: read, audited, rendered again.
 
-A page is not a campaign: it has one printed figure where a campaign has trials, and may lack any of
-what a campaign knows. So it has a record of its own (:mod:`benchlab.published.reading.model`).
+A page is not a campaign. It has one printed figure where a campaign has trials, and may lack
+anything that a campaign records, so it has a record of its own
+(:mod:`benchlab.published.reading.model`)::
+
+    report, raw = page.load(Path("sysbench-v5.2.0-vs-v5.1.1.md"))
+    findings = audit([report])[0].findings
+    files = bundle.make(report, english())
 """

@@ -1,9 +1,9 @@
-"""What is known of one workload over the versions: published pages, and campaigns of one's own.
+"""What is known about one workload over the versions, from published pages and own campaigns.
 
-The two are kept apart. A published page has one measurement for a figure, so its change has no
-interval and no verdict; a campaign has both. And the throughputs of two reports are never compared
-with each other, for the same version differs between reports by more than versions do: what can be
-set side by side are changes, each against the baseline of its own report.
+The two are kept apart. A published page has one measurement per figure, so its change has no
+interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
+the same version differs between reports by more than versions differ within one. What can be put
+side by side are changes, each against the baseline of its own report.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from benchlab.results.records import Campaign
 
 @dataclass(frozen=True)
 class PublishedChange:
-    """What published pages print of one workload.
+    """What published pages print about one workload.
 
     Attributes:
-        reports: ids of the pages that print these figures: one page in several languages.
-        baseline: None of a page about one version.
-        metric: of throughput; None where there is only a chart.
-        threads: at which there are figures.
-        change_pct: arithmetic mean over the thread counts, recomputed; None where figures lack.
-        printed_pct: as a page's sentence has it; None where none does.
-        highest: by version, the highest throughput that is printed.
-        findings: what an audit finds of this workload in a page; of a page in several languages
-            in the one with the most.
+        reports: ids of the pages that print these figures; several if a page was translated.
+        baseline: None if the page is about one version.
+        candidate: the version that the page is about.
+        metric: the throughput that is compared; None if there is only a chart.
+        threads: thread counts with figures.
+        change_pct: recomputed arithmetic mean over the thread counts; None if figures are missing.
+        printed_pct: the change that a sentence of the page states; None if none does.
+        highest: the highest printed throughput, by version.
+        findings: how many findings an audit has for this workload; with translations, the most.
     """
 
     reports: tuple[str, ...]
@@ -51,7 +51,7 @@ class PublishedChange:
 
 
 class MeasuredChange(NamedTuple):
-    """A campaign and what it found of the workload."""
+    """A campaign and what it found about the workload."""
 
     campaign: Campaign
     found: WorkloadComparison
@@ -69,12 +69,13 @@ class MeasuredChange(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """One workload.
+    """What is known about one workload.
 
     Attributes:
-        published: in the order of the versions.
-        measured: in the order of time.
-        single: ids of the campaigns that measured one version alone, and so found no change.
+        workload: its full name, such as ``oltp_point_select``.
+        published: ordered by version.
+        measured: ordered by time.
+        single: ids of campaigns that measured only one version, and so found no change.
     """
 
     workload: str
@@ -88,15 +89,15 @@ def history_of(
     reports: Sequence[PublishedReport],
     campaigns: Iterable[tuple[Campaign, Comparison]],
 ) -> History:
-    """What is known of a workload.
+    """Collect what is known about a workload.
 
     Args:
-        workload: its name, or sysbench's without its ``oltp_``.
-        reports: the published ones.
+        workload: its name; ``oltp_`` may be left out.
+        reports: published reports.
         campaigns: each with its comparison.
 
     Raises:
-        SpecError: neither a page nor a campaign has it; names those that are there.
+        SpecError: no page and no campaign has it; the message lists the known workloads.
 
     >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
     ()
@@ -129,7 +130,7 @@ def history_of(
 
 
 def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedChange]:
-    """A page in several languages prints the same figures, and counts once."""
+    """The changes of all pages; one that was printed in several languages counts once."""
     found: dict[object, PublishedChange] = {}
     for report in sorted(reports, key=lambda report: report.id):
         for workload in report.workloads:
@@ -162,11 +163,11 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
 
 
 def _own_findings(report: PublishedReport, workload: Workload) -> int:
-    """How many findings the page would not have without the workload."""
+    """How many of the page's findings would disappear without the workload."""
     others = [other for other in report.workloads if other is not workload]
     if len(others) == 1:
-        # Beside a single one, a sentence that names no workload would be about that one: so there
-        # is a place without a name, figures or sentences.
+        # If only one were left, sentences that name no workload would be about it. A placeholder
+        # without name, figures and sentences prevents that.
         others.append(
             replace(
                 workload,

@@ -1,4 +1,4 @@
-"""The picture of a workload's history: published changes, measured ones, and the long view."""
+"""The chart of a workload's history: published changes, measured changes and the long view."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HEAD_IN, _ROW_IN, _TITLE_IN, _TICKS_IN = 0.5, 0.3, 0.35, 0.4
-# A row each; the long view has room for more.
+# Each takes a row; the long view has room for more.
 _MOST_MEASURED = 12
 
 
 def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
-    """Draw it into a file, an SVG or a PNG by its name.
+    """Draw a history into a file: ``write(found, Path("history.svg"))``.
 
     Args:
-        views: of its workload, one for each report type.
+        path: its suffix, ``.svg`` or ``.png``, decides the format.
+        views: the workload's long views, one per report type.
 
     Raises:
-        SpecError: its name ends otherwise, or it cannot be written.
+        SpecError: the suffix is another one, or the file cannot be written.
     """
     plotting.write(path, lambda: _figure(found, views))
 
@@ -78,11 +79,12 @@ def _panel(
     rows: Sequence[Callable[[Axes, int], None]],
     drawn: Sequence[float],
 ) -> Panel:
-    """A row for each change.
+    """A panel with a row for each change.
 
     Args:
-        rows: each draws its row, given its place from 0.
-        drawn: values that have to be within the panel.
+        names: labels of the rows.
+        rows: functions that each draw one row, given its index from 0.
+        drawn: values that have to fit into the panel.
     """
     frame_in = _ROW_IN * max(1, len(rows))
 
@@ -131,7 +133,7 @@ def _change(change: PublishedChange) -> float | None:
 
 
 def _reach(changes: Sequence[MeasuredChange]) -> list[float]:
-    """Estimates, and intervals that are not so wide that nothing else could be seen."""
+    """Estimates and ends of intervals; very wide intervals are cut, or they would hide the rest."""
     estimates = [abs(change.found.estimate_pct or 0.0) for change in changes]
     limit = max(5 * max(estimates, default=0.0), 20.0)
     ends = [end for change in changes for end in change.found.ci95_pct or ()]

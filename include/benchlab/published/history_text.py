@@ -1,6 +1,6 @@
-"""The history of a workload for a terminal, and as JSON; published and measured kept apart.
+"""The history of a workload for a terminal and as JSON; published and measured are kept apart.
 
-Below them stands the long view of each report type (:mod:`benchlab.studies.long_view.text`).
+The long view of each report type follows (:mod:`benchlab.studies.long_view.text`).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:
-    """All of it; times as ISO 8601.
+    """A history as JSON; times are in ISO 8601, changes in percent.
 
     Args:
-        views: of its workload, one for each report type.
+        views: the workload's long views, one per report type.
     """
     return {
         "workload": found.workload,
@@ -71,12 +71,12 @@ def _measured_json(change: MeasuredChange) -> dict[str, Any]:
 
 
 def render(found: History, width: int, colour: bool, views: Sequence[LongView] = ()) -> str:
-    """Its tables, and what must be known to read them.
+    """A history as text: its tables and the notes that readers need: ``render(found, 100, False)``.
 
     Args:
-        width: of the terminal, in columns.
-        colour: whether it has ANSI codes.
-        views: of its workload, one for each report type.
+        width: width of the terminal, in columns.
+        colour: whether to use ANSI codes.
+        views: the workload's long views, one per report type.
     """
     console = console_for(width, colour)
     console.print(Text(f"{title_of(found.workload)} ({found.workload})", style="bold"))
@@ -148,20 +148,20 @@ def _measured(changes: Sequence[MeasuredChange]) -> Table:
 
 
 def versions_of(change: PublishedChange | MeasuredChange) -> str:
-    """As titles have them."""
+    """The versions of a change, as in titles: ``v5.2.0 vs. v5.1.1``."""
     shown = f" vs. {plain(change.baseline)}" if change.baseline is not None else ""
     return f"{plain(change.candidate)}{shown}"
 
 
 def _pages(change: PublishedChange) -> str:
-    """Ids of a page in several languages at once: ``sysbench-v5.2.0-vs-v5.1.1-{en,zh}``."""
+    """The ids of a page, translations combined: ``sysbench-v5.2.0-vs-v5.1.1-{en,zh}``."""
     languages: dict[str, list[str]] = {}
     for name in map(plain, change.reports):
         report, _, language = name.rpartition("-")
         if report and language in codes():
             languages.setdefault(report, []).append(language)
         else:
-            languages[name] = []  # a name that was given to it
+            languages[name] = []  # imported with --as
     return "\n".join(
         f"{report}-{{{','.join(found)}}}" if len(found) > 1 else "-".join((report, *found))
         for report, found in languages.items()

@@ -1,7 +1,7 @@
 """Reads a published page: a performance test report in Markdown, English or Chinese.
 
-Where a page is in doubt, it is not guessed: what is not understood is listed in ``unread``, and a
-page that is no report is refused with its line.
+Nothing is guessed: what is not understood is listed in ``unread``, and a page that is not a report
+is refused with the line.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _ABOUT_VERSIONS = re.compile(r"version|版本", re.IGNORECASE)
 
 
 def load(path: Path) -> tuple[PublishedReport, bytes]:
-    """Read a page from its file, once: a pipe cannot be read a second time.
+    """Read a page from its file, which may be a pipe: it is read once.
 
     Returns:
-        The report, and the bytes that its ``sha256`` is of.
+        The report, and the bytes of the page, which its ``sha256`` belongs to.
 
     Raises:
-        PublishedPageError: it cannot be read, is not UTF-8 text, is too long or not a report.
+        PublishedPageError: it cannot be read, is not UTF-8 text, is too long, or is not a report.
 
     >>> report, page = load(Path("sysbench-v5.2.0-vs-v5.1.1.md"))  # doctest: +SKIP
     >>> report.versions  # doctest: +SKIP
@@ -52,11 +52,12 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
 
     Args:
         raw: the page, in UTF-8.
-        source: name of its file, for the report.
-        where: its file, for messages; None: ``source``.
+        source: the file's name, for the report.
+        where: the file's path, for messages; None: ``source``.
 
     Raises:
-        PublishedPageError: it is not UTF-8 text, too long, empty, or no performance test report.
+        PublishedPageError: it is not UTF-8 text, is too long or empty, or is not a performance
+            test report.
     """
     where = where or source
     text = _text(raw, where)
@@ -94,10 +95,10 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
 
 
 def _text(raw: bytes, where: str) -> str:
-    """The page's text; a byte order mark and line ends stay.
+    """The page's text; a byte order mark and line ends are kept.
 
     Raises:
-        PublishedPageError: it is not text, too long or empty.
+        PublishedPageError: it is not text, is too long or empty.
     """
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
@@ -127,17 +128,17 @@ def _line(raw: bytes, place: int) -> int:
 
 
 def _language(page: Document) -> str:
-    """``zh`` where the title is Chinese, or most headings are; else ``en``."""
+    """``zh`` if the title or most headings are Chinese, else ``en``."""
     headings = [e.text for e in page.headings]
     chinese = sum(vocabulary.is_chinese(text) for text in headings)
     return "zh" if vocabulary.is_chinese(page.title) or 2 * chinese > len(headings) else "en"
 
 
 def _kind(page: Document, where: str) -> PageKind:
-    """By the title; where it names none or both, by the headings, then by the figures.
+    """The kind that the title names; if it names none or both, by headings, then by columns.
 
     Raises:
-        PublishedPageError: nothing says which, or all say both.
+        PublishedPageError: nothing says which, or everything says both.
     """
     below = [e.text for e in page.headings if e.text != page.title]
     workloads = {vocabulary.workload(text) for text in below} - {None}
@@ -160,7 +161,7 @@ def _kind(page: Document, where: str) -> PageKind:
 
 
 def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tuple[str, ...]:
-    """The versions in the title; where it names none, the ones that all tables have.
+    """The versions in the title; if it names none, those that all tables have in common.
 
     Raises:
         PublishedPageError: there is none, or there are more than two.
@@ -178,7 +179,7 @@ def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tupl
 
 
 def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
-    """The exact versions of the title's, from one place that names each of them."""
+    """The exact names of the title's versions, from one place that names each of them."""
     for text in _about_versions(page):
         named = version_names.named(text)
         found = tuple(
@@ -193,7 +194,7 @@ def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
 
 
 def _about_versions(page: Document) -> Iterator[str]:
-    """Sentences about versions, and the database's rows of tables."""
+    """Sentences about versions, and table rows about the database server."""
     for element in page.elements:
         if element.commented:
             continue

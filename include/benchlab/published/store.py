@@ -1,6 +1,6 @@
-"""Published reports in the results store: imported once, kept with the page they were read from.
+"""Published reports in the results store, each kept with the page it was read from.
 
-They lie in a table of their own, so that no printed figure is ever taken for a measured one.
+They have a table of their own, so that no printed figure is ever mistaken for a measured one.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ class PublishedReports:
     store: Store
 
     def add(self, report: PublishedReport, page: bytes, *, replace: bool = False) -> bool:
-        """Keep a report with its page; nothing happens where the same page is there.
+        """Store a report with its page; nothing is written if the same page is there already.
 
         Args:
-            report: as it was read, under its own id or under another one (:func:`called`).
-            page: the bytes that it was read from, which its ``sha256`` is of.
-            replace: take it although another page is there under the same id.
+            report: as it was read, under its own id or another one (:func:`called`).
+            page: the bytes that it was read from, which its ``sha256`` belongs to.
+            replace: whether to replace a different page with the same id.
 
         Returns:
             Whether anything was written.
 
         Raises:
-            PublishedPageError: another page is there under this id, or a campaign has it.
+            PublishedPageError: another page or a campaign has this id.
             StoreError: the store cannot be written.
         """
         if report.id in self.store.campaign_ids():
@@ -59,7 +59,7 @@ class PublishedReports:
             )
         document = as_json(report.to_json())
         found = self._row(report.id)
-        # Read anew by a newer Benchlab the same page may say more.
+        # A newer Benchlab may understand more of the same page.
         if found and (found.sha256, found.report) == (report.sha256, document):
             return False
         if found and found.sha256 != report.sha256 and not replace:
@@ -68,9 +68,9 @@ class PublishedReports:
         return True
 
     def _write(self, report: PublishedReport, document: str, page: bytes, *, replace: bool) -> None:
-        """In the place of the same page; of any page only where it may be replaced.
+        """Replace the row of the same page, or with ``replace`` of any page with this id.
 
-        Another process may have written one since it was looked for: then the insertion fails.
+        The insertion fails if another process has written a row in the meantime.
         """
         name = self.store.write_bytes(f"published/{report.id}-{report.sha256[:12]}.md", page)
         old = _COLUMNS.id == report.id
@@ -107,12 +107,12 @@ class PublishedReports:
         """One published report.
 
         Raises:
-            StoreError: there is none of this id, or it cannot be read.
+            StoreError: there is none with this id, or it cannot be read.
         """
         return self._report(self._known(report))
 
     def all(self) -> tuple[list[PublishedReport], list[str]]:
-        """All of them, by id, and why others cannot be read."""
+        """All readable reports, ordered by id, and a message for each that cannot be read."""
         with self.store.transaction() as connection:
             rows = connection.execute(sa.select(PUBLISHED_REPORTS).order_by(_COLUMNS.id)).all()
         reports, faults = [], []
@@ -124,7 +124,7 @@ class PublishedReports:
         return reports, faults
 
     def page(self, report: str) -> bytes:
-        """The page that a report was read from, as it was.
+        """The original page of a report, byte by byte.
 
         Raises:
             StoreError: there is no such report, or its page is gone.
@@ -145,7 +145,7 @@ class PublishedReports:
             ).one_or_none()
 
     def _report(self, row: sa.Row[Any]) -> PublishedReport:
-        """As it was read; where another Benchlab has read it in another form, read anew."""
+        """The stored report; if another Benchlab stored it differently, its page is read again."""
         with contextlib.suppress(ValueError, TypeError):  # pydantic's and JSON's errors
             return model.from_json(json.loads(row.report))
         other = f"published report {row.id}: stored by another version of Benchlab, and its page"
@@ -161,10 +161,10 @@ class PublishedReports:
 
 
 def called(report: PublishedReport, name: str) -> PublishedReport:
-    """A report under an id of one's own, so that it can stand beside another of its versions.
+    """A report under a chosen id, to keep it next to another report about the same versions.
 
     Raises:
-        PublishedPageError: it cannot be an id.
+        PublishedPageError: the name cannot be an id.
     """
     if not _ID.fullmatch(name):
         raise PublishedPageError(

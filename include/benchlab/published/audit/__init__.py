@@ -1,1 +1,1 @@
-"""What is wrong in published pages: a module ``check_*.py`` is a family of checks."""
+"""What is wrong in published pages; each module ``check_*.py`` holds related checks."""

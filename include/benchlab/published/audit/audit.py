@@ -1,4 +1,4 @@
-"""What is wrong in published pages: every figure recomputed, every sentence held against them."""
+"""Audits published pages: recomputes every figure and checks every sentence against the figures."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ class Audit:
     findings: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `benchlab audit --json` prints it: changes in percent, latencies in ms.
-
-        What is missing is null.
-        """
+        """As `benchlab audit --json` prints it: changes in percent, latencies in ms."""
         report = self.report
         return {
             "report": report.id,
@@ -48,9 +45,9 @@ class Audit:
 
 
 def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
-    """Audit each page, and all of them against each other, in the order given.
+    """Audit each page, and all pages against each other; one audit per page, in the given order.
 
-    A finding is reported only where it is certain: what a page leaves open is no finding.
+    Only what is certain is reported: whatever a page leaves open is not a finding.
 
     >>> audit([load(Path("page.md"))[0]])[0].findings  # doctest: +SKIP
     """

@@ -1,4 +1,4 @@
-"""The same version, measured in several reports."""
+"""Differences between reports that measured the same version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchlab.published.audit.finding import Finding
 from benchlab.published.reading.model import Metric, PublishedReport, Workload
 from benchlab.published.reading.version_names import same_version
 
-_THRESHOLD_PCT = Decimal(2)  # that of verdicts; a smaller mean difference is no finding
+_THRESHOLD_PCT = Decimal(2)  # as for verdicts; a smaller mean difference is not a finding
 
 
 class _Result(NamedTuple):
@@ -25,24 +25,25 @@ class _Result(NamedTuple):
 
 
 def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedReport, Finding]]:
-    """``same_version_drift``, a finding of the later report. Results that several pages print, as
-    those of one report in two languages, count once.
+    """Yield ``same_version_drift``, each with the later of the two reports.
+
+    Results that several pages print, such as one report in two languages, count once.
     """
     for earlier, later in combinations(sorted(_once_each(reports), key=_age), 2):
         if earlier.report is not later.report and _measured(earlier) == _measured(later):
             for version in later.workload.versions:
                 for other in earlier.workload.versions:
-                    # 5.0 and 5.0.2 of two reports need not be the same.
+                    # In two reports, 5.0 and 5.0.2 need not be the same version.
                     if is_same(_exact(earlier.report, other), _exact(later.report, version)):
                         for finding in _drift(earlier, other, later, version):
                             yield later.report, finding
 
 
 def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ...]:
-    """What identifies the results of a workload: the same on a page and on its translation.
+    """What identifies the results of a workload; equal for a page and its translation.
 
-    How a language writes versions and numbers does not matter: of each printed figure there are
-    the threads, the place of the version (the baseline's is 0), the metric and the number.
+    It does not depend on how a language writes versions and numbers: each printed figure
+    contributes its threads, the place of its version (0 for the baseline), metric and number.
     """
     figures = sorted(
         (row.threads, place, metric, printed.value)
@@ -55,7 +56,7 @@ def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ..
 
 
 def _once_each(reports: Sequence[PublishedReport]) -> list[_Result]:
-    """The results of each workload: of pages that print the same the English, else the first."""
+    """Each result once: from the English page among those that print it, else from the first."""
     chosen: dict[tuple[object, ...], _Result] = {}
     for report in sorted(reports, key=lambda report: report.language != "en"):
         for workload in report.workloads:
@@ -73,18 +74,18 @@ def _age(result: _Result) -> tuple[object, ...]:
 
 
 def _measured(result: _Result) -> tuple[object, ...]:
-    """What has to be the same for two results to be of one thing."""
+    """What two results must have in common to be comparable."""
     return result.report.is_about_cloud, result.workload.name, result.workload.metric
 
 
 def _exact(report: PublishedReport, version: str) -> str:
-    """The page's more exact name of a version, where it has one."""
+    """The page's more exact name of a version, if it has one."""
     found = [exact for exact in report.exact_versions if same_version(exact, version)]
     return found[0] if len(found) == 1 else version
 
 
 def _drift(earlier: _Result, other: str, later: _Result, version: str) -> Iterator[Finding]:
-    """The mean over the thread counts that both have, later against earlier, in percent."""
+    """The mean change in percent, later against earlier, over the thread counts that both have."""
     workload = later.workload
     if workload.metric is None:
         return

@@ -1,4 +1,4 @@
-"""Printed improvements and headlines against those that the rows give."""
+"""Compares printed improvements and headlines with those computed from the rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(report: PublishedReport) -> Iterator[Finding]:
             yield from _row(row, workload)
         of_it = [one for one in said if one.workload is workload]
         main, mean = headline(of_it), _mean(workload)
-        # One that stands there twice is left out.
+        # A thread count that appears twice is left out.
         counts = Counter(row.threads for row in workload.rows)
         rows = {row.threads: row for row in workload.rows if counts[row.threads] == 1}
         if main is not None and mean is not None:
@@ -40,7 +40,7 @@ def check(report: PublishedReport) -> Iterator[Finding]:
 
 
 class _Recomputed(NamedTuple):
-    """A figure of percent from the rows: from the printed figures, and what it can be."""
+    """A percentage computed from the figures as printed, and the values it can really have."""
 
     exact: Decimal
     bounds: Bounds
@@ -74,7 +74,7 @@ def _headline(main: Stated, mean: _Recomputed) -> Iterator[Finding]:
     if value is None or printed is None or _agrees(main, mean):
         return
     if _contradicts(main, mean) and mean.bounds.allow(-value, printed.rounding):
-        return  # only its word is wrong, and that is a finding of its own
+        return  # only its word of direction is wrong, which is a finding of its own
     found = recompute.named(value, recompute.decimals(printed), main.workload)
     yield Finding(
         "headline_mismatch",
@@ -87,7 +87,7 @@ def _headline(main: Stated, mean: _Recomputed) -> Iterator[Finding]:
 
 
 def _direction(one: Stated, recomputed: _Recomputed | None) -> Iterator[Finding]:
-    """A word that says the opposite of the recomputed sign."""
+    """A word of direction that contradicts the recomputed sign."""
     if recomputed is not None and _contradicts(one, recomputed):
         word, printed = "improved" if one.change.direction > 0 else "reduced", one.change.pct
         yield Finding(
@@ -100,17 +100,17 @@ def _direction(one: Stated, recomputed: _Recomputed | None) -> Iterator[Finding]
 
 
 def _elsewhere(one: Stated, main: Stated, mean: _Recomputed | None) -> Iterator[Finding]:
-    """A number for all rows that is not the one its section prints."""
+    """A number for all rows that differs from the one that the section prints."""
     printed, value, whole, other = one.change.pct, one.value, main.change.pct, main.value
     if printed is None or value is None or whole is None or other is None:
         return
     if main.claim is one.claim or not one.of_all_rows:
         return
-    # Where there is no row to judge the directions by, they have to agree as well.
+    # Without rows to judge the directions by, the directions have to agree as well.
     opposite = one.change.direction * main.change.direction < 0
     if _alike(value, printed, other, whole) and not (opposite and mean is None):
         return
-    # Of two numbers outside the section the wrong one is the finding.
+    # If both numbers are outside the section, only the wrong one is a finding.
     if main.claim.place != "section" and mean is not None and _agrees(one, mean):
         return
     yield Finding(
@@ -124,7 +124,7 @@ def _elsewhere(one: Stated, main: Stated, mean: _Recomputed | None) -> Iterator[
 
 
 def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterator[Finding]:
-    """A number at one thread count that is neither its row's nor what the figures give."""
+    """A number at one thread count that matches neither its row nor the recomputed figure."""
     printed, value, in_table = one.change.pct, one.value, row.improvement
     if printed is None or value is None or (in_table is None and recomputed is None):
         return
@@ -143,7 +143,7 @@ def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterat
 
 
 def _agrees(one: Stated, recomputed: _Recomputed) -> bool:
-    """A number without a word of direction may also be a reduction's."""
+    """Whether the number is possible; without a word of direction it may also be a reduction."""
     value, printed, bounds = one.value, one.change.pct, recomputed.bounds
     return (
         value is not None
@@ -156,7 +156,7 @@ def _agrees(one: Stated, recomputed: _Recomputed) -> bool:
 
 
 def _alike(value: Decimal, printed: Printed, other: Decimal, whole: Printed) -> bool:
-    """Whether two printed numbers are of one size."""
+    """Whether two printed numbers have the same size, apart from sign and rounding."""
     return abs(abs(value) - abs(other)) <= max(printed.rounding, whole.rounding)
 
 
@@ -168,5 +168,5 @@ def _contradicts(one: Stated, recomputed: _Recomputed) -> bool:
 
 
 def _shown(exact: Decimal, printed: Printed | None) -> Decimal:
-    """With one digit more than is printed, so that rounding cannot hide the difference."""
+    """Rounded to one more digit than is printed, so that rounding cannot hide the difference."""
     return recompute.rounded_to(exact, recompute.decimals(printed) + 1)

@@ -1,4 +1,4 @@
-"""What a page names and does not have: options, entry points, versions and tools."""
+"""Options, entry points, versions and tools that do not fit the rest of the page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(report: PublishedReport) -> Iterator[Finding]:
 
 
 def _command(command: Command, line: CommandLine) -> Iterator[Finding]:
-    """Options that the client does not have; go-tpc's password that is a port."""
+    """Options that the client does not have, and a port given as go-tpc's password."""
     where = f"line {command.line}, command"
     for option in line.unknown.values():
         why = f"{command.tool} has no option {option}"
@@ -60,7 +60,7 @@ def _command(command: Command, line: CommandLine) -> Iterator[Finding]:
 def _entry_point(
     report: PublishedReport, commands: list[tuple[Command, CommandLine]]
 ) -> Iterator[Finding]:
-    """One for all commands that measure; how the data are loaded does not matter."""
+    """One finding for all commands that measure; how the data are loaded does not matter."""
     described = report.setting.load_balancers
     wrong = [(command, line) for command, line in commands if _is_another(report, line)]
     if not described or not wrong:
@@ -76,7 +76,7 @@ def _entry_point(
 
 
 def _is_another(report: PublishedReport, line: CommandLine) -> bool:
-    """Whether a command certainly connects to something else than the load balancer."""
+    """Whether a command certainly connects to something other than the load balancer."""
     host, port = line.host or "", line.port or ""
     of_cloud = any(_OF_A_CLOUD.search(name) for name in report.setting.load_balancers)
     if _OF_A_CLOUD.search(host):
@@ -93,14 +93,14 @@ def _is_another(report: PublishedReport, line: CommandLine) -> bool:
 def _sentence(
     claim: Claim, workload: Workload | None, versions: Sequence[str], own: Sequence[str]
 ) -> Iterator[Finding]:
-    """One that names another version in the place of one of the page's, and not beside them."""
+    """A sentence that names another version instead of the page's, not in addition to them."""
     if not _all_among(own, claim.versions) and not _all_among(claim.versions, versions):
         where, named = place(claim, workload), ", ".join(claim.versions)
         yield Finding("version_mismatch", where, claim.line, named, ", ".join(own))
 
 
 def _table(workload: Workload, own: Sequence[str]) -> Iterator[Finding]:
-    """A table of as many versions as the page has, and not all are the page's."""
+    """A table with as many versions as the page, not all of which are the page's."""
     if len(workload.versions) == len(own) and not _all_among(workload.versions, own):
         line = min((row.line for row in workload.rows), default=workload.line)
         where, named = f"line {line}, table of {workload.heading}", ", ".join(workload.versions)
@@ -115,8 +115,8 @@ def _all_among(versions: Sequence[str], known: Sequence[str]) -> bool:
 
 
 def _tools(report: PublishedReport) -> Iterator[Finding]:
-    """Steps that name BenchmarkSQL on a page whose commands are all another client's, and those
-    that name another sysbench than the table of software.
+    """Steps that name a different client than the commands call, or a different sysbench version
+    than the software table.
     """
     setting = report.setting
     tools = {command.tool for command in setting.commands}

@@ -1,9 +1,9 @@
-"""Planned thread counts, and latencies, against what the tables allow by Little's law.
+"""Checks planned thread counts and printed latencies by Little's law.
 
-A client of N threads, each with one transaction at a time, keeps N = X * W: X transactions a second
-of W seconds in the mean (J. D. C. Little, Operations Research 9, 1961). So a row gives its mean
-latency without printing it. A p95 below that mean is implausible: fewer than 5 % of the
-transactions would have to take all the rest of the time.
+For a client of N threads, each with one transaction at a time, N = X * W: X transactions per
+second that take W seconds on average (J. D. C. Little, Operations Research 9, 1961). So a row
+implies its mean latency without printing it. A p95 below that mean is implausible: fewer than 5 %
+of the transactions would have to take all the remaining time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _plan(
         planned
         for planned in lists
         if (workload.name in planned.workloads if own else not planned.workloads)
-        # One count that was measured as well may be an example, or one of several that steps name.
+        # A single count that was also measured may be an example, or one of several steps.
         and (len(planned.threads) > 1 or planned.threads[0] not in measured)
     ]
     if not measured or not candidates:
@@ -85,7 +85,7 @@ def _law(allowed: Sequence[str], refused: Sequence[str]) -> str:
 
 
 def _possible(workload: Workload, threads: Sequence[int], *, by_default: bool) -> bool | None:
-    """Whether the rows can be of these thread counts, in their order; None: not known."""
+    """Whether the rows can have these thread counts, in ascending order; None: not known."""
     if len(threads) != len(workload.rows):
         return None
     rows = sorted(workload.rows, key=lambda row: row.threads)
@@ -130,7 +130,7 @@ _QUERIES = {
     "oltp_read_only": 16,
     "oltp_read_write": 20,
 }
-"""Queries of one transaction, by the defaults of sysbench's own scripts (oltp_common.lua)."""
+"""Queries in one transaction, by the defaults of sysbench's own scripts (oltp_common.lua)."""
 
 _READS = ("point-selects", "range-selects", "simple-ranges", "sum-ranges", "order-ranges",
           "distinct-ranges")  # fmt: skip
@@ -142,11 +142,11 @@ _DECIDING: Mapping[str, tuple[str, ...]] = {
     "oltp_read_only": (*_READS, "skip-trx"),
     "oltp_read_write": (*_READS, *_WRITES, "skip-trx"),
 }
-"""Options that change how many queries a transaction has; the other scripts always have one."""
+"""Options that change how many queries a transaction has; other scripts always have one."""
 
 _HISTOGRAM = Decimal(repr(exp(log(1e8) / 1023 / 2)))
-"""By how much a p95 of sysbench may be below the true one: it is the nearest of 1024 steps from
-0.001 to 100,000 ms, equal in logarithm (src/sb_histogram.c, src/sb_logger.c of 1.0 and 1.1)."""
+"""The factor by which a p95 of sysbench may be below the true one. It is the nearest of 1024 steps
+from 0.001 to 100,000 ms, equal in logarithm (src/sb_histogram.c, src/sb_logger.c in 1.0, 1.1)."""
 
 
 def least_mean(
@@ -154,12 +154,12 @@ def least_mean(
 ) -> Decimal | None:
     """The lowest mean latency in ms that printed throughput and threads allow.
 
-    None where transactions a second are not known: TPC-C prints those of one kind only, and the
-    queries of a script of one's own are not known.
+    None if transactions per second are unknown: TPC-C prints only one kind of them, and how many
+    queries a custom script's transactions have is not known.
 
     Args:
-        by_default: a transaction has as many queries as sysbench's own script has by default; else
-            its throughput in queries says nothing.
+        by_default: a transaction has as many queries as in sysbench's own script; if not, queries
+            per second cannot be converted.
     """
     if workload not in _QUERIES:
         return None
@@ -172,7 +172,7 @@ def least_mean(
 
 
 def allows(row: Row, threads: int, workload: str, *, by_default: bool = True) -> bool | None:
-    """Whether the row's figures can be those of so many threads; None: not known."""
+    """Whether the row's figures are possible with this many threads; None: not known."""
     known = [
         mean <= p95
         for side in row.sides.values()
@@ -183,15 +183,15 @@ def allows(row: Row, threads: int, workload: str, *, by_default: bool = True) ->
 
 
 def _most_p95(side: Mapping[Metric, Printed]) -> Decimal | None:
-    """The highest p95 in ms that is printed like this one."""
+    """The highest true p95 in ms that would be printed like this one."""
     printed = side.get("p95_ms")
     return None if printed is None else (printed.value + printed.rounding) * _HISTOGRAM
 
 
 def _changed_queries(setting: StatedSetting, workload: str) -> bool:
-    """Whether a command or a file of options may change how many queries a transaction has.
+    """Whether a command or an option file may change how many queries a transaction has.
 
-    A command that loads does not, nor one of another of sysbench's own scripts.
+    Commands that load do not count, nor do those that run another of sysbench's own scripts.
     """
     deciding = _DECIDING.get(workload, ())
     if not deciding:

@@ -22,7 +22,7 @@ FindingKind = Literal[
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
 Figure = Decimal | str | None
-"""A number, in percent where the finding is about a change; or the words that stand for it."""
+"""A number, in percent if the finding is about a change, or words in its place."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,14 @@ class Finding:
     """One thing that is wrong.
 
     Attributes:
+        kind: one of :data:`KINDS`.
         where: line and part of the page.
-        line: of the page's file, from 1.
-        published: what the page prints there; None of ``same_version_drift``, where it is a table.
-        recomputed: what it should print, or what contradicts it; None where that is not known. Of
+        line: line of the page's file, from 1.
+        published: what the page prints there; None for ``same_version_drift``, which concerns a
+            whole table.
+        recomputed: what it should print, or what contradicts it; None if unknown. For
             ``same_version_drift`` the mean difference in percent.
-        explanation: how the two differ, as a sentence; empty where they say all.
+        explanation: how the two differ, in words; empty if the figures say everything.
     """
 
     kind: FindingKind
@@ -46,14 +48,18 @@ class Finding:
     explanation: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As `benchlab audit --json` prints it; an explanation only where there is one."""
+        """As `benchlab audit --json` prints it; without an explanation if there is none."""
         figures = {"published": number(self.published), "recomputed": number(self.recomputed)}
         explanation = {"explanation": self.explanation} if self.explanation else {}
         return {"kind": self.kind, "where": self.where, "line": self.line, **figures, **explanation}
 
 
 def number(figure: Figure) -> float | int | str | None:
-    """A figure as JSON knows it: a whole number without a decimal point."""
+    """A figure for JSON; a whole number becomes an int.
+
+    >>> number(Decimal("12.0")), number(Decimal("4.35")), number(None)
+    (12, 4.35, None)
+    """
     if not isinstance(figure, Decimal):
         return figure
     return int(figure) if figure == figure.to_integral_value() else float(figure)

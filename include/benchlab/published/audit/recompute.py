@@ -1,8 +1,8 @@
-"""The figures of a published page, computed again from the rows of its tables.
+"""The figures of a published page, recomputed from the rows of its tables.
 
-Printed figures are rounded. So the exact improvement of a row is known as an interval only, and a
-published figure is wrong only where no figures that print alike give it, half a last printed digit
-included.
+Printed figures are rounded, so the exact improvement of a row is only known as an interval. A
+published figure is wrong only if no figures that round to the printed ones yield it, within half of
+its own last digit.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from statistics import median
 from benchlab.published.reading.model import Printed, Row, Workload
 
 DECIMALS = 2
-"""Decimals of a row's improvement where the page prints none, and as it is shown."""
+"""Decimals of an improvement as it is shown, and where the page prints none."""
 
 _MEAN = "the mean"
 _HUNDRED = Decimal(100)
-# Digits enough for any printed figure; a longer one is no measurement.
+# Precision enough for any printed figure; a longer number is not a measurement.
 _EXACT = Context(prec=200)
 _MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The values that a figure can have, from low to high; both ends belong to it."""
+    """The values that a figure can have, from low to high, both included."""
 
     low: Decimal
     high: Decimal
 
     def allow(self, value: Decimal, rounding: Decimal) -> bool:
-        """Whether a value of it is printed as ``value``, which is rounded by ``rounding``."""
+        """Whether one of the values can be printed as ``value``, off by at most ``rounding``."""
         return self.low - rounding <= value <= self.high + rounding
 
 
 def improvement(row: Row, workload: Workload) -> Decimal | None:
     """The candidate against the baseline, in percent, from the figures as they are printed.
 
-    None where a figure is missing, where the table has not exactly two versions, or where the
+    None if a figure is missing, if the table does not have exactly two versions, or if the
     baseline's figure is not above zero.
     """
     pair = _pair(row, workload)
@@ -47,7 +47,7 @@ def improvement(row: Row, workload: Workload) -> Decimal | None:
 
 
 def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
-    """What the exact improvement can be, as each printed figure is off by half a last digit."""
+    """The values that the exact improvement can have; printed figures are off by half a digit."""
     pair = _pair(row, workload)
     if pair is None:
         return None
@@ -65,7 +65,7 @@ def improvements(workload: Workload) -> dict[int, Decimal | None]:
 
 
 def is_wrong(row: Row, workload: Workload) -> bool:
-    """Whether no figures that print as the row's do give the improvement that is printed."""
+    """Whether no figures that round to the row's yield the printed improvement."""
     printed, bounds = row.improvement, improvement_bounds(row, workload)
     return bool(printed and bounds and not bounds.allow(printed.value, printed.rounding))
 
@@ -73,17 +73,17 @@ def is_wrong(row: Row, workload: Workload) -> bool:
 def headline(workload: Workload) -> Decimal | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 
-    So published pages compute it from v5.1 on, and so a reader can do it from a page that is
-    rendered anew. None where a row cannot be recomputed, for a mean over the others would be
-    another figure.
+    This is how published pages compute it from v5.1 on, and a reader can repeat it from a page
+    that is rendered again. None if a row cannot be recomputed: a mean over the others would be a
+    different figure.
     """
     return _mean_of_rounded(workload, DECIMALS)
 
 
 def headline_bounds(workload: Workload) -> Bounds | None:
-    """What the mean of all rows can be: of rows rounded as they are printed, or not at all.
+    """The values that the mean of all rows can have, whether rows are rounded first or not.
 
-    A printed improvement that is right says more about the exact one than the figures do.
+    A correct printed improvement narrows the exact one more than the figures do.
     """
     of_rounded = _mean_of_rounded(workload)
     mean = headline(workload)
@@ -102,7 +102,7 @@ def headline_bounds(workload: Workload) -> Bounds | None:
 
 
 def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
-    """The mean of the rows' improvements, each with so many decimals; None: as it is printed."""
+    """The mean of the rows' improvements rounded to ``places``; None: as each is printed."""
     exact = [improvement(row, workload) for row in workload.rows]
     rounded = [
         rounded_to(value, decimals(row.improvement) if places is None else places)
@@ -113,16 +113,15 @@ def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal |
 
 
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:
-    """What a printed headline is, that is not the mean as it rounds: each as a few words.
+    """What a printed headline is, if it is not the rounded mean; a few words for each possibility.
 
     Args:
         value: the printed headline, with its sign.
         places: its decimals.
 
     Returns:
-        Of the mean and of single rows those that are printed so when they are truncated, rounded
-        (a row), or rounded to tens (the mean). Where there is none, other ways to sum the rows up;
-        last anything rounded to tens. Empty where nothing fits.
+        The mean or single rows, if truncating or rounding them gives this headline. If none does,
+        other ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
     """
     found = list(_headlines(workload))
     likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]
@@ -138,10 +137,10 @@ def named(value: Decimal, places: int, workload: Workload) -> list[str]:
 
 
 def _headlines(workload: Workload) -> Iterator[tuple[str, Decimal]]:
-    """The mean and what may have been printed for it, by name, the most likely first.
+    """The mean and what may have been printed instead, by name, the most likely first.
 
-    First the mean and the rows, each once; then what sums rows up in another way. Nothing where a
-    row cannot be recomputed.
+    First the mean and each row, then other summaries of the rows. Nothing if a row cannot be
+    recomputed.
     """
     rows = sorted(workload.rows, key=lambda row: row.threads)
     pairs = [pair for row in rows if (pair := _pair(row, workload))]
@@ -176,7 +175,7 @@ def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]
 
 
 def decimals(printed: Printed | None) -> int:
-    """The decimals of a printed number, or of published improvements where there is none."""
+    """The decimals of a printed number; :data:`DECIMALS` without one."""
     if printed is None:
         return DECIMALS
     exponent = printed.value.as_tuple().exponent
@@ -184,7 +183,11 @@ def decimals(printed: Printed | None) -> int:
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
-    """Half away from zero, as pages round."""
+    """Rounded half away from zero, as pages round.
+
+    >>> rounded_to(Decimal("-4.265"), 2)
+    Decimal('-4.27')
+    """
     return _quantize(value, places, ROUND_HALF_UP)
 
 

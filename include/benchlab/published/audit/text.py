@@ -17,7 +17,7 @@ from benchlab.report.formats.console import console_for, text_of
 
 
 def render(audits: Sequence[Audit], width: int, colour: bool) -> str:
-    """The findings of each page, and what was not read in it; ``colour`` asks for ANSI codes."""
+    """The findings of each page and what was not read in it; ``colour`` adds ANSI codes."""
     console = console_for(width, colour)
     for audit in audits:
         console.print(Group(*_page(audit)))

@@ -1,13 +1,12 @@
-"""A published command, read as its client reads it, with the options that the client knows.
+"""Parses a published command as its client does, and knows the client's options.
 
-sysbench: ``sysbench --help`` and ``sysbench oltp_read_write help`` of 1.0.20; the SB_OPT tables of
-src/*.c and src/drivers and src/lua/oltp_common.lua of its repository for 1.1. An unknown option
-ends it with "invalid option".
+sysbench: ``sysbench --help`` and ``sysbench oltp_read_write help`` of 1.0.20; for 1.1 the SB_OPT
+tables in src/*.c and src/drivers and src/lua/oltp_common.lua of its repository. It ends with
+"invalid option" if an option is unknown.
 
 go-tpc: cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench tpcc`` is the same
-client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on), older ones with fewer
-options. An unknown option ends it with "unknown flag"; an option is never known by a part of its
-name.
+client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on); older ones have fewer
+options. It ends with "unknown flag" if an option is unknown, and does not accept abbreviations.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SYSBENCH_SCRIPTS = _names(
     "oltp_common oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write"
     " oltp_update_index oltp_update_non_index oltp_write_only"
 )
-"""Its own scripts, that have the options below and no others."""
+"""sysbench's own scripts, which have the options below and no others."""
 
 SYSBENCH_1_0 = _names(
     """
@@ -65,7 +64,7 @@ _GO_TPC_VALUES = _names(
     " partition-type warehouses"
 )
 _GO_TPC_SWITCHES = _names("dropdata ignore-error silence check-all help")
-# Options of one action alone: with a value, and without.
+# Options of a single action: with a value, and without.
 _GO_TPC_ACTIONS = {
     "prepare": (
         _names("output-type output-dir tables retry-count retry-interval"),
@@ -74,8 +73,8 @@ _GO_TPC_ACTIONS = {
     "run": (_names("max-measure-latency weight conn-refresh-interval"), _names("wait")),
 }
 _GO_TPC_PORT = "4000"
-"""Where it connects when no port is given; the host is then 127.0.0.1."""
 _GO_TPC_HOST = "127.0.0.1"
+"""Where go-tpc connects unless the command says otherwise."""
 ACTIONS = _names("prepare run cleanup check warmup prewarm help")
 """What a client can be asked to do."""
 
@@ -86,15 +85,15 @@ PROGRAMS = CLIENTS | frozenset(
 )
 PORTS = range(1024, 65536)
 NOT_MEASURED = ACTIONS - {"run"}
-"""Actions that load, check or remove data: no figure of a page is theirs."""
-# They start the program behind their own options.
+"""Actions that load, check or remove data; no figure of a page comes from them."""
+# These start another program, which follows their own options.
 _STARTERS = frozenset(
     {"do", "env", "exec", "ionice", "nice", "nohup", "numactl", "stdbuf", "sudo", "taskset"}
     | {"time", "timeout"}
 )
 _ENDS = ";|&<>"
 _PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[^<>|;&]*>")
-# In angle brackets it would be a redirection.
+# Angle brackets would be redirections.
 _AS_ONE_WORD = str.maketrans("<>", "{}", string.whitespace + "'")
 
 
@@ -103,11 +102,11 @@ class CommandLine:
     """What a client is asked to do.
 
     Attributes:
-        client: ``sysbench`` or ``go-tpc``, which is also behind ``tiup bench tpcc``.
-        script: of sysbench, as it is written; None where none is found.
-        action: ``prepare``, ``run``, ...; None where none is found.
-        options: values by long name, in the command's order; None: without a value.
-        unknown: options that the client certainly does not have: as written, by long name.
+        client: ``sysbench`` or ``go-tpc``; the latter includes ``tiup bench tpcc``.
+        script: sysbench's script as written; None if there is none.
+        action: ``prepare``, ``run``, ...; None if there is none.
+        options: values by long name, in the command's order; None for an option without a value.
+        unknown: options that the client certainly does not have, as written, by long name.
     """
 
     client: str
@@ -118,24 +117,24 @@ class CommandLine:
 
     @property
     def host(self) -> str | None:
-        """Where it connects; None where that is not certain."""
+        """The host it connects to; None if that is not certain."""
         if self.client == "sysbench":
             return self.options.get("mysql-host")
         return self.options.get("host", _GO_TPC_HOST)
 
     @property
     def port(self) -> str | None:
-        """None where that is not certain."""
+        """The port it connects to; None if that is not certain."""
         if self.client == "sysbench":
             return self.options.get("mysql-port")
         return self.options.get("port", _GO_TPC_PORT)
 
 
 def read(command: Command, sysbench_version: str | None = None) -> CommandLine | None:
-    """Take a command apart; None where it is of neither client.
+    """Parse a command; None if it calls neither client.
 
     Args:
-        sysbench_version: as the page prints it.
+        sysbench_version: as the page prints it; it decides which options are known.
 
     >>> line = read(Command("go-tpc", "go-tpc tpcc run -T 8 --time=5m", 1, True))
     >>> line.action, dict(line.options)
@@ -144,7 +143,7 @@ def read(command: Command, sysbench_version: str | None = None) -> CommandLine |
     program, *rest = words(command.text) or ("",)
     if program == "sysbench":
         return _sysbench(rest, sysbench_version or "")
-    if program == "tiup":  # a version may stand behind a component: bench:v1.9.0
+    if program == "tiup":  # a component may have a version: bench:v1.9.0
         bench = next((at for at, word in enumerate(rest) if word.split(":")[0] == "bench"), None)
         rest = rest[bench + 1 :] if bench is not None else []
     if program in CLIENTS and "tpcc" in rest:
@@ -153,10 +152,13 @@ def read(command: Command, sysbench_version: str | None = None) -> CommandLine |
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a command from its program on; () where it starts no program that is
+    """The words of a command, beginning with its program; () if it starts no known program.
 
-    What only starts the program is left out: ``sudo -u tidb``, assignments, a loop. A placeholder
-    is one word, without its blanks.
+    Anything that merely starts the program is left out: ``sudo -u tidb``, assignments, a loop. A
+    placeholder is one word, its blanks removed.
+
+    >>> words("sudo -u tidb sysbench --threads=8 oltp_insert run")
+    ('sysbench', '--threads=8', 'oltp_insert', 'run')
     """
     commands = _commands(_PLACEHOLDER.sub(lambda found: found[0].translate(_AS_ONE_WORD), text))
     is_loop = bool(commands) and commands[0][0] in ("for", "while")
@@ -164,7 +166,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def _commands(text: str) -> list[list[str]]:
-    """The commands of a line, each as its words; an unmatched quotation mark is a character."""
+    """The commands of a line, each as words; an unmatched quotation mark is a plain character."""
     found: list[list[str]] = [[]]
     try:
         tokens = list(_lexer(text))
@@ -190,7 +192,7 @@ def _from_program(command: Sequence[str]) -> tuple[str, ...]:
     first = command[0]
     if _name(first) in _STARTERS or re.match(r"\w+=", first):
         behind = [at for at, word in enumerate(command) if at and _is_program(word)]
-        # A user or a host may be called mysql, but not sysbench.
+        # A user or host may be called mysql, but hardly sysbench.
         at = next((at for at in behind if _name(command[at]) in CLIENTS), (*behind, None)[0])
     else:
         at = 0 if _is_program(first) else None
@@ -201,7 +203,7 @@ def _from_program(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_program(word: str) -> bool:
-    """A known one, or a script of the page's own."""
+    """Whether a word is a known program or a script."""
     return "=" not in word and (
         _name(word) in PROGRAMS or word.startswith("./") or word.endswith(".sh")
     )
@@ -212,7 +214,7 @@ def _name(word: str) -> str:
 
 
 def _sysbench(words: Sequence[str], version: str) -> CommandLine:
-    """sysbench takes an underscore for a hyphen; a script behind a switch is no value of it."""
+    """Parse as sysbench does: ``_`` counts as ``-``; a script after a switch is not its value."""
     options: dict[str, str | None] = {}
     written: dict[str, str] = {}
     long_name = ""
@@ -265,7 +267,7 @@ def _go_tpc(words: Sequence[str]) -> CommandLine:
 
 
 def _option(word: str) -> tuple[str, str]:
-    """Long name, and value within the same word; "" for a word that is no option."""
+    """The option's long name and the value in the same word; ``("", "")`` if it is no option."""
     if word.startswith("--"):
         name, _, value = word[2:].partition("=")
         return name, value
@@ -275,7 +277,7 @@ def _option(word: str) -> tuple[str, str]:
 
 
 def _go_tpc_options(action: str | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Options of go-tpc that take a value, and those that do not; None: of any action."""
+    """The options that take a value and those that do not, for an action; None: for all actions."""
     own = list(_GO_TPC_ACTIONS.values()) if action is None else []
     if action in _GO_TPC_ACTIONS:
         own = [_GO_TPC_ACTIONS[action]]

@@ -1,6 +1,6 @@
-"""The commands of a published page: those in its code blocks and those within its sentences.
+"""The commands of a published page, from its code blocks and its sentences.
 
-Only programs that are known are commands: what else stands in a block may be their output.
+Only lines that start a known program are commands; anything else in a block may be output.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from benchlab.published.reading.model import Command
 SHELLS = frozenset({"bash", "sh", "shell", "shell-regular", "shell-root", "console", "zsh"})
 _UNNAMED = frozenset({"", "txt", "text", "plain", "plaintext"})  # may hold commands or settings
 _COMPONENT = re.compile(r"([a-z]+)(?::\S+)?", re.ASCII)
-_MOST_CHARACTERS = 10_000  # of a command; what is longer is none, and slow to read
-# "# " alone begins a comment; as a prompt it has a host before it.
+_MOST_CHARACTERS = 10_000  # of a command; longer text is not a command, and slow to parse
+# "# " alone begins a comment; in a prompt, a host stands before it.
 _PROMPT = re.compile(r"\A\s*(?:\[[^\]]*\][$#]\s+|[\w.@~:/-]*\$\s+|[\w.@~:/-]+#\s+|>\s+)?", re.ASCII)
 _OPTION = re.compile(r"(?:\A|\s)--?[A-Za-z]", re.ASCII)
 
 
 def commands(elements: Sequence[Element]) -> tuple[Command, ...]:
-    """The commands of some elements in their order; not those in comments of the page.
+    """The commands in some elements, in order, except those in HTML comments.
 
-    A command in a sentence is inline code that has an option: ``sysbench run`` alone is a name.
+    In a sentence, inline code is a command only if it has an option: ``sysbench run`` is a name.
     """
     return tuple(
         command
@@ -35,14 +35,14 @@ def commands(elements: Sequence[Element]) -> tuple[Command, ...]:
 
 
 def is_shell(element: Element) -> bool:
-    """Whether a code block holds commands, by its language or, where it has none, by its text."""
+    """Whether a code block holds commands, judged by its language or, without one, by its text."""
     if element.language.lower() in SHELLS:
         return True
     return element.language.lower() in _UNNAMED and any(_in_block(element))
 
 
 def sentences_alone(element: Element) -> str:
-    """The text of a paragraph or item without the commands within it."""
+    """The text of a paragraph or item without the commands in it."""
     text = element.text
     for span in element.code_spans:
         if _is_command(span):
@@ -51,7 +51,7 @@ def sentences_alone(element: Element) -> str:
 
 
 def _in_block(element: Element) -> Iterator[Command]:
-    """Commands of a block; in a language other than the shell's there are none."""
+    """The commands of a block; none if its language is not a shell's."""
     if element.language.lower() in SHELLS | _UNNAMED:
         for line, text in _whole_lines(element.text):
             if tool := _tool(text):
@@ -70,10 +70,10 @@ def _is_command(span: str) -> bool:
 
 
 def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with those that continue them, each with its number from 0.
+    """Lines joined with those that continue them, each with its number from 0.
 
-    A line goes on where it ends with a backslash; and, where the page lost the backslash, where
-    the next one is indented and begins with an option.
+    A line continues if it ends with a backslash or, because pages lose backslashes, if the next one
+    is indented and begins with an option.
     """
     begin, parts, goes_on = 0, list[str](), False
     for number, line in enumerate(text.split("\n")):
@@ -92,13 +92,13 @@ def _whole_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _tool(text: str) -> str | None:
-    """The program that a line starts; None: it starts none that is known."""
+    """The program that a line starts; None if it starts no known program."""
     found = words(text) if len(text) <= _MOST_CHARACTERS else ()
     if not found:
         return None
     first, *rest = found
     if first == "tiup":
-        # A version may stand behind a component: ``bench:v1.9.0``.
+        # A component may have a version: ``bench:v1.9.0``.
         parts = [part[1] for word in rest[:2] if (part := _COMPONENT.fullmatch(word))]
         return " ".join([first, *(parts if parts[:1] == ["bench"] else parts[:1])])
     if first == "go-tpc":

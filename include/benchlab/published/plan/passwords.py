@@ -1,8 +1,7 @@
-"""Passwords in the commands of a published page: they are not kept, nor are keys and tokens.
+"""Removes passwords, keys and tokens from the commands of a published page.
 
-A placeholder is none, and neither is the word ``password``. A number that can be a port stays as
-go-tpc's ``-p`` where no ``-P`` is beside it: the page may have mixed up the two, which an audit has
-to find.
+Placeholders and the word ``password`` are kept. So is a number after go-tpc's ``-p`` that can be a
+port, if there is no ``-P``: the page may have confused the two, which an audit has to find.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _VALUE = (
     r"(?P<value>\{\{[^{}\n]*\}\}|<[^<>\n]*>"
     rf"|(?:\\.|{_QUOTED}|[^\s\\;|&)`，。；、）])+)"
 )
-# One word of a file, where the shell's signs are none.
+# One word of a file, where the shell's special characters have no meaning.
 _WORD = rf"(?P<value>\{{\{{[^{{}}\n]*\}}\}}|<[^<>\n]*>|{_QUOTED}|[^\s`，。；、）]+)"
 _NAME = r"(?:[\w.-]*[_-])?(?:passw(?:or)?d|secret[_-]?(?:access[_-])?key|(?:session|auth)[_-]token)"
 
@@ -37,7 +36,7 @@ def _pattern(before: str, value: str = _VALUE, flags: int = 0) -> re.Pattern[str
 
 _ANYWHERE = (
     _pattern(rf"(?<![\w-])--{_NAME}(?:=|[ \t]+(?!-))", flags=re.IGNORECASE),
-    # the shell's own PWD is a directory
+    # the shell's own PWD is a directory, not a password
     _pattern(
         r"(?<![\w$-])(?:\w*(?:passw(?:or)?d|_token|secret|secret_key|secret_access_key)|\w+_pwd)=",
         flags=re.IGNORECASE,
@@ -48,7 +47,7 @@ _ANYWHERE = (
     _pattern(r"(?<![\w.=-])sshpass\s+-p[ \t]*"),
     _pattern(r"://[^\s/:@]*:", r"(?P<value>[^\s/@]+)(?=@)"),
     _pattern(r"\bAuthorization:[ \t]*(?:Basic|Bearer)[ \t]+", r"(?P<value>[^\s\"'`]+)"),
-    # HAProxy, of its own pages and of a list of users
+    # HAProxy: its statistics page and its user lists
     _pattern(r"\bstats[ \t]+auth[ \t]+[^\s:]+:", _WORD),
     _pattern(r"\binsecure-password[ \t]+", _WORD),
     _pattern(
@@ -57,15 +56,15 @@ _ANYWHERE = (
         re.MULTILINE,
     ),
 )
-# As a file of options has it: ``mysql-password = secret``.
+# As in option files: ``mysql-password = secret``.
 _LINE = _pattern(
     rf"^[ \t]*(?:-[ \t]+)?[\"']?{_NAME}[\"']?[ \t]*[=:][ \t]*",
     r"(?P<value>\S(?:[^\n]*?\S)??(?=[ \t]+#|[ \t]*,?[ \t]*$))",
     re.IGNORECASE | re.MULTILINE,
 )
 
-# What stands before a password in SQL, first before the old one that a new one replaces; and each
-# way to quote it there: within a shell's quotes, plain, and as a text processor writes quotes.
+# What precedes a password in SQL (the first pattern: the old password in REPLACE), combined with
+# each way to quote it: inside a shell's quotes, plain, and with typographic quotes.
 _BEFORE_SQL = (
     rf"\bIDENTIFIED\s+BY\s+(?:{_QUOTED})\s+REPLACE\s+",
     (
@@ -85,7 +84,8 @@ _SQL = tuple(
     )
 )
 
-# What -p is depends on the program: of ssh it is a port. MySQL's asks where nothing is attached.
+# The meaning of -p depends on the program: for ssh it is a port. MySQL's asks for a password unless
+# one is attached.
 _MYSQL = re.compile(r"(?<![\w.=-])(?:mysql|mariadb)\w*\s", re.ASCII)
 _GO_TPC = re.compile(r"(?<![\w.=-])(?:go-tpc|tiup\s+bench(?::\S+)?)\s", re.ASCII)
 _LOGIN = re.compile(r"(?<![\w.=-])(?:docker|podman|nerdctl|registry)\s+login\s", re.ASCII)
@@ -101,7 +101,7 @@ _OF_USER = tuple(
         (r"(?![\"'])", rf"(?:{_QUOTED}|\\.|[^\s\\`\"'，。；、）])+"),
     )
 )
-# Behind options, so that no sentence about mysqladmin is taken for its command.
+# Only after options, so that a sentence about mysqladmin is not mistaken for a command.
 _NEW_PASSWORD = _pattern(
     r"(?<![\w.=-])mysqladmin(?:[ \t]+-\S+(?:[ \t]+(?!-|(?:old-)?password\b)\S+)?){0,20}"
     r"[ \t]+(?:old-)?password[ \t]+"
@@ -112,7 +112,7 @@ _OF_CLIENTS = (
     (_LOGIN, (_APART,)),
     (_CURL, _OF_USER),
 )
-# A host may be called mysql: behind the letter of an option no command begins.
+# A host may be called mysql, so no command begins right after a one-letter option.
 _COMMAND = re.compile(
     rf"(?<!-[A-Za-z] )(?:(?P<go_tpc>{_GO_TPC.pattern})|{_MYSQL.pattern})", re.ASCII
 )
@@ -120,7 +120,11 @@ _PORT_GIVEN = re.compile(r"(?<![\w-])(?:-P|--port\b)", re.ASCII)
 
 
 def without(text: str) -> str:
-    """A command, or a text with commands in it, with ``${PASSWORD}`` for each password."""
+    """A command, or text with commands, in which ``${PASSWORD}`` replaces each password.
+
+    >>> without("mysql -h 10.0.1.5 -pSecret99 test")
+    'mysql -h 10.0.1.5 -p${PASSWORD} test'
+    """
     for pattern in (*_ANYWHERE, *_SQL):
         text = pattern.sub(_hidden, text)
     for client, patterns in _OF_CLIENTS:
@@ -131,7 +135,7 @@ def without(text: str) -> str:
 
 
 def without_any(setting: StatedSetting) -> StatedSetting:
-    """What a page says of how it was measured, its commands, steps and files without passwords."""
+    """A setting with passwords removed from its commands, steps and files."""
     return replace(
         setting,
         commands=tuple(replace(one, text=without(one.text)) for one in setting.commands),
@@ -144,7 +148,7 @@ def without_any(setting: StatedSetting) -> StatedSetting:
 
 
 def _without_behind(begin: int, text: str, pattern: re.Pattern[str]) -> str:
-    """Without what a pattern finds from a place on, where it is no port."""
+    """The text with matches of a pattern hidden, from a position on, unless they are ports."""
     without_port = list(_without_port(text)) if pattern in (_APART, _ATTACHED) else []
     parts, end = [text[:begin]], begin
     for found in pattern.finditer(text, begin):
@@ -158,7 +162,7 @@ def _without_behind(begin: int, text: str, pattern: re.Pattern[str]) -> str:
 
 
 def _without_port(text: str) -> Iterator[tuple[int, int]]:
-    """Where each go-tpc to which no port is given begins and ends, in order."""
+    """Start and end of each go-tpc command without a port, in order."""
     starts = list(_COMMAND.finditer(text))
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for start, end in zip(starts, ends, strict=False):

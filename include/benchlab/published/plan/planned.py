@@ -1,7 +1,7 @@
-"""What the sentences of a plan say: thread counts, sizes, times, load balancers, and what is done
-with the data beside measuring.
+"""What the sentences of a plan say: sizes, times, thread counts, load balancers, and what is done
+with the data apart from measuring.
 
-A number is taken only where all sentences that give it agree.
+A number is used only if all sentences that give it agree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchlab.published.reading.wording import (
 
 
 def agreed(values: Iterable[int | None]) -> int | None:
-    """The value that all agree on; None where there is none, or more than one."""
+    """The value that all agree on; None if there is none, or more than one."""
     different = {value for value in values if value is not None}
     return different.pop() if len(different) == 1 else None
 
@@ -38,7 +38,7 @@ WAREHOUSES = (re.compile(rf"{COUNT}\s*(?:TPC-C\s+)?(?:warehouses?\b|个?(?:数�
 
 
 def stated(steps: Sequence[StatedStep], *patterns: re.Pattern[str]) -> int | None:
-    """The number that the sentences give, as in ``16 tables``, ``每张表有 1000 万行``.
+    """The number that the sentences agree on, as in ``16 tables``, ``每张表有 1000 万行``; or None.
 
     >>> stated([StatedStep("Load 1,000 warehouses.", 1)], *WAREHOUSES)
     1000
@@ -67,7 +67,7 @@ _IN_TOTAL = re.compile(r"\s*(?:in total|altogether|后|interval|timeout)", FLAGS
 
 
 def stated_times(steps: Sequence[StatedStep]) -> tuple[int | None, int | None]:
-    """Seconds of one run, and of its warm-up."""
+    """Seconds of one run and of its warm-up; None if not stated, or stated differently."""
     runs: list[int] = []
     warm_ups: list[int] = []
     for step in steps:
@@ -91,7 +91,7 @@ def stated_times(steps: Sequence[StatedStep]) -> tuple[int | None, int | None]:
 _COUNT = r"(?>(?:[1-9],\d{3}(?!\d|,\d)|\d+)(?:\s*[*×]\s*\d+)?)"
 _AND = r"(?>\s*(?:,\s*(?:and|or)\b|[,，、&/]|\b(?:and|or)\b|以及|[和及与或])\s*)"
 _LIST = rf"(?P<list>(?>{_COUNT}(?:{_AND}{_COUNT})*))"
-# A range, or "and so on", is no list.
+# A range or "and so on" is not a list.
 _WHOLE = r"(?!\s*(?:[%~～–-]|\.\d|[,，、]?\s*(?:\.\.|…|等)|\bto\b|[至到年月]))"
 _OTHER_UNIT = (
     r"(?!\s*(?:seconds?|minutes?|hours?|tables?|rows?|warehouses?|ms"
@@ -129,9 +129,9 @@ _OF_THE_LOAD = re.compile(r"\b(?:import|load|prepar|insert)\w*\b|导入|加载|�
 
 
 def thread_lists(steps: Sequence[StatedStep]) -> tuple[ThreadList, ...]:
-    """Lists of thread counts that are planned, each with the workloads that its sentence names.
+    """Planned lists of thread counts, each with the workloads that its sentence names.
 
-    ``64 * 4``, four clients of 64 threads, is 256. A range ("from 50 to 400") is no list.
+    ``64 * 4``, four clients with 64 threads, is 256. A range ("from 50 to 400") is not a list.
     """
     return tuple(
         found
@@ -169,7 +169,7 @@ def _lists_in(sentence: str, line: int) -> Iterator[ThreadList]:
 
 
 def _is_of_a_sweep(sentence: str, *, names_workload: bool) -> bool:
-    """Whether one thread count is the client's that measures, not of a load, server or host."""
+    """Whether a single thread count is that of the measuring client, not of a load or a server."""
     return (names_workload or _OF_A_CLIENT.search(sentence) is not None) and not (
         _OF_THE_LOAD.search(sentence) or _OF_A_SERVER.search(sentence)
     )
@@ -214,7 +214,7 @@ _LISTENS = re.compile(r"\blisten|监听", FLAGS)
 
 
 def load_balancers(text: str) -> tuple[str, ...]:
-    """The load balancers that a text names, in its order, each once; not one that is left out."""
+    """The load balancers that a text names, in order, each once; not in "without HAProxy"."""
     return tuple(
         dict.fromkeys(
             str(match.lastgroup)
@@ -225,7 +225,7 @@ def load_balancers(text: str) -> tuple[str, ...]:
 
 
 def stated_ports(text: str) -> tuple[int, ...]:
-    """Ports that sentences say a load balancer listens on."""
+    """The ports on which, according to sentences, a load balancer listens."""
     return tuple(
         int(match[1])
         for sentence in sentences(text)
@@ -241,10 +241,10 @@ _OWN_PAGES = re.compile(r"^\s*stats\s", FLAGS | re.MULTILINE)
 
 
 def bound_ports(configuration: str) -> tuple[int, ...]:
-    """Ports on which HAProxy takes connections to the database, of its configuration file.
+    """The ports on which HAProxy accepts database connections, from its configuration file.
 
-    Sections with its own pages (``stats``) are left out. The ports stand behind ``bind``, and in
-    files of old versions also behind the name of a ``listen`` section.
+    Sections for its statistics page (``stats``) are left out. A port follows ``bind``; in files of
+    old versions also the name of a ``listen`` section.
     """
     sections: list[list[str]] = [[]]
     for line in configuration.split("\n"):
@@ -307,13 +307,13 @@ _ANALYZES = re.compile(r"^\s*analyze\s+table\s+\S", FLAGS | re.MULTILINE)
 
 
 def acts(steps: Sequence[StatedStep], shown: Iterable[str]) -> tuple[Act, ...]:
-    """What is done with the data beside measuring, each once, in the order of a run.
+    """What is done with the data apart from measuring, each once, in the order of a run.
 
-    A clause with a negation before it says nothing: "the data is not restored", "没有备份".
+    Negated clauses do not count: "the data is not restored", "没有备份".
 
     Args:
-        steps: prose of the plan.
-        shown: code blocks of the plan.
+        steps: the plan's sentences.
+        shown: the plan's code blocks.
     """
     found = {
         act

@@ -1,9 +1,8 @@
-"""How a published page says that it was measured: hosts, versions, parameters, plan, commands.
+"""How, according to a published page, it was measured: hosts, versions, parameters, plan, commands.
 
-The innermost heading above an element that names a part of the page says which part it is in.
-What the page does not say is None or empty. A number of a command or of the plan is taken only
-where all that give it agree; the commands come before the sentences, and where they contradict each
-other the sentences do not decide.
+An element belongs to the part of the page that the innermost heading above it names. What the page
+does not say is None or empty. A number is used only if all commands that give it agree, or, if no
+command gives it, all sentences. Where commands contradict each other, sentences do not decide.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ from benchlab.published.reading.wording import FLAGS
 
 
 def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
-    """What a page says of how it was measured.
+    """What a page says about how it was measured.
 
     Args:
         kind: sysbench has tables, TPC-C has warehouses.
-        language: of the page; the words of both languages are known whatever it is.
+        language: the page's; words of both languages are understood in either case.
     """
     elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
     plan = [e for e in elements if e.kind in ("item", "paragraph") and part(e) == "plan" and e.text]
@@ -84,7 +83,7 @@ def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
 
 Part = Literal["results", "plan", "software", "environment", "parameters"]
 _PARTS: dict[Part, re.Pattern[str]] = {
-    # of those that match one heading the first one holds
+    # if several match a heading, the first counts
     "results": re.compile(r"\bresults?\b|结果", FLAGS),
     "software": re.compile(r"software|\bversion information|版本信息|软件", FLAGS),
     "environment": re.compile(
@@ -102,7 +101,7 @@ _PARTS: dict[Part, re.Pattern[str]] = {
 
 
 def part(element: Element) -> Part | None:
-    """Which part of the page an element stands in; None where no heading above it says so."""
+    """The part of the page that an element is in; None if no heading above it names one."""
     for heading in reversed(element.headings):
         for name, pattern in _PARTS.items():
             if pattern.search(heading):
@@ -123,7 +122,7 @@ _OF_HOSTS = re.compile(
 
 
 def _topic(element: Element) -> Literal["results", "hashes", "versions", "hosts"] | None:
-    """What a table is about; None where nothing says it."""
+    """What a table is about; None if that cannot be seen."""
     row = element.table[0] if element.table else ()
     if part(element) == "results" or any(map(_OF_RESULTS.search, row)):
         return "results"
@@ -136,10 +135,10 @@ def _topic(element: Element) -> Literal["results", "hashes", "versions", "hosts"
 
 
 def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
-    """Rows of the tables of hosts, and what a list in the environment says under its heading.
+    """Rows of the host tables, and labelled list items of the environment, by their heading.
 
-    Where two tables have a row of the same name its cells are put together; of two cells under the
-    same heading the first one stands.
+    Rows of the same name in several tables are merged; for cells under the same heading, the first
+    counts.
     """
     found: dict[str, dict[str, str]] = {}
     for element in elements:
@@ -159,7 +158,7 @@ def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
 
 
 def _software(elements: Sequence[Element]) -> dict[str, str]:
-    """Versions in tables, then in lines such as ``Sysbench version: 1.1.0``."""
+    """Versions from tables, then from lines such as ``Sysbench version: 1.1.0``."""
     found: dict[str, str] = {}
     for element in elements:
         if element.kind == "table" and _topic(element) == "versions":
@@ -175,7 +174,7 @@ def _software(elements: Sequence[Element]) -> dict[str, str]:
 
 
 def _git_hashes(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
-    """Each version's hashes by component; the version is the column's, else the heading's."""
+    """Each version's hashes by component; the column names the version, or else the heading."""
     found: dict[str, dict[str, str]] = {}
     for element in elements:
         if not element.table or not any(map(_OF_HASHES.search, element.table[0])):
@@ -192,7 +191,7 @@ def _git_hashes(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
     return found
 
 
-# ---------------------------------------------------------------- lines that name what they say
+# ---------------------------------------------------------------- labelled lines
 
 _LABELLED = re.compile(r"(?P<label>[^:：。]{1,40}?)\s*[:：]\s*(?P<value>\S.*)", re.DOTALL)
 _LABEL = (
@@ -216,7 +215,7 @@ _PLACE = re.compile(
 
 
 def _labelled(elements: Sequence[Element], pattern: re.Pattern[str]) -> str | None:
-    """The value that stands behind a label, outside of plan and results; None: two differ."""
+    """The value after a label, outside plan and results; None if there is none or values differ."""
     found = {
         match["value"]
         for element in elements
@@ -241,7 +240,7 @@ def _is_block(element: Element) -> bool:
 def _described_balancers(
     prose: Sequence[StatedStep], configurations: Sequence[Element]
 ) -> tuple[str, ...]:
-    """Those that the plan or a configuration names, in the page's order."""
+    """The load balancers that the plan or a configuration names, in the page's order."""
     named = [(step.line, name) for step in prose for name in load_balancers(step.text)]
     for block in configurations:
         if bound_ports(block.text):
@@ -271,14 +270,14 @@ def _number(
     prose: Sequence[StatedStep],
     patterns: Sequence[re.Pattern[str]],
 ) -> int | None:
-    """The number that all commands with one of the options give; without any, the sentences'."""
+    """The number on which all commands with such an option agree; without any, the sentences'."""
     values = _values(lines, names)
     numbers = [int(v) for v in values if re.fullmatch(r"\d{1,18}", v, re.ASCII)]
     return agreed(numbers) if numbers else stated(prose, *patterns)
 
 
 def _run_seconds(lines: Iterable[CommandLine]) -> list[int]:
-    """What the commands that run a test say; ``1800s``, ``30m`` and ``2h0m0s`` are go-tpc's."""
+    """Seconds in the commands that run a test; go-tpc writes ``1800s``, ``30m`` and ``2h0m0s``."""
     values = _values((line for line in lines if line.action == "run"), _TIMES)
     times = [match for value in values if (match := _TIME.fullmatch(value))]
     return [

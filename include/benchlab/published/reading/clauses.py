@@ -1,4 +1,4 @@
-"""A sentence of a published page as clauses: its figures in percent and what stands around them."""
+"""Splits a sentence of a published page into clauses: percentages and the words around them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ Direction = Literal[-1, 0, 1]
 
 
 class Token(NamedTuple):
-    """A word or figure that a clause is read by, and where it stands.
+    """A word or figure that decides how a clause is read, and its position.
 
     Attributes:
-        kind: its key in the table below; ``workload`` even where none is named (``all``,
-            ``some``).
-        workload: its name; None where none is named.
+        kind: its key in ``_PATTERNS``; ``workload`` also for ``all`` and ``some``.
+        text: as it is written.
+        start, end: its position in the sentence.
+        workload: the workload's name; None if none is named.
     """
 
     kind: str
@@ -33,12 +34,12 @@ class Token(NamedTuple):
 
 NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 FIGURE = rf"(?:(?P<low>{NUMBER})\s*(?:[-–—~～]|to|至|到)\s*)?%s(?P<high>{NUMBER})\s*[%%％]"
-"""Pattern of one figure in percent or a range of two; in the middle stands its sign's pattern."""
+"""Pattern of a percentage or a range of two; ``%s`` stands for the pattern of the sign."""
 
-# A figure or a range of them, without names for its parts.
+# A percentage or a range, without named groups.
 _ANY = rf"[-+−±]?\s*(?:{NUMBER}\s*(?:[-–—~～]|to|至|到)\s*)?{NUMBER}\s*[%％]"
 _BEGINS = r"(?<![\w.])(?<!\d,)"
-_LIMITS = (  # figures that bound a change, or that nobody measured
+_LIMITS = (  # figures that bound a change or were not measured
     rf"(?:±|\+/-)\s*{NUMBER}\s*[%％](?:\s*[之以]内)?",
     rf"\bwithin\s+(?:a\s+range\s+of\s+)?{_ANY}",
     rf"(?:\bthresholds?|\bmargin\s+of\s+error|阈值)\s*(?:of|is|was|at|设?为|是|[=:：(（])?\s*{_ANY}",
@@ -52,7 +53,7 @@ _LIMITS = (  # figures that bound a change, or that nobody measured
         rf"(?:\bintervals?\b|\bCI\b|置信区间)\s*(?:of|is|[为=:：])?\s*[\[(（]?"
         rf"{_ANY}\s*(?:to|and|至|到|[,，~～–-])\s*{_ANY}"
     ),
-    # one thread count against the others, on either side
+    # one thread count against the others
     rf"{_BEGINS}{_ANY}\s+(?:against|relative\s+to)\s+the\s+other\b",
     rf"相对(?:于)?(?:其余|其他|其它)[^，,。；;%％\d]{{0,20}}{_ANY}",
     rf"\bslow(?:ed|s)?\s+down\s+(?:by\s+)?{_ANY}\s+on\s+purpose",
@@ -143,7 +144,7 @@ DIRECTIONS: dict[str, Direction] = {
     "up": 1, "strong_up": 1, "down": -1, "strong_down": -1, "same": 0, "differ": 0,
 }  # fmt: skip
 SUBJECTS = frozenset({"throughput", "strong_up", "strong_down", "elsewhat"})
-"""Kinds of words that say what a figure is about; only ``elsewhat`` is not about throughput."""
+"""Kinds of words that say what a figure is about: throughput, except for ``elsewhat``."""
 
 _TOKEN = re.compile(
     "|".join(f"(?P<{kind}>{'|'.join(patterns)})" for kind, patterns in _PATTERNS.items()), FLAGS
@@ -152,7 +153,7 @@ _LIST_GAP = re.compile(r"(?:[\s,、，&和与及以~～–—-]|\b(?:and|or|to|t
 
 
 def tokens(text: str) -> list[Token]:
-    """What a sentence is read by, in its order."""
+    """The words and figures of a sentence that matter, in order."""
     named = [
         Token("workload", text[n.start : n.end], n.start, n.end, n.name) for n in workloads(text)
     ]
@@ -175,11 +176,15 @@ def _kind(match: re.Match[str]) -> str:
 
 @dataclass
 class Clause:
-    """One clause: its figures in percent (those of one list together), and what they are about.
+    """One clause: its percentages and what they are about.
 
     Attributes:
-        subjects: its words of throughput and of what is none.
-        label: it ends with a colon.
+        figures: percentages, those of one list together.
+        workloads: the workloads it names.
+        directions: words such as "improved" or "slower".
+        subjects: words that say what is meant: throughput, or something else.
+        label: whether it ends with a colon.
+        kinds: the kinds of all its tokens.
     """
 
     figures: list[list[Token]] = field(default_factory=list)
@@ -190,7 +195,7 @@ class Clause:
     kinds: set[str] = field(default_factory=set)
 
     def add(self, token: Token, text: str) -> None:
-        """Take one token."""
+        """Add one token of the sentence ``text``."""
         self.kinds.add(token.kind)
         if token.kind in SUBJECTS:
             self.subjects.append(token)
@@ -207,10 +212,14 @@ class Clause:
 
 
 def clauses(text: str, words: Sequence[Token]) -> list[Clause]:
-    """The clauses of a sentence, of its tokens.
+    """Split a sentence into clauses.
 
-    A comma or "and" within a list of figures or of workloads divides nothing; any other comma
-    does, and "and" does where both sides of it have a figure or a direction.
+    A comma or "and" inside a list of figures or workloads does not divide. Any other comma does,
+    and "and" does if there is a figure or a direction on both sides of it.
+
+    Args:
+        text: the sentence.
+        words: its tokens.
     """
     found = [Clause()]
     for at, token in enumerate(words):
@@ -237,7 +246,7 @@ def _within_list(text: str, words: Sequence[Token], at: int) -> bool:
 
 
 def _rest(words: Sequence[Token], at: int) -> set[str]:
-    """Kinds of the tokens behind one, up to the next break."""
+    """The kinds of the tokens after one, up to the next break."""
     return {token.kind for token in takewhile(lambda t: t.kind != "break", words[at + 1 :])}
 
 

@@ -1,9 +1,8 @@
-"""What stands where on a page: tables, sentences and charts of each workload, and the overview.
+"""Sorts a page's contents: tables, sentences and charts by workload, and the overview.
 
-Tables of one workload that complete each other stand beside each other: of another version, or of
-another metric at the same thread counts. A further table of what is there already was measured in
-some other setting; it is listed, with the sentences below it, and so is a figure that one table
-prints in two ways.
+Tables of one workload are combined if they complete each other: if they have other versions, or
+another metric at the same thread counts. A table that repeats cells was measured in another
+setting: it is listed as unread, with the sentences below it. So is a figure printed in two ways.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from benchlab.published.reading.wording import with_percent_signs
 
 _MOST_VERSIONS = 2
 _MOST_CAPTION = 40  # characters of a caption that does not end with a colon
-_FEW_BARS = 3  # "|" in text that is no table
+_FEW_BARS = 3  # from this many "|" on, text may be a broken table
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,11 @@ class _Heading:
 
 @dataclass
 class _Section:
-    """What the page has of one workload, as far as it was read.
+    """What the page has about one workload, as far as it was read.
 
     Attributes:
-        heading: the page's own; of several the one that stands above its first table, or first.
-        line: of that heading.
+        heading: the page's own; if there are several, the one above the first table, or the first.
+        line: the line of that heading.
     """
 
     name: str
@@ -63,11 +62,12 @@ class _Section:
 
 @dataclass
 class Contents:
-    """Walks over a page once; what is not understood is listed.
+    """Reads a page once, from top to bottom: ``contents.walk()``, then ``contents.workloads()``.
 
     Attributes:
-        claims: of title, summary and overview.
-        tables_unread: how many things look like results and were not understood.
+        claims: the claims of title, summary and overview.
+        unread: what was not understood.
+        tables_unread: how many parts look like results and were not understood.
     """
 
     page: Document
@@ -105,7 +105,7 @@ class Contents:
             self._before = element
 
     def workloads(self) -> tuple[Workload, ...]:
-        """All workloads of which there is something, in the page's order."""
+        """All workloads with a table, a claim or a chart, in the page's order."""
         found = []
         for section in self._sections.values():
             workload, unread = _workload(section, self._versions)
@@ -129,7 +129,7 @@ class Contents:
         return next((h.area for h in reversed(self._above) if h.area), None)
 
     def _nearest(self) -> _Heading | None:
-        """The heading of the workload; on a page about TPC-C it is TPC-C."""
+        """The nearest heading that names a workload; on a page about TPC-C, any heading does."""
         named = next((h for h in reversed(self._above) if h.workload), None)
         if named or self.kind != "tpcc":
             return named
@@ -142,7 +142,7 @@ class Contents:
         return self._sections.setdefault(name, _Section(name, heading.text, heading.line))
 
     def _version(self) -> str | None:
-        """The version that caption, headings or title name for all figures of a table."""
+        """The version that caption, headings or title give for all figures of a table."""
         texts = [h.text for h in reversed(self._above) if h.line != self._title_line]
         if self._before is not None and self._before.kind in ("paragraph", "item"):
             caption = self._before.text
@@ -150,7 +150,7 @@ class Contents:
             if short and "%" not in with_percent_signs(caption):
                 texts.insert(0, caption)
         for text in texts:
-            # One of the title's, or written as TiDB's are, and not a tool's.
+            # One of the title's versions, or one with a "v" as TiDB's have; not a tool's.
             named = {
                 version
                 for version in version_names.named(text)
@@ -214,11 +214,11 @@ class Contents:
 
 
 def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, list[Unread]]:
-    """The results of one workload, and what remains in doubt.
+    """The results of one workload, and what is doubtful.
 
     Args:
         section: what was read.
-        versions: of the page's title, the baseline first.
+        versions: those of the page's title, the baseline first.
     """
     tables = section.tables
     spellings = _spellings(tables)
@@ -267,7 +267,7 @@ def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, lis
 
 
 def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
-    """Each version's label as it stands, and as where it stands first."""
+    """Maps each version label to the spelling in which that version appears first."""
     found: dict[str, str] = {}
     for table in tables:
         for label in (*table.labels, *(label for row in table.rows for label in row.sides)):
@@ -277,7 +277,7 @@ def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
 
 
 def _metric(name: str, tables: Sequence[ResultTable]) -> Metric | None:
-    """The throughput that decides, of those that a table is about: of TPC-C tpmC."""
+    """The throughput that decides, among those in the tables; for TPC-C preferably tpmC."""
     there = {table.metric for table in tables}
     candidates: tuple[Metric, ...] = ("tpmc", *THROUGHPUTS) if name == "tpcc" else THROUGHPUTS
     return next((metric for metric in candidates if metric in there), None)
@@ -289,9 +289,9 @@ _Cells = set[tuple[str, Metric]]
 def _complementary(
     tables: Sequence[ResultTable], spellings: Mapping[str, str]
 ) -> tuple[list[ResultTable], list[ResultTable]]:
-    """The tables that stand beside each other, and those that print the same things again.
+    """The tables that complete each other, and those that repeat cells.
 
-    A table of a metric that is not there yet has to have the thread counts of its versions.
+    A table that adds a metric must have the same thread counts as the others of its versions.
     """
     taken: list[ResultTable] = []
     others: list[ResultTable] = []
@@ -323,7 +323,7 @@ def _cells(table: ResultTable, spellings: Mapping[str, str]) -> _Cells:
 def _claims(
     claims: Sequence[Claim], tables: Sequence[ResultTable], others: Sequence[ResultTable]
 ) -> tuple[list[Claim], list[Claim]]:
-    """The sentences about the tables, and those whose next table above is not taken."""
+    """The sentences about the tables, and those whose nearest table above was left out."""
     lines = {table.line: True for table in tables} | {table.line: False for table in others}
     found: tuple[list[Claim], list[Claim]] = ([], [])
     for claim in claims:
@@ -344,7 +344,7 @@ class _Rows:
         self.unread: list[Unread] = []
 
     def add(self, table: ResultTable) -> None:
-        """Take the figures of one table, and its improvements where they are of the metric."""
+        """Add the figures of one table, and its improvements if they are about the metric."""
         of_metric = table.metric == self._metric
         if not of_metric and any(row.improvement for row in table.rows):
             what = f"improvements of {table.metric}: {self._metric} decides"
@@ -365,7 +365,7 @@ class _Rows:
                     self._doubt(row, None)
 
     def read(self) -> Iterator[Row]:
-        """All rows, without what is printed in two ways."""
+        """All rows, without figures that are printed in two ways."""
         for threads, line in self._lines.items():
             doubtful = {label for at, label in self._doubtful if at == threads}
             sides = self._sides[threads].items()

@@ -1,7 +1,7 @@
-"""A Markdown page as a list of elements: what stands where, as plain text, under which headings.
+"""Parses a Markdown page into elements: plain text, with its line and the headings above it.
 
-The grammar is CommonMark's with GitHub's tables (markdown-it-py). Lines are those of the file, from
-1, whatever was removed: the front matter, shortcodes (``{{< copyable "sql" >}}``) and comments.
+The grammar is CommonMark with GitHub's tables (markdown-it-py). Lines are those of the file, from
+1, even though front matter, shortcodes (``{{< copyable "sql" >}}``) and comments are removed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Element:
     """One block of the page.
 
     Attributes:
-        line: its first; of code in a fence that of the code's first line, below the fence.
-        text: as plain text: markup, addresses of links, and images are removed, inline code stands
-            without its backticks, entities are resolved. Of code: the code. Of a table: "".
-        level: of a heading; of an item how deep it is nested, 1 the outermost; else 0. Further
-            paragraphs of an item are of the kind ``paragraph``.
-        language: of code, as its fence says.
-        table: rows of plain cells, the heading row first. A row whose line has more or fewer cells
-            than the heading row keeps them as they are.
-        lines: of each row of the table.
-        code_spans: inline code within it.
-        images: their addresses, as printed.
-        headings: under which it stands, the outermost first; of a heading without itself.
-        commented: it stands within an HTML comment.
+        kind: further paragraphs of a list item are ``paragraph``, not ``item``.
+        line: its first line; for fenced code, the first line of the code itself.
+        text: plain text, without markup, link addresses, images and backticks, entities resolved.
+            For code, the code; for a table, "".
+        level: of a heading its level, of an item its depth from 1; else 0.
+        language: the language of code, from its fence.
+        table: rows of plain cells, the heading row first. A row with more or fewer cells than the
+            heading row keeps them.
+        lines: the line of each table row.
+        code_spans: the inline code in it.
+        images: addresses of its images, as printed.
+        headings: the headings above it, the outermost first, without itself.
+        commented: whether it is in an HTML comment.
     """
 
     kind: ElementKind
@@ -60,11 +60,12 @@ class Document:
     """A page.
 
     Attributes:
-        title: of the front matter, else the first heading, else "".
-        title_line: 0 where there is no title.
-        summary: of the front matter, else "".
-        summary_line: 0 where there is no summary.
-        unread: front matter that is no YAML, tables in HTML.
+        title: from the front matter, or else the first heading; "" if there is none.
+        title_line: 0 without a title.
+        summary: from the front matter; "" if there is none.
+        summary_line: 0 without a summary.
+        elements: all elements, in order.
+        unread: front matter that is not YAML, and tables in HTML.
     """
 
     title: str
@@ -76,14 +77,18 @@ class Document:
 
     @property
     def headings(self) -> tuple[Element, ...]:
-        """All headings but those within comments."""
+        """All headings, except those in comments."""
         return tuple(e for e in self.elements if e.kind == "heading" and not e.commented)
 
 
 def parse(text: str) -> Document:
-    """Take a page apart; any text is a page."""
+    """Parse a page; any text is accepted.
+
+    >>> parse("# Point Select").title
+    'Point Select'
+    """
     lines = [
-        # The encoding as it was meant; what is good stays, and so does the line.
+        # Repairs mojibake, and leaves correct text and the number of lines unchanged.
         line if line.isascii() else ftfy.fix_encoding(line).replace("\n", " ")
         for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
     ]
@@ -113,11 +118,11 @@ _SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}")
 
 _FENCE = "---"
 _FIELD = re.compile(r"(title|summary)\s*:\s*(.*?)\s*$")
-_MOST_LINES = 200  # one that is longer is no front matter; YAML's reader is slow
+_MOST_LINES = 200  # longer front matter is not accepted: YAML's reader is slow
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """How many lines the front matter takes; 0: there is none."""
+    """The number of lines of the front matter; 0 if there is none."""
     fences = [n for n, line in enumerate(lines[:_MOST_LINES]) if line.rstrip() == _FENCE]
     return fences[1] + 1 if fences[:1] == [0] and len(fences) > 1 else 0
 
@@ -125,12 +130,12 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 def _front_matter(inside: Sequence[str]) -> tuple[dict[str, tuple[str, int]], list[Unread]]:
     """Title and summary with their lines, by name.
 
-    Front matter that is no YAML (a colon in an unquoted title is enough) is read line by line and
-    listed.
+    Front matter that is not YAML (a colon in an unquoted title is enough) is read line by line, and
+    listed as unread.
     """
     found: dict[str, tuple[str, int]] = {}
     try:
-        # Composed, not constructed: a title that looks like a date or a number is a text here.
+        # Composed, not constructed: a title that looks like a date or a number must stay text.
         root = yaml.compose("\n".join(inside), Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as e:
         mark = getattr(e, "problem_mark", None)
@@ -180,8 +185,8 @@ class _Walker:
         """All elements, in order.
 
         Args:
-            offset: how many lines of the file stand before the first one.
-            headings: level and text of those that the first line stands under.
+            offset: the number of lines in the file before the first of these.
+            headings: level and text of the headings above the first line.
         """
         above = list(headings)
         for element in self._blocks(_MARKDOWN.parse("\n".join(self.lines)), above):
@@ -218,7 +223,7 @@ class _Walker:
                 self._enter(token)
 
     def _enter(self, token: Token) -> None:
-        """What begins or ends here decides of which kind the next text is."""
+        """Note what begins or ends here: it decides the kind of the next text."""
         if token.type == "heading_open":
             self._heading = int(token.tag[1])
         elif token.type in ("list_item_open", "list_item_close"):
@@ -235,7 +240,7 @@ class _Walker:
         return replace(element, kind="item", level=self._depth) if at_item else element
 
     def _table(self, tokens: Sequence[Token]) -> Iterator[Element]:
-        """A table, and below it what GitHub's grammar takes for rows but has no ``|`` at all."""
+        """A table, then the lines below it that GitHub counts as rows but have no ``|``."""
         rows: list[tuple[int, list[Element]]] = []
         for token in tokens:
             if token.type == "tr_open":
@@ -262,7 +267,7 @@ class _Walker:
         yield from (cell for _, row in rest for cell in row if cell.text or cell.images)
 
     def _cells(self, line: int, row: Sequence[Element]) -> tuple[str, ...]:
-        """The row's cells as its line has them; the grammar fills up short rows, cuts long ones."""
+        """The row's cells as in its line; the grammar would pad short rows and cut long ones."""
         source = self.lines[line - 1].strip(" \t>").removeprefix("|")
         if source.endswith("|") and not source.endswith("\\|"):
             source = source[:-1]
@@ -271,7 +276,7 @@ class _Walker:
         return known[: len(printed)] + tuple(cell.strip() for cell in printed[len(known) :])
 
     def _html(self, token: Token, above: list[tuple[int, str]]) -> Iterator[Element]:
-        """Comments, each followed by what it holds, then text between tags as one paragraph."""
+        """Comments, each followed by the elements in it, then the text between tags."""
         line = _first_line(token)
         for match in _COMMENT.finditer(token.content):
             inside = match[1]
@@ -302,7 +307,7 @@ def _code(token: Token) -> Element:
 
 
 def _inline(token: Token, line: int) -> Element:
-    """A paragraph of what stands within a block."""
+    """The inline content of a block as a paragraph."""
     parts: list[str] = []
     spans: list[str] = []
     images: list[str] = []
@@ -316,7 +321,7 @@ def _inline(token: Token, line: int) -> Element:
         elif child.type == "html_inline":
             parts.append(" ")  # else the 1 of 150<sup>1</sup> would become a digit of the 150
         elif is_chinese(child.content) and child.type != "code_inline":
-            # Beside Chinese punctuation, the grammar takes the asterisks of bold for text.
+            # Next to Chinese punctuation, the grammar treats the asterisks of bold as text.
             parts.append(child.content.replace("**", ""))
         else:
             parts.append(child.content)

@@ -1,7 +1,7 @@
-"""A published page as data: what it prints, where it prints it, and what it says about it.
+"""A published page as data: what it prints, on which line, and what it says about it.
 
-Nothing is recomputed here and nothing is filled in: what a page does not print is None or empty.
-Lines are those of the page's file, from 1.
+Nothing is recomputed or filled in: what a page does not print is None or empty. Lines are those of
+the page's file, from 1.
 """
 
 from __future__ import annotations
@@ -17,23 +17,27 @@ import pydantic
 
 PageKind = Literal["sysbench", "tpcc"]
 Metric = Literal["qps", "tps", "tpmc", "p95_ms"]
-# What a plan does with the data beside measuring.
+# What a plan does with the data apart from measuring.
 Act = Literal["analyze", "back_up", "restore"]
 Place = Literal["title", "summary", "overview", "section"]
 Shape = Literal[
     "version_column",  # a row is a version at a thread count
     "table_per_version",  # each version has a table of its own, below a heading or caption
-    "pairs",  # of each version throughput and latency, the versions beside each other
+    "pairs",  # throughput and latency of one version, then of the other
     "metrics_then_latencies",  # throughput of both versions, then latency of both
     "single_version",
 ]
 THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qps")
-"""Metrics of throughput; the first that a table has is the one its improvement is about."""
+"""Metrics of throughput; a table's improvement is about the first of these that it has."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A number as it is printed, without its percent sign: ``174,402.5``, ``-4.35``, ``12``."""
+    """A number as it is printed, without a percent sign: ``174,402.5``, ``-4.35``, ``12``.
+
+    >>> Printed("174,402.5").value, Printed("174,402.5").rounding
+    (Decimal('174402.5'), Decimal('0.05'))
+    """
 
     text: str
 
@@ -44,7 +48,7 @@ class Printed:
 
     @property
     def rounding(self) -> Decimal:
-        """Half of its last printed digit: how far the number that was rounded may be away."""
+        """Half of its last printed digit: the largest rounding error."""
         exponent = self.value.as_tuple().exponent
         if not isinstance(exponent, int):
             raise ValueError(f"{self.text!r} is no finite number")
@@ -56,10 +60,10 @@ class Row:
     """The figures at one thread count.
 
     Attributes:
-        sides: printed figures by version as the table writes it, and by metric; a figure that a
-            version does not have is left out.
-        improvement: in percent, candidate against baseline; None where none is printed.
-        line: of its first line.
+        sides: printed figures by version, as the table spells it, and by metric; missing figures
+            are left out.
+        improvement: candidate against baseline, in percent; None if none is printed.
+        line: the row's first line.
     """
 
     threads: int
@@ -73,11 +77,11 @@ class StatedChange:
     """A change that a sentence claims.
 
     Attributes:
-        workload: as ``oltp_point_select``; None where the sentence does not say of which.
-        threads: at which it is claimed; None: over all.
-        pct: printed size, without sign; None where only a direction is claimed.
-        direction: 1 for an improvement, -1 for a reduction, 0 for "almost the same" or where no
-            word says which.
+        workload: such as ``oltp_point_select``; None if the sentence does not name one.
+        threads: the thread count that it is about; None: all.
+        pct: the printed size, without sign; None if only a direction is claimed.
+        direction: 1 for an improvement, -1 for a reduction, 0 for "almost the same" or if no word
+            says which.
     """
 
     workload: str | None
@@ -91,8 +95,10 @@ class Claim:
     """A sentence that names a change.
 
     Attributes:
-        versions: that it names, in its order, each once, as ``v5.1.1`` or ``2.1``.
-        place: which part of the page it is in. ``section``: the results of one workload.
+        text: the whole sentence.
+        place: the part of the page it is in; ``section``: the results of one workload.
+        versions: the versions it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
+        changes: the changes it states.
     """
 
     text: str
@@ -107,16 +113,16 @@ class Workload:
     """The results of one workload.
 
     Attributes:
-        name: as ``oltp_point_select``; ``tpcc``.
-        heading: the page's own heading of it.
-        metric: of throughput, on which improvements are; None where there is no table.
-        shape: of its table or tables; None where there is none (a chart only).
-        columns: the headings of its table as they are printed; of several tables the first one's.
-        versions: whose figures there are, the baseline first; the page's own order is the
-            candidate's first in a table of the shape ``version_column``.
-        claims: what the sentences beside the table say.
+        name: such as ``oltp_point_select`` or ``tpcc``.
+        heading: the page's own heading.
+        metric: the throughput that improvements are about; None without a table.
+        shape: the shape of its table or tables; None if there is only a chart.
+        columns: the column headings of its (first) table, as printed.
+        versions: the versions that have figures, the baseline first, whatever the page's order.
+        rows: figures by thread count.
+        claims: the sentences in its section.
         charts: addresses of its pictures.
-        line: of its heading.
+        line: the line of its heading.
     """
 
     name: str
@@ -138,7 +144,8 @@ class Command:
     Attributes:
         tool: the program, without its folder and version: ``sysbench``, ``tiup bench tpcc``.
         text: the whole command, on one line, with its placeholders.
-        in_code_block: else it stands within a sentence.
+        line: the line it begins in.
+        in_code_block: whether it is in a code block; if not, it is in a sentence.
     """
 
     tool: str
@@ -149,7 +156,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Block:
-    """Settings that stand in one code block, with the heading above it."""
+    """Settings in one code block, with the heading above it."""
 
     heading: str
     language: str
@@ -167,7 +174,7 @@ class StatedStep:
 
 @dataclass(frozen=True)
 class ThreadList:
-    """Thread counts that the plan names, for some workloads; none named: for all."""
+    """Thread counts that the plan names for ``workloads``; if that is empty, for all."""
 
     threads: tuple[int, ...]
     workloads: tuple[str, ...]
@@ -176,26 +183,26 @@ class ThreadList:
 
 @dataclass(frozen=True)
 class StatedSetting:
-    """What the page says of how it was measured; None or empty where it does not say.
+    """What the page says about how it was measured; None or empty where it does not say.
 
     Attributes:
         hardware: rows of the hardware table by their first cell: the other cells, by heading.
         software: versions by service, as printed.
-        git_hashes: by version, then by component.
+        git_hashes: Git hashes by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
-        steps: of the test plan.
-        acts: what it does with the data beside measuring, in the order of a run.
-        commands: those of the plan.
-        thread_lists: planned thread counts, apart from those in tables of results.
+        steps: steps of the test plan.
+        acts: what it does with the data apart from measuring, in the order of a run.
+        commands: all commands of the page, in order.
+        thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
-        entry_ports: ports that a described load balancer listens on.
-        tables, table_size: of sysbench.
-        warehouses: of TPC-C.
-        seconds: of one run, by the command; None where the command does not say.
-        stated_seconds: of one run, by the sentences.
-        warmup_seconds: by the sentences.
-        measured: time of the measurement, as printed.
-        place: of the measurement, as printed.
+        entry_ports: ports on which a described load balancer listens.
+        tables, table_size: sysbench's number of tables, and rows in each.
+        warehouses: TPC-C's number of warehouses.
+        seconds: length of one run according to the commands.
+        stated_seconds: length of one run according to the sentences.
+        warmup_seconds: length of the warm-up according to the sentences.
+        measured: when it was measured, as printed.
+        place: where it was measured, as printed.
     """
 
     hardware: Mapping[str, Mapping[str, str]]
@@ -219,14 +226,14 @@ class StatedSetting:
 
     @property
     def sysbench_version(self) -> str | None:
-        """As the software's table prints it."""
+        """The version of sysbench as the software table prints it; None if it has none."""
         rows = self.software.items()
         return next((version for name, version in rows if name.lower() == "sysbench"), None)
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that was not understood: a table, or a cell; it is listed and not guessed."""
+    """Something that was not understood, such as a table or a cell, and its line."""
 
     line: int
     what: str
@@ -237,15 +244,17 @@ class PublishedReport:
     """One published page.
 
     Attributes:
-        id: what it is called in the store: made from kind, versions and language, as
+        id: its id in the store, made from kind, versions and language, such as
             ``sysbench-v5.2.0-vs-v5.1.1-en``.
         source: name of the file it was read from.
-        sha256: of that file's bytes.
+        sha256: SHA-256 of the file's bytes.
         language: ``en`` or ``zh``.
-        versions: of the title, the baseline first; one version: a page about one version.
-        exact_versions: of the software where the page names them more exactly, the baseline
-            first; else empty.
-        claims: of summary and overview.
+        versions: the title's versions, the baseline first; only one if the page compares none.
+        exact_versions: the same versions, if the page names them more exactly somewhere; or empty.
+        workloads: the results, in the page's order.
+        claims: the claims of title, summary and overview.
+        setting: how it was measured.
+        unread: what was not understood, by line.
     """
 
     id: str
@@ -263,12 +272,12 @@ class PublishedReport:
 
     @property
     def is_about_cloud(self) -> bool:
-        """Whether it is about TiDB Cloud: another page than of the same version on own hosts."""
+        """Whether it is about TiDB Cloud, and so not comparable with the same version elsewhere."""
         return "cloud" in self.title.lower()
 
     @property
     def baseline(self) -> str | None:
-        """None of a page about one version."""
+        """The baseline's version; None if the page is about one version."""
         return self.versions[0] if len(self.versions) > 1 else None
 
     @property
@@ -277,14 +286,18 @@ class PublishedReport:
         return self.versions[-1]
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON knows it; the inverse is :func:`from_json`."""
+        """The report for JSON; the inverse is :func:`from_json`."""
         found = _ADAPTER.dump_python(self, mode="json")
         assert isinstance(found, dict)  # noqa: S101 - a dataclass is dumped as one
         return found
 
 
 def from_json(raw: Mapping[str, Any]) -> PublishedReport:
-    """The inverse of :meth:`PublishedReport.to_json`."""
+    """The inverse of :meth:`PublishedReport.to_json`.
+
+    Raises:
+        pydantic.ValidationError: it has another form.
+    """
     return _ADAPTER.validate_python(dict(raw))
 
 

@@ -1,20 +1,19 @@
 """What the sentences of a published page say about changes.
 
-A sentence is read as clauses. A clause has figures in percent, words of direction and workloads, or
+A sentence is read clause by clause. A clause has percentages, words of direction and workloads, or
 takes what it lacks from the clause before it: in "Point Select improved by 2%, Update Index by 3%"
 both improved. What a sentence does not say is not guessed:
 
-* Changes of latency, errors or CPU are none of throughput and are left out. Where a clause has
-  words of both, the nearest before the figure decides; a label ("p95 latency: ...") is about all
-  behind it, until throughput is named again.
-* A threshold, the ends of an interval and a figure that is denied ("no loss of 2% or more") are no
-  changes.
-* "other scenarios" and "write-heavy workloads" name no workload: such a change is of None.
-* A direction alone is left out where the sentence gives figures of the same workload.
-* The direction is that of the word: "v1 is slower than v2" is a reduction, whichever is older.
+* Changes of latency, errors or CPU are not changes of throughput and are left out. If a clause has
+  words for both, the nearest one before the figure decides; a label ("p95 latency: ...") applies
+  to everything after it, until throughput is named again.
+* A threshold, the ends of an interval and a denied figure ("no loss of 2% or more") do not count.
+* "other scenarios" and "write-heavy workloads" name no workload: the change's workload is None.
+* A direction alone is left out if the sentence gives figures for the same workload.
+* The word decides the direction: "v1 is slower than v2" is a reduction, whichever is older.
 * A range ("2% to 4%") gives two changes, its ends.
 * "50 percent", ``５０％`` and ``百分之五十`` are 50 %.
-* "2.5 times" is no percentage: the direction stays.
+* "2.5 times" is not a percentage: only the direction is kept.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ _WITH_SENTENCES = {False: ("paragraph", "item"), True: ("paragraph", "item", "he
 def claims(
     elements: Sequence[Element], place: Place, workload: str | None, language: str
 ) -> tuple[Claim, ...]:
-    """The sentences of some elements that state a change, in their order.
+    """The sentences of some elements that state a change, in order.
 
     Args:
-        elements: of one part of the page; its paragraphs and items have sentences, and the title.
+        elements: the elements of one part of the page; paragraphs, items and the title are read.
         place: that part.
-        workload: the one that the part is about; of it are changes whose sentence names none.
-        language: of the page; the words of both languages are known whatever it is.
+        workload: the workload that the part is about; used for sentences that name none.
+        language: the page's; words of both languages are understood in either case.
     """
     return tuple(
         Claim(text, element.line, place, version_names.in_sentence(text), changes)
@@ -67,7 +66,11 @@ _EXTREME = re.compile(
 
 
 def names_extreme(text: str) -> bool:
-    """Whether the sentence speaks of a largest or smallest change, which is one row's."""
+    """Whether the sentence is about a largest or smallest change, which is that of one row.
+
+    >>> names_extreme("The throughput improves by up to 31%.")
+    True
+    """
     return _EXTREME.search(text) is not None
 
 
@@ -78,7 +81,10 @@ def changes_in(text: str, workload: str | None) -> tuple[StatedChange, ...]:
     """The changes that one sentence states.
 
     Args:
-        workload: of changes for which the sentence names none.
+        workload: used for changes for which the sentence names none.
+
+    >>> changes_in("Point Select dropped by 4.3%.", None)[0].direction
+    -1
     """
     text = with_percent_signs(text)
     words = tokens(text)
@@ -93,7 +99,7 @@ def changes_in(text: str, workload: str | None) -> tuple[StatedChange, ...]:
 
 
 class _Reader:
-    """Reads clauses in turn and remembers what the next one may leave out."""
+    """Reads one clause after another, and remembers what the next one may leave out."""
 
     def __init__(self, text: str, words: Sequence[Token], workload: str | None) -> None:
         self.text = text
@@ -106,7 +112,7 @@ class _Reader:
         self.below_label = False
 
     def read(self, clause: Clause) -> None:
-        """Take the changes of one clause."""
+        """Collect the changes of one clause."""
         subjects = self._subjects(clause)
         said = clause.figures[-1] if clause.figures else clause.directions
         about = self._is_of_throughput(subjects, said)
@@ -125,7 +131,7 @@ class _Reader:
             self._read_directions(clause)
 
     def _subjects(self, clause: Clause) -> Sequence[Token]:
-        """Its words that say what is meant; "performance" says nothing below such a label."""
+        """The words that say what is meant; under a label, "performance" alone does not."""
         if not self.below_label:
             return clause.subjects
         named = [
@@ -138,10 +144,10 @@ class _Reader:
         return named
 
     def _is_of_throughput(self, subjects: Sequence[Token], said: Sequence[Token]) -> bool:
-        """Whether figures, or words of direction, are of throughput.
+        """Whether figures or words of direction are about throughput.
 
-        By the word right behind them ("9% higher latency"), else the nearest before, else the
-        first behind; where none is said, as it was before.
+        The word right after them decides ("9% higher latency"), or else the nearest before them, or
+        the first one; without any, it is as in the clause before.
         """
         begin, end = (said[0].start, said[-1].end) if said else (len(self.text),) * 2
         before = [token for token in subjects if token.end <= begin]
@@ -186,7 +192,7 @@ class _Reader:
                 yield (before[-1],)
 
     def _word_of(self, group: Sequence[Token], near: Sequence[Token]) -> Token | None:
-        """The word of direction of figures: right behind, else before, else behind them."""
+        """The word of direction for figures: right after them, else before, else after them."""
         behind = [token for token in near if token.start >= group[-1].end]
         before = [token for token in near if token.end <= group[0].start]
         if behind and _RIGHT_BEHIND.fullmatch(self.text, group[-1].end, behind[0].start):
@@ -213,7 +219,7 @@ class _Reader:
                     yield StatedChange(workload, threads, Printed(number), direction)
 
     def _read_directions(self, clause: Clause) -> None:
-        """A clause without figures: a claim if it speaks of performance, else only remembered."""
+        """A clause without figures: a claim if it is about performance, else only remembered."""
         said = {self._said(t) for t in clause.directions if t.kind != "differ"}
         self.direction = direction = said.pop() if len(said) == 1 else 0
         if all(token.kind == "differ" for token in clause.directions):
@@ -241,10 +247,10 @@ _OVER_ALL = re.compile(r"\boverall\b|\baverage\b|\bmean\b|平均|整体|总体",
 
 
 def _threads(text: str, words: Sequence[Token]) -> dict[int, int]:
-    """The thread count at which each figure in percent is claimed, by where the figure begins.
+    """The thread count of each percentage, by the position where the percentage begins.
 
-    Where the first thread count stands before the first figure, each figure is of the one before
-    it; else of the one behind it and before the next figure.
+    If the first thread count precedes the first percentage, each percentage belongs to the thread
+    count before it; otherwise to the one after it and before the next percentage.
     """
     figures = [token for token in words if token.kind == "percent"]
     counts = [token for token in words if token.kind == "threads"]
@@ -266,6 +272,6 @@ def _threads(text: str, words: Sequence[Token]) -> dict[int, int]:
 
 
 def _thread_count(token: Token, figure: Token) -> dict[int, int]:
-    """None where it is several or a range of them: a change over all of them is none at one."""
+    """The single count; empty for several or a range: a change over all is not one at each."""
     numbers = re.findall(r"\d+", re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", token.text), re.ASCII)
     return {figure.start: int(numbers[0])} if len(numbers) == 1 else {}

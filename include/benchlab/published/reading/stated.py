@@ -1,4 +1,4 @@
-"""What the sentences of a page state about its workloads."""
+"""The changes that the sentences of a page state, each with the workload it is about."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from benchlab.published.reading.sentences import names_extreme
 from benchlab.published.reading.version_names import VERSION, same_version
 from benchlab.published.reading.wording import with_percent_signs, workloads
 
-# A sentence that says how far a change is above or below a number.
+# A sentence that only bounds a change from above or below.
 _LIMIT = re.compile(
     r"(?:\b(?:at least|more than|less than|over|above|under|below)|至少|超过|不到|不足)"
     r"\s*[\d.]+\s*%"
     r"|%\s*(?:以上|以下)",
     re.IGNORECASE,
 )
-# An estimate with its interval weighs the rows; their mean is another figure.
+# An estimate with an interval weights the rows; their mean is a different figure.
 _ESTIMATE = re.compile(r"\b(?:estimated?|intervals?)\b|置信区间|估计值", re.IGNORECASE)
-# What changed in both versions is no change from one to the other.
+# What changed in both versions is not a change from one to the other.
 _IN_BOTH = re.compile(
     r"\b(?:in|on|for|with|under)\s+(?:both|either|each)\s+(?:of\s+the\s+)?(?:versions?|releases?)\b"
     r"|(?:两个|各|每个)版本(?:上|中|下)?(?:都|均)",
@@ -43,7 +43,7 @@ _NOTHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _VERSION = rf"(?:TiDB\s*)?({VERSION})"
-# The version that the sentence compares with.
+# The version that a sentence compares with.
 _REFERENCES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -56,13 +56,17 @@ _REFERENCES = tuple(
 
 @dataclass(frozen=True)
 class Stated:
-    """One change that a sentence states of a workload of the page.
+    """One change that a sentence states about a workload of the page.
 
     Attributes:
-        section: the one that the sentence stands in; of summary and overview the page's only one.
-        of_all_rows: whether it is one number, or one direction, for all thread counts, and what
-            the rows can be held against: no end of a range, no estimate with its interval, and
-            nothing about something else than the workload's versions.
+        workload: the workload it is about.
+        section: the workload whose section the sentence is in; for title, summary and overview the
+            page's workload if it has only one, else None.
+        claim: the sentence.
+        change: the change.
+        of_all_rows: whether it is one number or direction for all thread counts that can be checked
+            against the rows: not the end of a range, not an estimate with an interval, and about
+            nothing but the workload's versions.
     """
 
     workload: Workload
@@ -73,7 +77,7 @@ class Stated:
 
     @property
     def value(self) -> Decimal | None:
-        """In percent, negative for a reduction; None where only a direction is stated."""
+        """The change in percent, negative for a reduction; None if only a direction is stated."""
         if self.change.pct is None:
             return None
         return self.change.pct.value * (-1 if self.change.direction < 0 else 1)
@@ -85,11 +89,14 @@ class Stated:
 
 
 def stated(report: PublishedReport) -> Iterator[Stated]:
-    """All changes whose workload is known, in the page's order: summary and overview first.
+    """All changes whose workload is known, in the page's order, title and overview first.
 
-    A sentence that names no workload is about its section's, or about the page's only one.
-    Left out are sentences that compare the baseline with the candidate, for their percentages are
-    of another figure, and those that compare something else in both versions.
+    A sentence that names no workload is about that of its section, or the only one of the page.
+    Sentences that compare the baseline with the candidate are left out, because their percentages
+    have another base, and so are those that compare something else within both versions.
+
+    >>> [(change.where, change.value) for change in stated(report)]  # doctest: +SKIP
+    [('line 12, overview', Decimal('-4.27'))]
     """
     only = report.workloads[0] if len(report.workloads) == 1 else None
     said = [(claim, only) for claim in report.claims]
@@ -121,7 +128,7 @@ def _kind(change: StatedChange) -> tuple[str | None, int | None, bool]:
 
 
 def _is_about(workload: Workload, claim: Claim) -> bool:
-    """Whether the sentence names the workload or a version, or no other thing that changed."""
+    """Whether the sentence names the workload or a version, or nothing else that changed."""
     return (
         bool(claim.versions)
         or any(named.name == workload.name for named in workloads(claim.text))
@@ -132,7 +139,7 @@ def _is_about(workload: Workload, claim: Claim) -> bool:
 def _workload_of(
     change: StatedChange, around: Workload | None, report: PublishedReport
 ) -> Workload | None:
-    """None where the change names none and stands beside none, or names one of several."""
+    """The change's workload; None if none is named or near, or if the name is ambiguous."""
     if around and change.workload in (None, around.name):
         return around
     named = [workload for workload in report.workloads if workload.name == change.workload]
@@ -140,12 +147,12 @@ def _workload_of(
 
 
 def published_headline(report: PublishedReport, workload: Workload) -> Stated | None:
-    """The page's own number for all rows: in the workload's section, else in the overview."""
+    """The page's own number for all rows: from the workload's section, else from the overview."""
     return headline(one for one in stated(report) if one.workload is workload)
 
 
 def headline(said: Iterable[Stated]) -> Stated | None:
-    """The number for all rows, of all that is stated of one workload."""
+    """The number for all rows among everything that is stated about one workload."""
     found = [one for one in said if one.of_all_rows and one.value is not None]
     return min(found, key=_rank, default=None)
 

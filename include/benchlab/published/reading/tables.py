@@ -1,7 +1,7 @@
-"""One table of results as figures: of which version, at how many threads, of which metric.
+"""Reads a table of results: figures by version, thread count and metric.
 
-A table is understood as a whole or not at all: where its columns can be read in two ways it is
-listed. In a table that is understood, a cell that is no figure is listed and the rest is read.
+A table is understood as a whole or not at all: if its columns are ambiguous, it is listed as
+unread. In a table that is understood, a cell that is not a figure is listed and the rest is read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ _MOST_SHOWN = 60
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table that is understood.
+    """A table that was understood.
 
     Attributes:
         columns: its headings, as printed.
-        shape: ``single_version`` where it has figures of one version, in columns.
-        metric: of throughput, on which its improvements are; None where it has none.
-        labels: the versions as it writes them, in its order.
+        shape: ``single_version`` if its columns have figures of one version.
+        metric: the throughput that its improvements are about; None if it has no throughput.
+        labels: the versions as it spells them, in order.
+        unread: cells, rows and columns that were not understood.
     """
 
     line: int
@@ -46,11 +47,11 @@ def has_figures(table: Element) -> bool:
 
 
 def read(table: Element, version: str | None) -> ResultTable | Unread:
-    """Read a table of results; one that is not understood is listed.
+    """Read a table of results; an :class:`Unread` says why it was not understood.
 
     Args:
-        table: an element of that kind.
-        version: which a heading or a caption names for all its figures; None: none does.
+        table: an element of the kind ``table``.
+        version: the version that a heading or caption names for all its figures, if one does.
     """
     headings = table.table[0]
     columns = _one_spelling([column(heading) for heading in headings])
@@ -76,7 +77,7 @@ def read(table: Element, version: str | None) -> ResultTable | Unread:
 
 
 def shown(text: str) -> str:
-    """The text, cut where it is long."""
+    """The text, cut if it is long."""
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
@@ -84,7 +85,7 @@ def shown(text: str) -> str:
 
 
 def _one_spelling(columns: Sequence[Column]) -> list[Column]:
-    """The columns, each version spelled as where it stands first: ``v5.0`` and ``5.0`` are one."""
+    """The columns with one spelling per version, the first: ``v5.0`` and ``5.0`` are the same."""
     labels = [of.label for of in columns if of.label is not None]
     return [
         of
@@ -95,7 +96,7 @@ def _one_spelling(columns: Sequence[Column]) -> list[Column]:
 
 
 def _problem(columns: Sequence[Column], version: str | None) -> str | None:
-    """Why the columns cannot be understood; None: they can."""
+    """Why the columns cannot be understood; None if they can."""
     roles = [of.role for of in columns]
     metrics = [(of.label, of.metric) for of in columns if of.role == "metric"]
     labelled = {label is not None for label, _ in metrics}
@@ -120,7 +121,7 @@ def _labels(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _metric(columns: Sequence[Column]) -> Metric | None:
-    """The throughput that the improvements name, else the first in the order of THROUGHPUTS."""
+    """The throughput that the improvements name, else the first one of THROUGHPUTS."""
     there = [of.metric for of in columns if of.role == "metric"]
     named = [of.metric for of in columns if of.role == "improvement"]
     candidates = (*named, *THROUGHPUTS)
@@ -128,7 +129,7 @@ def _metric(columns: Sequence[Column]) -> Metric | None:
 
 
 def _of_another_metric(of: Column, metric: Metric | None) -> bool:
-    """Whether it has improvements of a metric that the table does not have."""
+    """Whether it has improvements of another metric than the table's."""
     return of.role == "improvement" and (metric is None or of.metric not in (None, metric))
 
 
@@ -158,7 +159,7 @@ def _rows(
         if all(is_missing(cell) for cell in cells):
             continue
         if len(cells) != len(columns):
-            # Nothing says which cell is missing, so all could stand in the wrong column.
+            # Nobody can say which cell is missing, so every cell could be in the wrong column.
             what = f"a row of {len(cells)} cells below {len(columns)} headings"
             unread.append(Unread(line, what))
             continue
@@ -210,30 +211,33 @@ _MOST_THREADS = 1_000_000
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the cell says that there is no figure: empty, a dash, ``n/a``."""
+    """Whether the cell says that there is no figure: it is empty, a dash or ``n/a``."""
     return plain(cell).lower() in _MISSING
 
 
 def number(cell: str) -> Printed | None:
-    """A throughput; None where the cell is none.
+    """A throughput; None if the cell is not a number.
 
-    A comma stands between thousands: ``12,5`` may be twelve and a half, and is refused.
+    A comma separates thousands: ``12,5`` may mean twelve and a half, and is refused.
+
+    >>> number("174,402.5"), number("12,5")
+    (Printed(text='174,402.5'), None)
     """
     text = plain(cell)
     return Printed(text) if _NUMBER.fullmatch(text) else None
 
 
 def milliseconds(cell: str) -> Printed | None:
-    """A latency, with its unit or without; None where the cell is none."""
+    """A latency, with or without its unit; None if the cell is not one."""
     return number(_UNIT.sub("", plain(cell)))
 
 
 def percentage(cell: str, *, in_heading: bool) -> Printed | None:
-    """A change in percent, without its sign; None where the cell is none.
+    """A change in percent, without its percent sign; None if the cell is not one.
 
     Args:
-        in_heading: the column's heading says that its cells are percentages. Where neither heading
-            nor cell does, ``1.05`` may as well be a ratio, and is refused.
+        in_heading: whether the heading says that its cells are percentages. If neither heading nor
+            cell does, ``1.05`` may just as well be a ratio, and is refused.
     """
     text = plain(cell)
     if text.endswith("%"):
@@ -242,7 +246,7 @@ def percentage(cell: str, *, in_heading: bool) -> Printed | None:
 
 
 def thread_count(cell: str) -> int | None:
-    """A thread count: ``150``, ``1,024``, or clients x threads (``64 * 4`` is 256); else None."""
+    """A thread count: ``150``, ``1,024``, or clients x threads (``64 * 4`` is 256); or None."""
     product = 1
     for factor in _PRODUCT.split(plain(cell)):
         if not _COUNT.fullmatch(factor):

@@ -1,4 +1,4 @@
-"""Versions as published pages name them: ``v5.1.1``, ``2.1``, ``v2.1.0-rc.2``, ``TiDB 3.0``."""
+"""Versions as published pages write them: ``v5.1.1``, ``2.1``, ``v2.1.0-rc.2``, ``TiDB 3.0``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from benchlab.published.reading.wording import FLAGS, plain
 
 PRE_RELEASE = r"(?:-(?:alpha|beta|rc|ga|dmr|nightly|pre|hotfix)(?:[.-]?[0-9]+)*)?"
 NUMBERED = rf"[0-9]{{1,4}}(?:\.[0-9]{{1,4}}){{1,3}}{PRE_RELEASE}"
-"""Pattern of a version without its letter; with :data:`VERSION` the one grammar of them all."""
+"""Pattern of a version without its ``v``; :data:`VERSION` allows the ``v``."""
 VERSION = rf"[vV]?{NUMBERED}"
-# Chinese letters may touch a version; other letters, digits and dots make it something else.
+# Chinese characters may adjoin a version; other letters, digits and dots make it something else.
 _NAMED = re.compile(rf"(?<![0-9A-Za-z_.-]){VERSION}(?![0-9A-Za-z_%]|\.[0-9])")
 _PRODUCT = re.compile(r"(?:TiDB|MariaDB|MySQL)\b\s*", re.IGNORECASE)
 _LABEL = re.compile(rf"{VERSION}(?:\s*\([^()]*\))?")
@@ -21,9 +21,9 @@ _VERSUS = re.compile(r"\bvs\b|\bversus\b|对比|相比|compared (?:to|with)|\bag
 
 
 def named(text: str) -> tuple[str, ...]:
-    """All versions in a text, in its order, as often as they stand there.
+    """All versions in a text, in order, with repetitions.
 
-    Where some carry a ``v``, numbers without it are something else: a tool's version.
+    If some have a ``v``, numbers without it are something else, such as a tool's version.
     """
     found = _NAMED.findall(text)
     return tuple([version for version in found if version[0] in "vV"] or found)
@@ -32,9 +32,11 @@ def named(text: str) -> tuple[str, ...]:
 def of_title(title: str) -> tuple[str, ...]:
     """The versions that a title compares, the baseline first.
 
-    In "A vs. B" the candidate is the first; where no such word stands between two versions, the
-    older is the baseline. A version that is named twice counts once, unless it is compared with
-    itself.
+    In "A vs. B", A is the candidate; without such a word, the older version is the baseline. A
+    version that is named twice counts once, unless it is compared with itself.
+
+    >>> of_title("TiDB v5.2.0 vs. v5.1.1")
+    ('v5.1.1', 'v5.2.0')
     """
     found = named(title)
     different = tuple(dict.fromkeys(found))
@@ -44,7 +46,7 @@ def of_title(title: str) -> tuple[str, ...]:
 
 
 def label(text: str) -> str | None:
-    """What a table calls a version, without the product's name; None where it is no version.
+    """A table's label of a version, without the product's name; None if it is not a version.
 
     ``TiDB v5.1.1`` is ``v5.1.1``; ``10.2.11 (baseline)`` stays as it is.
     """
@@ -55,19 +57,21 @@ def label(text: str) -> str | None:
 
 
 def bare(text: str) -> str:
-    """A label's version, without what its parentheses say of it."""
+    """A label's version without the remark in parentheses."""
     return text.partition("(")[0].strip()
 
 
 def covers(general: str, exact: str) -> bool:
-    """Whether ``exact`` is that version, or one of that series: ``v2.1`` covers ``v2.1.0-rc.2``."""
+    """Whether ``exact`` is the version or in its series: ``v2.1`` covers ``v2.1.0-rc.2``."""
     general, exact = without_letter(general), without_letter(exact)
     return exact == general or exact.startswith((f"{general}.", f"{general}-"))
 
 
 def same_version(one: str, other: str) -> bool:
-    """Whether two names can mean one version: ``2.1`` and ``v2.1.0-rc.2`` can, ``v2.1.0`` and
-    ``v2.1.1`` cannot.
+    """Whether two names can mean the same version.
+
+    >>> same_version("2.1", "v2.1.0-rc.2"), same_version("v2.1.0", "v2.1.1")
+    (True, False)
     """
     return covers(one, other) or covers(other, one)
 
@@ -75,12 +79,12 @@ def same_version(one: str, other: str) -> bool:
 def baseline_first(labels: Sequence[str], versions: Sequence[str]) -> tuple[str, ...]:
     """The labels of a table, the baseline's first.
 
-    That is the label which says so, else the one which the title has as its baseline, or the one
-    which the title does not have as its candidate, else the older.
+    The baseline is the label that says so, or else the one that is the title's baseline or not the
+    title's candidate, or else the older one.
 
     Args:
         labels: one or two.
-        versions: of the title, the baseline first.
+        versions: the title's versions, the baseline first.
     """
     if len(labels) != 2:
         return tuple(labels)
@@ -108,7 +112,7 @@ def _place(
 
 _IN_SENTENCE = re.compile(
     rf"(?<![A-Za-z0-9._/-])(?P<v>[vV]{NUMBERED})(?![A-Za-z0-9])"
-    # Without its letter a number of two parts is one only beside a word that says so.
+    # Without a "v", a number of two parts is a version only next to a word that says so.
     rf"|(?<![A-Za-z0-9._/-])(?P<long>\d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}{PRE_RELEASE})(?![A-Za-z0-9%％-]|\.\d)"
     rf"|(?:\b(?:TiDB|MariaDB|MySQL)\s*|\bversion\s+|版本\s*)(?P<after>{NUMBERED})(?![A-Za-z0-9%％]|\s*[%％]|\.\d)"
     rf"|(?<![A-Za-z0-9._/-])(?P<before>{NUMBERED})(?=\s*(?:版本|versions?\b))",
@@ -125,7 +129,7 @@ _OTHER_PROGRAM = re.compile(
 
 
 def in_sentence(text: str) -> tuple[str, ...]:
-    """Database versions that a text names, as it prints them, in its order, each once."""
+    """The database versions that a text names, as printed, in order, each once."""
     found: dict[str, None] = {}
     begin = 0
     while match := _IN_SENTENCE.search(text, begin):

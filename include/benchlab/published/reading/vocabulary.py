@@ -1,7 +1,7 @@
-"""The words by which published pages are understood, in English and Chinese.
+"""The words by which headings and columns of published pages are understood, in both languages.
 
-Headings say what a part of the page is about, column headings what a table has. Patterns are of
-plain text (:func:`benchlab.published.reading.wording.plain`); upper and lower case are the same.
+Headings say what a part of the page is about, column headings what a table has. Patterns apply to
+plain text (:func:`benchlab.published.reading.wording.plain`), regardless of case.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def is_chinese(text: str) -> bool:
 
 _KINDS: dict[PageKind, str] = {"sysbench": "sysbench", "tpcc": "tpc-?c"}
 
-# The order decides: "test plan and results" is about results.
+# The first match counts: "test plan and results" is about results.
 _AREAS: tuple[tuple[Area, str], ...] = (
     ("setting", r"result quality|结果质量|how to read|provenance|如何阅读|来源"),
     ("results", r"\bresults?\b|结果"),
@@ -50,7 +50,7 @@ _AREAS: tuple[tuple[Area, str], ...] = (
     ),
 )
 
-_IN_HEADINGS = {  # words that mean other things in sentences
+_IN_HEADINGS = {  # words that mean something else in sentences
     "oltp_insert": r"inserts?(?![a-z])",
     "oltp_delete": r"deletes?(?![a-z])|删除",
     "oltp_point_select": r"select[-_ ]*point",
@@ -67,20 +67,21 @@ _WORKLOADS = re.compile(
 
 
 def kinds(text: str) -> set[PageKind]:
-    """What the text names: sysbench, TPC-C, both or neither."""
+    """The kinds that the text names: sysbench, TPC-C, both or neither."""
     return {kind for kind, pattern in _KINDS.items() if re.search(pattern, text, re.IGNORECASE)}
 
 
 def area(heading: str) -> Area | None:
-    """Which part of the page begins here; None where the heading does not say."""
+    """The part of the page that begins here; None if the heading does not say."""
     text = plain(heading)
     return next((name for name, words in _AREAS if re.search(words, text, re.IGNORECASE)), None)
 
 
 def workload(heading: str) -> str | None:
-    """The one workload that a heading names, as sysbench calls it, or ``tpcc``.
+    """The one workload that a heading names, as sysbench calls it, or ``tpcc``; or None.
 
-    None where it names none, or several.
+    >>> workload("Point Select performance")
+    'oltp_point_select'
     """
     found = {match.lastgroup for match in _WORKLOADS.finditer(plain(heading))}
     return found.pop() if len(found) == 1 else None
@@ -94,11 +95,11 @@ class Column:
     """What a column of a table of results has.
 
     Attributes:
-        role: ``metric``: a figure of a version. ``known``: a figure that is understood and not
+        role: ``metric``: figures of a version; ``known``: figures that are understood but not
             kept, such as another percentile.
-        metric: of a figure; of an improvement that says which it is about.
-        label: the version in its heading, as it stands there.
-        percent: the heading says that its cells are percentages.
+        metric: the metric of the figures, or the one that an improvement's heading names.
+        label: the version in its heading, as written there.
+        percent: whether the heading says that its cells are percentages.
     """
 
     role: Literal["threads", "version", "improvement", "metric", "known", "unknown"]
@@ -145,7 +146,11 @@ _MILLISECONDS = frozenset({None, "ms", "毫秒", "msec"})
 
 
 def column(heading: str) -> Column:
-    """What a column has, by its heading; ``unknown`` where any of its words is not understood."""
+    """What a column has, by its heading; ``unknown`` if any word of it is not understood.
+
+    >>> column("v5.2.0 QPS")
+    Column(role='metric', metric='qps', label='v5.2.0', percent=False)
+    """
     text = plain(heading)
     if _THREADS.fullmatch(text):
         return Column("threads")
@@ -165,12 +170,12 @@ def column(heading: str) -> Column:
 
 
 def _without_label(text: str) -> str:
-    """Without what a version's parentheses say of it."""
+    """The heading without the remark in parentheses after a version."""
     return re.sub(rf"({version_names.VERSION})\s*\([^()]*\)", r"\1", text)
 
 
 def _improvement(text: str) -> Column:
-    """An improvement of a throughput, or of all; one of a latency is unknown."""
+    """An improvement of one throughput or of no named metric; one of latency is ``unknown``."""
     metrics = [metric for metric, pattern in _RATES.items() if pattern.search(text)]
     rest = _PERCENT.sub(" ", _IMPROVEMENT.sub(" ", _without_label(text)))
     for pattern in _RATES.values():

@@ -1,7 +1,7 @@
-"""Words of published pages in English and Chinese: sentences, workloads, numbers, times.
+"""Finds sentences, workloads, numbers and times in published pages, in English and Chinese.
 
 A page in one language uses words of the other (``Update Index 性能``), so every rule knows both.
-Patterns are ASCII ones: beside a Chinese character an English word ends.
+Patterns are ASCII, so that an English word ends next to a Chinese character.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ _QUOTES = "\"'\u2018\u2019\u201c\u201d"
 
 
 def plain(text: str) -> str:
-    """One line with plain characters: no full width, one kind of minus and of space, no quotes.
+    """One line of plain characters: no full width, one kind of minus and space, no outer quotes.
 
-    A figure is found again in its line of the page once that line is made plain as well.
+    A figure can be found again in its line of the page if that line is made plain as well.
     """
     return " ".join(text.translate(_PLAIN).split()).strip(_QUOTES).strip()
 
 
 # ---------------------------------------------------------------- sentences
 
-# A full stop ends one where space or Chinese follows; in "v5.1.1" and "auto-tls: true" none does.
+# A full stop ends a sentence only before a space or Chinese, not in "v5.1.1".
 _END = re.compile(r"[。！？；]+[”’」』）)]*|[.!?]+[\"”’)）]*(?=\s|\Z|[\u4e00-\u9fff])")
 _ABBREVIATION = re.compile(
     r"(?:\A|[\s(（])(?:vs|e\.g|i\.e|approx|fig|cf|ver|incl|resp|ca)\Z", FLAGS
 )
 
 
-_MOST_CHARACTERS = 2000  # of a sentence; what is longer is none, and slow to read
+_MOST_CHARACTERS = 2000  # of a sentence; longer text is not a sentence, and slow to read
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a paragraph in order, each with what ends it.
+    """The sentences of a paragraph in order, each with its final punctuation.
 
     >>> list(sentences("It compares v5.1.1 vs. v5.0. Both are new."))
     ['It compares v5.1.1 vs. v5.0.', 'Both are new.']
@@ -73,8 +73,7 @@ WORKLOADS: Mapping[str, str] = {
     "oltp_delete": rf"oltp_delete|(?:deletes?|删除){_BESIDE}",
     "tpcc": r"tpc-?c",
 }
-"""Pattern of each workload by its name, in sentences and headings; the first that matches at a
-place is the one meant."""
+"""Pattern of each workload in sentences and headings, by name; the first that matches counts."""
 
 _NO_LETTER_BEFORE = r"(?<![a-z0-9_-])(?:oltp[_ ])?"
 _NO_LETTER_BEHIND = r"(?![a-z0-9_])"
@@ -87,7 +86,7 @@ _WORKLOAD = re.compile(
 
 
 class Named(NamedTuple):
-    """A workload that a text names, and where."""
+    """A workload that a text names, and its position."""
 
     name: str
     start: int
@@ -95,7 +94,7 @@ class Named(NamedTuple):
 
 
 def workloads(text: str) -> tuple[Named, ...]:
-    """The workloads that a text names, in its order."""
+    """The workloads that a text names, in order."""
     return tuple(
         Named(str(match.lastgroup), match.start(), match.end())
         for match in _WORKLOAD.finditer(text)
@@ -119,11 +118,11 @@ COUNT = (
     rf"(?<![\w.,-])(?P<count>{_INTEGER})(?P<fraction>\.\d+)?\s*"
     r"(?P<scale>千万|百万|[千万亿]|(?:thousand|million|billion|[km])\b)?"
 )
-"""Pattern of a number of things, with its scale; :func:`counted` reads its match."""
+"""Pattern of a count with its scale, such as ``10 million``; :func:`counted` converts its match."""
 
 
 def counted(match: re.Match[str]) -> int | None:
-    """The number that :data:`COUNT` matched: ``10 million``, ``1000 万``; None: no whole one."""
+    """The number that :data:`COUNT` matched, as in ``1000 万``; None if it is not an integer."""
     scale = _SCALES[(match["scale"] or "").lower()]
     whole = int(match["count"].replace(",", "")[:18]) * scale
     fraction = match["fraction"]
@@ -134,7 +133,7 @@ def counted(match: re.Match[str]) -> int | None:
     return whole + more if rest == 0 else None
 
 
-# Signs that belong to numbers alone: a full-width comma divides clauses.
+# Only characters of numbers: a full-width comma separates clauses.
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９％．＋－", "0123456789%.+-")
 _PERCENT = re.compile(r"(?<=\d)[\s-]*(?:percent|per\s+cent|pct)\b", FLAGS)
 _HUNDREDTHS = re.compile(
@@ -152,7 +151,11 @@ _CHINESE = re.compile(
 
 
 def with_percent_signs(text: str) -> str:
-    """The text with each percentage as ``50%``: ``50 percent``, ``５０％``, ``百分之五十``."""
+    """The text with every percentage written as ``50%``.
+
+    >>> with_percent_signs("50 percent, ５０％, 百分之五十")
+    '50%, 50%, 50%'
+    """
     text = _PERCENT.sub("%", text.translate(_FULL_WIDTH))
     return _HUNDREDTHS.sub(_with_sign, text)
 
@@ -163,7 +166,7 @@ def _with_sign(found: re.Match[str]) -> str:
 
 
 def _chinese_number(words: str) -> str | None:
-    """``二点五`` is 2.5, ``一百零五`` 105; None where it is no number below 1,000."""
+    """``二点五`` is 2.5, ``一百零五`` is 105; None if it is not a number below 1,000."""
     match = _CHINESE.fullmatch(words)
     if match is None or words.startswith("点"):
         return None
@@ -189,7 +192,7 @@ _SECONDS: Mapping[str, int] = {"s": 1, "秒": 1, "m": 60, "分": 60, "h": 3600, 
 
 
 class Duration(NamedTuple):
-    """A time span that a text names, and where."""
+    """A time span that a text names, and its position."""
 
     seconds: int
     start: int
@@ -197,7 +200,7 @@ class Duration(NamedTuple):
 
 
 def durations(text: str) -> tuple[Duration, ...]:
-    """Time spans that a text names: ``5 minutes``, ``two hours``, ``30 分钟``, ``半小时``."""
+    """The time spans that a text names: ``5 minutes``, ``two hours``, ``30 分钟``, ``半小时``."""
     found: list[Duration] = []
     for match in _DURATION.finditer(text):
         number, unit = match["number"].lower(), _SECONDS[match["unit"][0].lower()]

@@ -1,1 +1,1 @@
-"""A published page rendered anew from its data, in any language."""
+"""Renders a published page again from its data, in any language."""

@@ -1,7 +1,7 @@
-"""A published page rendered anew from its data: the same figures, in the same layout.
+"""Renders a published page again from its data: the same figures, in the same layout.
 
-What is written about the figures is computed from them: improvements, their means, directions, the
-versions and thread counts that sentences name. So the page cannot contradict itself.
+Everything that is written about the figures is computed from them: improvements, means, directions,
+and the versions and thread counts in sentences. So the page cannot contradict itself.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     """Render a page in every format. The same arguments give the same bytes.
 
     Returns:
-        Files by relative path: ``report.md``; ``report.html``, which stands alone; ``report.json``,
-        the page's data and what was computed from them; ``figures.csv``, a row per workload,
-        threads and version with the figures as printed; ``charts/<workload>.svg`` and ``.png``.
+        Files by relative path: ``report.md``; ``report.html``, self-contained; ``report.json``, the
+        page's data and what was computed from them; ``figures.csv``, the figures as printed with
+        one row per workload, thread count and version; ``charts/<workload>.svg`` and ``.png``.
 
     >>> sorted(make(report, english()))[:2]  # doctest: +SKIP
     ['charts/oltp_point_select.png', 'charts/oltp_point_select.svg']
@@ -60,7 +60,7 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
 
 
 def markdown(page: Page) -> str:
-    """The page as Markdown; images are referred to as ``charts/<workload>.svg``."""
+    """The page as Markdown, with front matter; it refers to images as ``charts/<workload>.svg``."""
     title, summary = (json.dumps(text, ensure_ascii=False) for text in (page.title, page.summary))
     return f"---\ntitle: {title}\nsummary: {summary}\n---\n\n{_body(page)}"
 
@@ -104,7 +104,7 @@ def _figures(report: PublishedReport) -> str:
 
 
 def _code(text: str, language: str) -> str:
-    """A block of code; its fence is longer than any within it."""
+    """A code block; its fence is longer than any in the text."""
     longest = max((len(fence) for fence in _LONGEST_FENCE.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{re.sub(r'[^A-Za-z0-9+-]', '', language)}\n{text}\n{fence}"
@@ -135,7 +135,7 @@ def _markdown() -> MarkdownIt:
 def _picture(
     renderer: Any, tokens: Sequence[Any], index: int, options: Any, environment: Mapping[str, Any]
 ) -> str:
-    """An image with its bytes in the page."""
+    """An image tag that embeds the picture."""
     name = str(tokens[index].attrs["src"]).removeprefix("charts/")
     data = base64.b64encode(environment["pictures"][name]).decode()
     alt = Markup.escape(tokens[index].content)

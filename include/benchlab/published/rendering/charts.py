@@ -1,4 +1,4 @@
-"""The pictures of a published page that is rendered anew, as SVG and PNG.
+"""The charts of a published page that is rendered again, as SVG and PNG.
 
 The same data give the same bytes.
 """
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Of the last version, then of the one before: as candidate and baseline in other charts.
+# The last version, then the one before, in the colours of candidate and baseline elsewhere.
 _LINES = ((BLUE, "-", "s"), (ORANGE, "--", "o"))
 
 
 def draw(page: Page) -> dict[str, bytes]:
-    """A chart of each workload that has figures, by file name, as ``.svg`` and ``.png``.
+    """A chart for each workload with figures, as ``.svg`` and ``.png``, by file name.
 
-    They are in the language of the page, in English where no font here has its letters.
+    They are in the page's language, or in English if no installed font has its characters.
+
+    >>> sorted(draw(Page(report, english())))  # doctest: +SKIP
+    ['oltp_point_select.png', 'oltp_point_select.svg']
     """
     charts = {}
     language = fonts.language_of_charts(page.language)
@@ -48,11 +51,11 @@ def draw(page: Page) -> dict[str, bytes]:
 
 
 def _figure(section: Section, language: Language) -> Figure:
-    """A panel of throughput and, where there are latencies, one of them."""
+    """A panel of throughput and, if there are latencies, one of p95."""
     from matplotlib.figure import Figure
 
     workload = section.workload
-    # The metric that improvements are about, and latencies.
+    # Only the throughput that improvements are about, and latencies.
     shown = [m for m in metrics(workload) if m == workload.metric or m not in THROUGHPUTS]
     figure = Figure(figsize=(4.8 * len(shown), 3.5))
     for axes, metric in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):

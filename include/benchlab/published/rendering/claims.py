@@ -1,6 +1,6 @@
-"""What a published page claims, as a list: all of it, with what contradicts itself.
+"""Lists every change that a published page claims, even contradictory ones.
 
-Nothing of it is asserted: it is a table, and beside each claim stands what the page's figures give.
+The list asserts nothing: next to each claim is what the page's figures give.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchlab.published.reading.stated import Stated, stated
 from benchlab.published.rendering.tables import Section, Table, direction
 
 _SIGNS = {1: "+", -1: "-", 0: ""}
-# Throughput for a price or a part of the hosts: the rows do not say it.
+# Throughput per price or per part of the hosts, which the rows do not give.
 _OF_ANOTHER_FIGURE = re.compile(
     r"\bper[ -](?:dollar|usd|cost|price|v?cpu|core|node|host|instance|watt|gib?)\b|性价比"
     r"|(?:每|单)(?:位|个|一)?(?:美元|元|成本|价格|核|节点|主机|实例)",
@@ -26,8 +26,9 @@ _OF_ANOTHER_FIGURE = re.compile(
 
 
 def table(report: PublishedReport, sections: Sequence[Section], language: Language) -> Table | None:
-    """The changes that the page's sentences state, and the printed improvements that its figures
-    do not give, in the order of its lines; None where there is none.
+    """The changes that sentences state and the printed improvements that do not fit the figures.
+
+    They are ordered by line. None if there are none.
     """
     header = (
         language.say("published-line"),
@@ -40,7 +41,7 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
     only = sections[0] if len(sections) == 1 else None
     claimed = [(claim, only) for claim in report.claims]
     claimed += [(claim, section) for section in sections for claim in section.workload.claims]
-    # A claim is known by its place in the page: two sentences may say the same.
+    # By identity, because two sentences may say the same.
     about = {(id(found.claim), id(found.change)): found for found in stated(report)}
     found = [
         *(
@@ -66,9 +67,7 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
 
 
 def are_about(workload: Workload, report: PublishedReport) -> bool:
-    """Whether the page claims a change of a workload: one that names it, or that stands with its
-    results and names none.
-    """
+    """Whether the page claims a change of a workload, by name, or without a name in its section."""
     beside = workload.claims if len(report.workloads) > 1 else (*workload.claims, *report.claims)
     said = (*report.claims, *(claim for other in report.workloads for claim in other.claims))
     return any(change.workload is None for claim in beside for change in claim.changes) or any(
@@ -79,7 +78,7 @@ def are_about(workload: Workload, report: PublishedReport) -> bool:
 def _stated(
     claim: Claim, change: StatedChange, around: Section | None, given: str, language: Language
 ) -> tuple[str, ...]:
-    """A change that a sentence states, ``around`` which stand the results of a workload."""
+    """A row for a change that a sentence states; ``around`` is the section that it is in."""
     if change.pct is None:
         way = direction(change.direction)
         claimed = language.say("published-claimed-direction", direction=way)
@@ -97,7 +96,7 @@ def _stated(
 
 
 def _printed(row: Row, section: Section) -> tuple[str, ...]:
-    """An improvement that a table prints."""
+    """A row for an improvement that a table prints."""
     return (
         str(row.line),
         section.title,
@@ -109,10 +108,10 @@ def _printed(row: Row, section: Section) -> tuple[str, ...]:
 
 
 def _given(found: Stated | None, sections: Sequence[Section]) -> str:
-    """What the figures give for a claim; missing where they do not give that figure.
+    """What the figures give for a claim; a dash if they do not give that figure.
 
-    So it is for a sentence about another figure, as one that compares the baseline with the
-    candidate, and for the end of a range or a limit, which is not their mean.
+    That is the case for a sentence about another figure, such as one that compares the baseline
+    with the candidate, and for a limit or the end of a range, which is not the mean.
     """
     if found is None or _OF_ANOTHER_FIGURE.search(found.claim.text):
         return MISSING

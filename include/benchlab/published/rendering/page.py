@@ -1,7 +1,6 @@
-"""What a published page says when it is rendered anew: every sentence from its data.
+"""What a published page says when it is rendered again: every sentence is made from its data.
 
-No sentence of the page is repeated. What it claims is listed as its claims, beside what its own
-figures give.
+No sentence of the original is repeated; its claims are listed next to what its figures give.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from benchlab.published.rendering.tables import (
     section,
 )
 
-# Products by their names in titles, as they are written here.
+# Products by their lower-case names.
 _PRODUCTS = {
     "tidb cloud": "TiDB Cloud", "tidb": "TiDB", "mariadb": "MariaDB", "mysql": "MySQL",
 }  # fmt: skip
@@ -43,7 +42,7 @@ _TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
 
 @dataclass(frozen=True)
 class Page:
-    """A published page in one language."""
+    """A published page in one language: ``Page(report, language.load("zh")).title``."""
 
     report: PublishedReport
     language: Language
@@ -65,7 +64,7 @@ class Page:
 
     @cached_property
     def title(self) -> str:
-        """In the form of the published pages."""
+        """The title, in the form of published pages."""
         system = f"{self.product} {_TOOLS[self.report.kind]}".strip()
         candidate, baseline = self.report.candidate, self.report.baseline
         if baseline is None:
@@ -74,7 +73,7 @@ class Page:
 
     @cached_property
     def subject(self) -> str:
-        """What is shown here."""
+        """A sentence that says what the page shows."""
         tool, baseline = _TOOLS[self.report.kind], self.report.baseline
         candidate = f"{self.product} {self.report.candidate}".strip()
         if baseline is None:
@@ -83,7 +82,7 @@ class Page:
 
     @cached_property
     def product(self) -> str:
-        """What was measured, by the title of the page; empty where it names none, or two."""
+        """The product that the page's title names; empty if it names none, or two."""
         found = _PRODUCT.findall(self.report.title)
         named = {" ".join(re.split("[ -]+", name.lower())) for name in found}
         if "tidb cloud" in named:
@@ -102,7 +101,7 @@ class Page:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the figures are from, and how far they reach."""
+        """Where the figures come from, and what they can and cannot show."""
         report = self.report
         found = [
             self.say("published-origin", source=report.source, sha256=report.sha256),
@@ -123,7 +122,7 @@ class Page:
 
     @property
     def facts(self) -> tuple[tuple[str, str], ...]:
-        """Exact versions, time and place, as far as the page has them."""
+        """Names and values of exact versions, time and place, if the page has them."""
         report = self.report
         exact = ", ".join(report.exact_versions)
         if len(report.exact_versions) == 2:
@@ -138,13 +137,13 @@ class Page:
 
     @property
     def hardware(self) -> tuple[Table, ...]:
-        """The hardware as recorded; rows with the same columns stand in one table."""
+        """The hardware as recorded; rows with the same columns share a table."""
         groups: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for name, cells in self.report.setting.hardware.items():
             groups.setdefault(tuple(cells), []).append((name, *cells.values()))
         found = []
         for columns, rows in groups.items():
-            # Services, as on most published pages, or anything.
+            # Mostly services, as on published pages; otherwise anything.
             other = _SERVICES.isdisjoint(row[0] for row in rows)
             first = self.say("column-item" if other else "column-service")
             found.append(Table("", (first, *columns), tuple(rows)))
@@ -152,42 +151,42 @@ class Page:
 
     @property
     def software(self) -> Table | None:
-        """The software as recorded; None where the page has none."""
+        """The software as recorded; None if the page has none."""
         rows = tuple(self.report.setting.software.items())
         header = (self.say("column-service"), self.say("column-version"))
         return Table("", header, rows) if rows else None
 
     @property
     def hashes(self) -> tuple[Table, ...]:
-        """What was deployed of each version, by Git hash."""
+        """The Git hashes of each version's components."""
         header = (self.say("published-component"), self.say("column-hash"))
         found = self.report.setting.git_hashes
         return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
 
     @property
     def plan(self) -> tuple[str, ...]:
-        """What the page records of its plan; thread counts are those of its tables."""
+        """The recorded steps of the plan; thread counts are taken from the tables."""
         return tuple(plan_module.steps(self.report.setting, self.sections, self.language))
 
     def place_of(self, block: Block) -> str:
-        """The line of a block of parameters, where its heading does not tell it from others."""
+        """The line of a block of parameters, if others have the same heading; else ""."""
         headings = [other.heading for other in self.report.setting.parameters]
         several = headings.count(block.heading) > 1
         return self.say("published-block", line=str(block.line)) if several else ""
 
     @property
     def commands(self) -> tuple[plan_module.Rebuilt, ...]:
-        """The commands of the plan, written anew."""
+        """The commands of the plan, rebuilt."""
         return plan_module.rebuilt(self.report)
 
     def left_out(self, options: Iterable[str]) -> str:
-        """The options of the page that a command written anew does not have."""
+        """A sentence that names the options which a rebuilt command does not have."""
         return self.say("published-left-out", options=items(options, self.language))
 
     # ---------------------------------------------------------------- results
 
     def outcome(self, found: Section) -> str:
-        """What the figures of a workload give, as one sentence; "" where nothing compares."""
+        """What the figures of a workload give, as one sentence; "" if nothing is compared."""
         metric = found.workload.metric
         if metric is None or not compares(found.workload):
             return ""
@@ -208,9 +207,9 @@ class Page:
         )
 
     def without_figures(self, found: Section) -> str:
-        """That the page prints no figures of a workload, and what it claims of it.
+        """A sentence that the page prints no figures of a workload, and what it claims.
 
-        A claim about versions other than the page's stands in the list of claims alone.
+        A claim about other versions than the page's appears only in the list of claims.
         """
         report, workload = self.report, found.workload
         claimed = published_headline(report, workload)
@@ -233,12 +232,12 @@ class Page:
 
     @property
     def claims(self) -> Table | None:
-        """What the page claims, beside what its figures give; nothing of it is asserted."""
+        """What the page claims, next to what its figures give; None if it claims nothing."""
         return claims_module.table(self.report, self.sections, self.language)
 
     @property
     def unread(self) -> Table | None:
-        """What of the page was not understood."""
+        """The parts of the page that were not understood; None if there are none."""
         rows = tuple(
             (str(unread.line), unread_module.in_language(unread, self.language))
             for unread in self.report.unread

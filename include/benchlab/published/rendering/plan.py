@@ -1,8 +1,8 @@
-"""What a published page records of its plan: steps in the order of a run, and its commands.
+"""The plan of a published page: its steps in the order of a run, and its commands, rebuilt.
 
-A page's own command may have an option that its client does not have, or an address that its plan
-does not name; here every option is one that the client has, and the entry point is a placeholder.
-Options of the page that are not written anew are named.
+A command on a page may have an option that its client does not know, or an address that the plan
+does not name. A rebuilt command has only options that the client knows, and a placeholder as its
+entry point. The options that were left out are named.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _CLIENTS = ("sysbench", "tiup bench tpcc", "go-tpc tpcc", "go-tpc")
 
 
 def steps(setting: StatedSetting, sections: Sequence[Section], language: Language) -> Iterator[str]:
-    """Sentences, one for each step.
+    """Yield a sentence for each step.
 
     Args:
-        setting: what the page says of how it was measured.
-        sections: its results, which have the thread counts.
+        setting: what the page says about how it was measured.
+        sections: the page's results, which provide the thread counts.
     """
     say = language.say
     if setting.tables is not None and setting.table_size is not None:
@@ -55,7 +55,7 @@ def steps(setting: StatedSetting, sections: Sequence[Section], language: Languag
 
 
 def _client(setting: StatedSetting) -> str:
-    """The program that made the load, by the commands, else by the steps."""
+    """The program that made the load, by the commands or else the steps; "" if unknown."""
     used = [command.tool for command in setting.commands if command.tool in _CLIENTS]
     if used:
         return used[0].removesuffix(" tpcc")
@@ -83,7 +83,7 @@ def _threads(sections: Sequence[Section], language: Language) -> Iterator[str]:
 # ---------------------------------------------------------------- commands
 
 Action = Literal["prepare", "run"]
-# Written from the plan, or the placeholders of the entry point.
+# Options that are filled from the plan or with placeholders.
 _FROM_PLAN: Mapping[str, frozenset[str]] = {
     "sysbench": frozenset(
         {"db-driver", "mysql-host", "mysql-port", "mysql-socket", "mysql-user", "mysql-password"}
@@ -94,20 +94,22 @@ _FROM_PLAN: Mapping[str, frozenset[str]] = {
         {"host", "port", "targets", "user", "password", "db", "warehouses", "threads", "time"}
     ),
 }
-# Files and addresses of the source's own hosts.
+# Options with files and addresses of the original hosts.
 _ELSEWHERE = frozenset(("config-file", "luajit-cmd", "pprof", "metrics-addr", "statusPort"))
-# No placeholder, no path, no address with a port, and nothing that may be secret.
+# A value without placeholder, path, address with port, or anything that may be secret.
 _VALUE = re.compile(r"(?!.*(?:pass|pwd|secret|token))[\w.,=&%+-]+", re.ASCII | re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z][\w-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """A command and what it does.
+    """A rebuilt command and what it does.
 
     Attributes:
-        left_out: options of the page's commands that it does not have, as ``--config-file``;
-            without those that the plan or the entry point replaces.
+        action: ``prepare`` or ``run``.
+        text: the command, on several lines.
+        left_out: options of the page's commands that it lacks, such as ``--config-file``, except
+            those that the plan or the entry point replaces.
     """
 
     action: Action
@@ -120,8 +122,10 @@ class _Recorded:
     """A command of the page.
 
     Attributes:
-        kept: options by long name that the client has and that are written as they are, with their
-            values; None: a switch. What the plan or the entry point gives is not among them.
+        tool: the program, as in :class:`Command`.
+        line: the parsed command.
+        kept: options that the client knows and that are copied, by long name; None for a switch.
+            Options filled from the plan or the entry point are not among them.
         left_out: all other options.
     """
 
@@ -132,7 +136,11 @@ class _Recorded:
 
 
 def rebuilt(report: PublishedReport) -> tuple[Rebuilt, ...]:
-    """The commands that load and that run, where the page prints one and records its values."""
+    """The commands that load and that run, if the page prints them and records their values.
+
+    >>> [command.action for command in rebuilt(report)]  # doctest: +SKIP
+    ['prepare', 'run']
+    """
     actions: tuple[Action, ...] = ("prepare", "run")
     recorded = [
         _recorded(command, line)
@@ -166,7 +174,7 @@ def _recorded(command: Command, line: CommandLine) -> _Recorded:
 def _written(
     setting: StatedSetting, recorded: Sequence[_Recorded], action: Action
 ) -> Iterator[Rebuilt]:
-    """One command for all workloads; where they have other options each its own."""
+    """One command for all workloads, or one for each if their options differ."""
     first = recorded[0]
     alike = [one for one in recorded if one.line.client == first.line.client]
     scripts = [one.line.script for one in alike if one.line.script in SYSBENCH_SCRIPTS]
@@ -175,7 +183,7 @@ def _written(
         written = [(one, str(one.line.script), one.kept) for one in alike]
         left_out = [name for one in alike for name in one.left_out]
     else:
-        # The first one's options, without those that another has with another value.
+        # The first one's options, except those for which another command has a different value.
         other = {n for one in alike for n, v in one.kept.items() if first.kept.get(n, "") != v}
         other.update(name for one in alike for name in one.left_out)
         common = {name: value for name, value in first.kept.items() if name not in other}
@@ -195,7 +203,7 @@ def _lines(
     script: str,
     kept: Mapping[str, str | None],
 ) -> tuple[str, ...]:
-    """The lines of a command; none where the page does not record what it needs."""
+    """The lines of a command; empty if the page does not record what it needs."""
     seconds = setting.seconds or setting.stated_seconds
     if action == "run" and not seconds:
         return ()
@@ -203,7 +211,7 @@ def _lines(
         f"--{name}" if value is None else f"--{name}={shlex.quote(value)}"
         for name, value in kept.items()
     ]
-    # A load has one number of threads, where it is printed; runs differ in theirs.
+    # A load uses the printed thread count, if there is one; runs vary theirs.
     printed = recorded.line.options.get("threads") or ""
     threads = printed if action == "prepare" and printed.isdecimal() else "${THREADS}"
     if recorded.line.client == "sysbench":

@@ -1,6 +1,6 @@
-"""Tables of a published page's results: its own figures, as printed, in its own layout.
+"""Result tables of a published page: its own figures as printed, in its own layout.
 
-The improvements are not the page's: each is computed anew from the figures beside it.
+The improvements are not the page's own: each is recomputed from the figures next to it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PERCENT_IN_HEADING = re.compile(r"[(（]\s*[%％]\s*[)）]")
 
 @dataclass(frozen=True)
 class Table:
-    """One table as text; ``title`` stands above it where a workload has several."""
+    """One table as text; ``title`` is empty unless a workload has several tables."""
 
     title: str
     header: tuple[str, ...]
@@ -32,14 +32,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """The results of one workload, with its improvements computed anew.
+    """The results of one workload, with recomputed improvements.
 
     Attributes:
-        title: as the heading has it.
+        title: the workload's title, for its heading.
         workload: as it was read.
-        improvements: in percent with two decimals, by thread count; None where a figure is missing.
-        headline: their arithmetic mean with two decimals; None where one of them is missing.
-        tables: none where the page prints no figures.
+        improvements: in percent with two decimals, by thread count; None if a figure is missing.
+        headline: their arithmetic mean with two decimals; None if one of them is missing.
+        tables: empty if the page prints no figures.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Section:
     tables: tuple[Table, ...]
 
     def recomputed(self, threads: int | None) -> str:
-        """The improvement at a thread count, or the mean of all (None), with its sign."""
+        """The improvement at a thread count, or with None the mean of all, signed: ``+12.34%``."""
         value = self.headline if threads is None else self.improvements.get(threads)
         return MISSING if value is None else f"{value:+.{DECIMALS}f}%"
 
@@ -57,10 +57,10 @@ class Section:
 def section(workload: Workload, language: Language, *, alone: bool) -> Section:
     """The results of one workload, in the shape that the page has.
 
-    The mean is over the improvements as they are shown: a reader can recompute it.
+    The mean is over the improvements as shown, so that a reader can recompute it.
 
     Args:
-        alone: the page is about one version, and so are these results: columns need not name it.
+        alone: whether page and results are about one version, which columns then need not name.
 
     >>> section(report.workloads[0], english(), alone=False).recomputed(None)  # doctest: +SKIP
     '+12.34%'
@@ -71,23 +71,23 @@ def section(workload: Workload, language: Language, *, alone: bool) -> Section:
 
 
 def percent(value: Decimal | None) -> str:
-    """A change in percent, as the published pages have it: two decimals, a sign where negative."""
+    """A change in percent, as on published pages: two decimals, a sign only if negative."""
     return MISSING if value is None else f"{value:.{DECIMALS}f}"
 
 
 def direction(change: Decimal | int) -> str:
-    """Which way a change goes, as the locale files have it."""
+    """The direction of a change as locale files name it: ``up``, ``down`` or ``same``."""
     return "up" if change > 0 else "down" if change < 0 else "same"
 
 
 def metrics(workload: Workload) -> tuple[Metric, ...]:
-    """The metrics that its rows have, in their order."""
+    """The metrics of the workload's rows, in order."""
     found = (metric for row in workload.rows for side in row.sides.values() for metric in side)
     return tuple(dict.fromkeys(found))
 
 
 def compares(workload: Workload) -> bool:
-    """Whether there are figures of two versions."""
+    """Whether the workload has throughput of two versions."""
     return len(workload.versions) == 2 and workload.metric is not None
 
 
@@ -98,7 +98,7 @@ def _tables(
     *,
     alone: bool,
 ) -> Iterator[Table]:
-    """In the shape of the page; a workload of which no cell has a figure has none."""
+    """The tables in the page's shape; none if the workload has no figures."""
     shown = metrics(workload)
     if not shown or workload.shape is None:
         return
@@ -129,7 +129,7 @@ def _side_by_side(
     columns: Sequence[tuple[str, Metric]],
     last: _Column,
 ) -> Table:
-    """A row is a thread count, and each version has columns."""
+    """A table with a row per thread count, and columns for each version."""
     rows = ((*_cells(row, columns), *last.cells[row.threads]) for row in workload.rows)
     return Table("", (*header, *last.heading), tuple(rows))
 
@@ -137,7 +137,7 @@ def _side_by_side(
 def _version_column(
     workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
 ) -> Table:
-    """A row is a version at a thread count; the improvement stands with the candidate."""
+    """A table with a row per version and thread count; the candidate's have the improvement."""
     rows = [
         (
             *(version, *_cells(row, [(version, metric) for metric in shown])),
@@ -152,7 +152,7 @@ def _version_column(
 def _table_per_version(
     workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
 ) -> Iterator[Table]:
-    """A table each version; the candidate's has the improvement."""
+    """A table per version; the candidate's has the improvement."""
     for version in workload.versions:
         columns = [(version, metric) for metric in shown]
         of_candidate = version == workload.versions[-1]
@@ -164,7 +164,7 @@ def _table_per_version(
 
 
 def _cells(row: Row, columns: Sequence[tuple[str, Metric]]) -> Iterator[str]:
-    """The thread count and figures as printed, each of a version and a metric."""
+    """The thread count and the figures as printed, one for each version and metric."""
     yield str(row.threads)
     for version, metric in columns:
         printed = row.sides.get(version, {}).get(metric)
@@ -172,15 +172,14 @@ def _cells(row: Row, columns: Sequence[tuple[str, Metric]]) -> Iterator[str]:
 
 
 def _standing(workload: Workload, version: str) -> Iterator[Row]:
-    """The rows of a version: a count without any figure is missing of every version, and not left
-    out.
-    """
+    """The rows of a version; a thread count without any figure is kept for every version."""
     return (row for row in workload.rows if version in row.sides or not row.sides)
 
 
 class _Column(NamedTuple):
-    """The column of improvements: its heading, its cell at each thread count, and an empty cell;
-    each is () where nothing compares.
+    """The column of improvements: its heading, its cell at each thread count, and an empty cell.
+
+    Each is () if nothing is compared.
     """
 
     heading: tuple[str, ...]
@@ -191,7 +190,7 @@ class _Column(NamedTuple):
 def _improvement_column(
     workload: Workload, improvements: Mapping[int, Decimal | None], language: Language
 ) -> _Column:
-    """The percent sign stands where the page has it: in the heading, or in the cells."""
+    """The percent sign is where the page has it: in the heading or in the cells."""
     if workload.metric is None or not compares(workload):
         return _Column((), dict.fromkeys(improvements, ()), ())
     heading = language.say("published-improvement", metric=NAMES[workload.metric])
@@ -209,7 +208,7 @@ def _names_version(workload: Workload) -> bool:
 
 
 def _order(workload: Workload) -> tuple[str, ...]:
-    """The versions as the columns of the page have them, from left to right."""
+    """The versions in the order of the page's columns."""
 
     def place(version: str) -> int:
         named = [at for at, column in enumerate(workload.columns) if version in column.split()]

@@ -1,8 +1,7 @@
-"""What of a published page was not understood, in a language.
+"""Translates the record of what was not understood on a published page.
 
-It is recorded in English (:class:`benchlab.published.reading.model.Unread`), each kind in the words
-of the English message, by which it is known here. What the page itself prints is quoted as it
-stands there.
+It is recorded in English (:class:`benchlab.published.reading.model.Unread`), in the words of the
+English message, by which each kind is recognised here. Quotations from the page are not translated.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from benchlab.language import Language, english
 from benchlab.published.reading.model import Unread
 
-# By message, without "published-unread-": the values of the text that is recorded.
+# By message, without "published-unread-": the names of the values in the recorded text.
 _KINDS = {
     **dict.fromkeys(("html", "commented", "bars", "front-matter"), ""),
     "metric": "columns",
@@ -39,7 +38,7 @@ _WHY = {
 
 
 def in_language(unread: Unread, language: Language) -> str:
-    """What was not understood; of a kind that is not known here as it was recorded.
+    """What was not understood, in a language; unchanged if its kind is not known here.
 
     >>> in_language(Unread(7, "the cell 'x'"), english())
     "the cell 'x'"
@@ -59,7 +58,7 @@ def _said(what: str, kinds: Mapping[str, str], language: Language) -> str | None
 
 
 def _values(kind: str, names: str, what: str) -> dict[str, str] | None:
-    """The values of a recorded text that is of a kind; None where it is of another."""
+    """The values in a recorded text of this kind; None if it is of another kind."""
     places = {name: f"{{{name}}}" for name in names.split()}
     form = re.escape(english().say(f"published-unread-{kind}", **places))
     found = re.fullmatch(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.*)", form), what, re.DOTALL)
