@@ -1,4 +1,4 @@
-"""The command that looks for the release that brought a change: bisect."""
+"""The command that searches for the release that brought a change: bisect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = typer.Typer()
 
 # Exit code of a bisection that names no release.
 NOT_NAMED = 2
-# What the question already says, so that --set may not.
+# Fields that the arguments already set, so that --set may not.
 _ASKED = frozenset({*SIDES, "workloads"})
 
 
@@ -66,10 +66,10 @@ def bisect(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Name the release that brought a change, by as few campaigns as possible.
+    """Name the release that brought a change, with as few campaigns as possible.
 
-    Campaigns in the store are not run again. Exit code 2 where no release is named: there is no
-    change between the two, or which release brought it cannot be decided.
+    Campaigns in the store are not run again. Exit code 2 if no release is named: there is no
+    change between the two, or it cannot be decided which release brought it.
     """
     home = find()
     if asked := sorted(_ASKED & parse_assignments(overrides).keys()):

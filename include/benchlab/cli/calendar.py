@@ -1,4 +1,4 @@
-"""The commands on the release calendar: list it, merge a list of releases into it."""
+"""The commands on the release calendar: releases, releases update."""
 
 from __future__ import annotations
 
@@ -26,7 +26,12 @@ app.add_typer(_releases, name="releases")
 
 
 class _Known(NamedTuple):
-    """What the calendar has of one engine on a day; ``named``: release by version rule, if any."""
+    """The releases of one engine as of a day.
+
+    Attributes:
+        releases: those to list.
+        named: the release that each version rule names; None if it names none.
+    """
 
     engine: str
     on: date
@@ -57,7 +62,7 @@ def list_releases(
     as_of, chosen = on or datetime.now(UTC).date(), _series(series)
     calendar = report_types.calendar(find())
     found = [_known(calendar, name, as_of, chosen) for name in _engines(engine)]
-    # The answers come last, where the end of a long list is seen.
+    # The rules come last, where a reader of a long list ends up.
     show(
         found,
         as_json,
@@ -120,7 +125,7 @@ def _refuse_foreign(file: Path, releases: Sequence[Release], engines: Sequence[s
 
 
 def _refuse_bare(file: Path, added: Sequence[Release]) -> None:
-    """TiDB's releases without their `v` would otherwise become MariaDB's."""
+    """Refuse versions without a leading `v`: TiDB's would be taken for MariaDB's."""
     bare = [release for release in added if release.version.text[0].isdigit()]
     if bare:
         names = ", ".join(release.version.text for release in bare)
@@ -157,7 +162,7 @@ def _series(text: str | None) -> tuple[int, int] | None:
 
 
 def _known(calendar: Calendar, engine: str, on: date, series: tuple[int, int] | None) -> _Known:
-    """With a series, the rules are about its newest release."""
+    """What the calendar has; with a series, the rules are relative to its newest release."""
     owned = calendar.owned(engines_module.by_name()[engine].owns)
     there = [release for release in owned if release.day <= on]
     newest = f"{NEWEST} {series[0]}.{series[1]}" if series else NEWEST

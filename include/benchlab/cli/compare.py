@@ -108,10 +108,10 @@ def calibrate(
         typer.Option(metavar="FILE", help="draw how often each slowdown is found: .svg or .png"),
     ] = None,
 ) -> None:
-    """Show by A/A campaigns how often verdicts err, how small a change is found, what finds more.
+    """Show from A/A campaigns how often verdicts err, how small a change is found, what finds more.
 
-    A/A campaigns are made by `benchlab run REPORT --set sides=same`. Five or more, each deployed
-    and loaded on its own, show how much deployments differ.
+    `benchlab run REPORT --set sides=same` makes an A/A campaign. Five or more, each deployed and
+    loaded on its own, show how much deployments differ.
     """
     home = find()
     with open_store(home) as store:
@@ -139,7 +139,7 @@ def show_history(
 ) -> None:
     """List what published reports and campaigns say about a workload, and chain the campaigns.
 
-    The chain shows the workload over the versions: lasting changes, and slow drift. Absolute
+    The chain shows the workload over the versions, with change points and slow drift. Absolute
     figures of different campaigns are never compared.
     """
     home = find()
@@ -184,7 +184,7 @@ def _no_workload(
 
 
 def _long_views(campaigns: list[Campaign], workload: str, made: Comparisons) -> list[LongView]:
-    """One of each report type that has something to show, by name."""
+    """The long views of all report types that have something to show, by report type."""
     reports = sorted({campaign.plan.report for campaign in campaigns})
     views = (long_view(made, report, workload) for report in reports)
     return [view for view in views if view.chains or view.left_out]
@@ -198,7 +198,7 @@ def parse(
     file: Annotated[Path, typer.Argument(help="its output")],
     as_json: Json = False,
 ) -> None:
-    """Read a client's output, whole or broken."""
+    """Read a client's output, complete or not."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

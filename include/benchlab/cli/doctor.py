@@ -28,13 +28,13 @@ from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
 
-# A maintained engine has releases more often than this.
+# A maintained engine has releases more often than this; else the calendar is out of date.
 STALE = timedelta(weeks=26)
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at; ``blocks``: no local campaign can run until it is fixed."""
+    """The result of one check; ``blocks``: no local campaign can run until it is fixed."""
 
     what: str
     good: bool
@@ -47,10 +47,10 @@ class Check:
 
 
 def examine(home: Home) -> list[Check]:
-    """Look at tools, engines, report types, accounts, disk and what earlier campaigns left.
+    """Check tools, engines, report types, accounts, disk and what earlier campaigns left behind.
 
     Example:
-        ``[check.what for check in examine(find()) if check.blocks]`` is empty where a campaign can
+        ``[check.what for check in examine(find()) if check.blocks]`` is empty if a campaign can
         run.
     """
     specs, reports = _report_types(home)
@@ -83,7 +83,7 @@ def _tool(tool: str) -> Check:
 
 
 def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
-    """The report types as of today that validate, and what is to be said of each."""
+    """The valid report types as of today, and a check of each report type."""
     specs, checks = [], []
     for path in report_types.report_files(home):
         try:
@@ -111,7 +111,7 @@ def _report(home: Home, spec: ReportSpec, engine: str) -> Check:
 
 
 def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """The servers of this machine; those of a fleet are fetched by its own hosts."""
+    """The servers on this machine; a fleet's hosts fetch their own."""
     for spec in specs:
         for engine in spec.deployable_engines if spec.topology is None else ():
             for version in sorted({spec.side(engine, side).version for side in SIDES}):
@@ -120,7 +120,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
 
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
-    """Whether there are credentials at all, where a report type rents; AWS itself is not asked."""
+    """Whether there are AWS credentials, if a report type rents hosts; AWS is not called."""
     kinds = targets.by_name()
     wanting = [s.report for s in specs if s.target in kinds and kinds[s.target].rents]
     if not wanting:
@@ -151,7 +151,7 @@ def _notifiers(home: Home) -> Check:
 
 
 def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """A schedule has nothing new to compare where nobody updates the calendar."""
+    """Whether the calendar is up to date for the engines of schedules."""
     scheduled: dict[str, list[str]] = {}
     for spec in specs:
         for engine in spec.deployable_engines if spec.schedule is not None else ():

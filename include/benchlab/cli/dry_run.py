@@ -1,8 +1,11 @@
 """What ``benchlab plan --commands`` prints: the commands of a campaign, in order, each once.
 
-The stages are the campaign's own (:mod:`benchlab.campaign.stages`). Its hosts only keep what they
-are asked to run, and its servers answer as they should. What is only known later stands in angle
-brackets: ``<tidb-1>`` is the address of that host, ``<password>`` the campaign's.
+The stages are those of a real campaign (:mod:`benchlab.campaign.stages`), but its hosts only record
+the commands, and its servers give the expected answers. Values that are not known yet are in angle
+brackets: ``<tidb-1>`` is that host's address, ``<password>`` the campaign's password.
+
+Example:
+    ``print(render(commands_of(home, spec, plan)))``
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ _LEFT_OUT = (
 
 
 def commands_of(home: Home, spec: ReportSpec, plan: Plan) -> tuple[Command, ...]:
-    """The commands of a campaign in order; of equal ones in equal stages only the first.
+    """The commands of a campaign in order; a command that a stage repeats is listed once.
 
     Raises:
         SpecError: the topology does not validate.
@@ -69,7 +72,7 @@ def commands_of(home: Home, spec: ReportSpec, plan: Plan) -> tuple[Command, ...]
 
 
 def render(commands: Iterable[Command]) -> str:
-    """As text: a heading a stage and host, then the commands."""
+    """The commands as text, under a heading for each stage and host."""
     lines = [_LEFT_OUT]
     for (stage, host), there in itertools.groupby(commands, attrgetter("stage", "host")):
         lines += ["", f"## {stage}, on {host}"]
@@ -81,7 +84,7 @@ def render(commands: Iterable[Command]) -> str:
 
 @dataclass(frozen=True)
 class _Placeholders(Home):
-    """An installation in which nothing lasting is written for a campaign."""
+    """An installation whose campaigns write only to a temporary directory."""
 
     scratch: Path
 
@@ -93,17 +96,18 @@ class _Placeholders(Home):
 
 
 class _Rehearsed(CampaignRun):
-    """A campaign whose hosts keep the commands in the order in which they are asked for.
+    """A campaign whose hosts record the commands that they are to run.
 
     Attributes:
-        commands: as the keys, in order.
+        commands: the commands, in order, as keys.
     """
 
     def __init__(
         self, home: Home, store: Store, spec: ReportSpec, plan: Plan, topology: Topology | None
     ) -> None:
         cloud = isinstance(topology, CloudTopology)
-        # Dataset snapshots are looked for on S3, and TiDB Cloud's client is a host like others.
+        # Without dataset snapshots, which would be looked up on S3. TiDB Cloud has no target of
+        # its own; its client is reached as an owned host is.
         spec = spec.model_copy(
             update={"snapshots": None, "target": "hosts" if cloud else spec.target}
         )
@@ -126,17 +130,17 @@ class _Rehearsed(CampaignRun):
             client = fleet.client.address
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
             self.target.rehearse_on(fleet, hosts)
-        # On the instance, so that the target itself knows nothing of it.
+        # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
         deployed = self.target.engine
         vars(self.target)["engine"] = lambda side: _Silent(deployed(side), self._rows, self._keep)
 
     def note(self, stage: str, phase: str, note: str = "") -> None:
-        """What is kept from now on belongs to this stage, of whichever side."""
+        """Commands recorded from now on belong to this stage, whichever its side."""
         self._stage = phase.removesuffix(" baseline").removesuffix(" candidate")
 
     def all_stages(self) -> None:
-        """From deploying to the last trial."""
+        """Record all stages from the first deployment to the check after the last trial."""
         for side in self.target.sides:
             self.prepare(side, self._ask)
         self._stage = "measure"
@@ -150,7 +154,7 @@ class _Rehearsed(CampaignRun):
         self.check_after_trials(lambda engine: self._ask)
 
     def on_cloud(self) -> None:
-        """On a cluster of TiDB Cloud, where only the client is Benchlab's."""
+        """Record what runs against a cluster of TiDB Cloud, where only the client is Benchlab's."""
         (side,) = self.target.sides
         balancer = replace(self.target.balancer(side), host=CLOUD.address, entry_port=4000)
         vars(self.target)["balancer"] = lambda side: balancer
@@ -189,7 +193,7 @@ class _Rehearsed(CampaignRun):
         self.commands.setdefault(Command(self._stage, host, purpose, text))
 
     def _ask(self, statement: str) -> list[list[Any]]:
-        """A dataset is as it was loaded, and no condition is violated."""
+        """Record a query; it answers that the dataset is as loaded and violates no condition."""
         host = self.target.executor.host
         self._keep(host, f"SQL in {self.workload.DATABASE}", f"{statement};")
         table = re.fullmatch(r"SELECT COUNT\(\*\) FROM (\w+)", statement)
@@ -197,7 +201,7 @@ class _Rehearsed(CampaignRun):
 
 
 class _Silent:
-    """A database without servers: it acts on its hosts, and every answer is as it should be."""
+    """A database without servers: its acts are recorded, and its answers are as expected."""
 
     def __init__(self, database: Database, rows: dict[str, int], show: Show) -> None:
         self._database, self._show, self.row_count = database, show, rows.__getitem__
@@ -227,7 +231,7 @@ class _Silent:
             return
         try:
             getattr(database, act)()
-        except (EngineError, UnavailableError) as error:  # its server has not been fetched
+        except (EngineError, UnavailableError) as error:  # its server is not installed yet
             self._show("this machine", "known once the server is here", f"# {error}")
             database.executor.start_job(f"server-{database.instance.side}", ["<server>"])
             if act != "deploy":
@@ -235,7 +239,7 @@ class _Silent:
 
 
 def _fleet(topology: Topology) -> Fleet:
-    """The fleet of a topology; addresses of rented hosts are their names in angle brackets."""
+    """The fleet of a topology; for an address that is not known yet, a name in angle brackets."""
     if isinstance(topology, HostsTopology):
         return topology.fleet()
     if isinstance(topology, CloudTopology):

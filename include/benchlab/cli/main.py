@@ -23,9 +23,9 @@ for group in (doctor, plan, run, compare, reports, bisect, calendar):
 
 
 def main() -> NoReturn:
-    """Entry point: errors raised on purpose become one message and exit code 1."""
+    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A letter that the terminal lacks is written as its number; no command fails by it.
+        # A character that the terminal's encoding lacks is written as an escape, without an error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(standalone_mode=True)

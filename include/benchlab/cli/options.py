@@ -54,7 +54,7 @@ def open_store(home: Home) -> Store:
 
 
 def width() -> int:
-    """Columns of the terminal."""
+    """The width of the terminal in columns; 100 if there is none."""
     return shutil.get_terminal_size((100, 24)).columns
 
 
@@ -64,7 +64,11 @@ def show(
     to_json: Callable[[Found], Any],
     render: Callable[[Found, int, bool], str],
 ) -> None:
-    """Print what was found, as JSON or for the terminal."""
+    """Print a result, as JSON or for the terminal.
+
+    Args:
+        render: makes the text, from the result, the terminal's columns, and whether it has colour.
+    """
     if as_json:
         print(json.dumps(to_json(found), indent=2, ensure_ascii=False))
     else:
@@ -72,14 +76,23 @@ def show(
 
 
 def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:
-    """The report type of this name or file, changed by the assignments of ``--set``."""
+    """The report type of this name or file, changed by the assignments of ``--set``.
+
+    Raises:
+        SpecError: there is none, or it is not valid.
+    """
     spec = report_types.load(report_types.find_report(home, report))
     values = overrides.parse_assignments(assignments)
     return overrides.override(spec, values) if values else spec
 
 
 def report_type_on(home: Home, report: str, assignments: list[str], on: date | None) -> ReportSpec:
-    """A report type as of a day (None: today); notes on its version rules go to standard error."""
+    """A report type as of a day (None: today); prints notes on version rules to standard error.
+
+    Raises:
+        SpecError: there is none, or it is not valid.
+        NoReleaseError: the calendar has no release that a rule names.
+    """
     as_of = on or datetime.now(UTC).date()
     found = report_types.resolve(home, read_report_type(home, report, assignments), as_of)
     for note in found.notes:

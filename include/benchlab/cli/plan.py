@@ -41,7 +41,7 @@ app = typer.Typer()
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types and notifications.yaml; every fault of every file is named."""
+    """Check report types and notifications.yaml; names every fault of every file."""
     faults = []
     for path in reports:
         try:
@@ -101,7 +101,7 @@ def show_plan(
 
 @app.command()
 def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -> None:  # noqa: B006
-    """Fetch the database servers of a report type, so that a campaign finds them here."""
+    """Install the database servers of a report type on this machine, ahead of a campaign."""
     home = find()
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home)

@@ -12,7 +12,7 @@ from typing import Self, TextIO
 from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
 
 PAUSE_S = 0.25
-# Without a terminal a line per phase would be a flood: there is one per trial and per stage.
+# Without a terminal these phases get no line of their own: one line per trial is enough.
 _QUIET_PHASES = frozenset(
     {"stop", "restore", "start", "ready", "check dataset", "warm-up", "run", "collect"}
 )
@@ -22,8 +22,8 @@ class ProgressView:
     """Follows a progress log in a thread: ``with ProgressView(log, 600, sys.stderr): ...``.
 
     Args:
-        log: what to follow; it may be written by another process.
-        planned_s: the plan's estimate, used until the campaign shows its own pace.
+        log: the progress to follow; another process may write it.
+        planned_s: the plan's estimate in seconds, used until the campaign shows its own pace.
         stream: where to show it.
     """
 
@@ -43,7 +43,7 @@ class ProgressView:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        with contextlib.suppress(OSError):  # the terminal is gone; the campaign matters more
+        with contextlib.suppress(OSError):  # a terminal that is gone must not end the campaign
             self._take()
             if self._stream.isatty() and self._last is not None:
                 self._show_live()
@@ -62,7 +62,7 @@ class ProgressView:
         for step in steps:
             self._left.see(step)
             if not self._stream.isatty() and self._is_news(step):
-                # One line per trial: its first phase says nothing that the others do not.
+                # This is the trial's only line, so it does not name the phase.
                 shown = replace(step, phase="") if step.phase in _QUIET_PHASES else step
                 print(shown.line(self._left.seconds()), file=self._stream, flush=True)
             self._last = step

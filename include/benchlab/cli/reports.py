@@ -101,11 +101,11 @@ def verify(
 ) -> None:
     """Compute every figure of a report again from its evidence, offline, and list what differs.
 
-    Exit code 1 where anything differs; 2 where nothing differs and a part could not be verified,
-    such as the pages of another version of Benchlab.
+    Exit code 1 if anything differs; 2 if nothing differs but a part could not be verified, such as
+    the pages of another version of Benchlab.
     """
     found = evidence.verify(bundle_path)
-    # JSON in ASCII: whatever a bundle says, no control character reaches a terminal.
+    # JSON in ASCII, so that no control character of a bundle reaches the terminal.
     print(json.dumps(found.to_json(), indent=2) if as_json else "\n".join(found.lines()))
     if found.outcome != "holds":
         raise typer.Exit(_EXIT[found.outcome])
@@ -134,7 +134,7 @@ def import_pages(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read published reports into the store; those that can be read are kept, whatever the rest."""
+    """Read published reports into the store; one that cannot be read does not stop the others."""
     if name and len(pages) > 1:
         raise SpecError(f"--as {name}: {len(pages)} pages cannot have one id; import one by one")
     faults, read = [], []
@@ -173,8 +173,8 @@ def _imported(report: PublishedReport, new: bool) -> str:
 def audit(pages: Pages, as_json: Json = False) -> None:
     """Recompute every figure of published pages and list what is wrong in them.
 
-    A version that appears in several of the pages is compared between them. Exit code 0 whatever
-    is found, because a finding is a result; 1 where a page cannot be read: the others are audited.
+    A version that appears in several pages is compared between them. Exit code 0 even if there are
+    findings; 1 if a page cannot be read (the others are audited nevertheless).
     """
     faults, read = [], []
     for path in pages:
@@ -193,5 +193,5 @@ def _documents(found: Sequence[audits.Audit]) -> list[Any]:
 
 
 def _document(found: Sequence[audits.Audit]) -> Any:
-    """One page that was asked for alone is not a list."""
+    """The JSON of a single page, which is not a list."""
     return _documents(found)[0]

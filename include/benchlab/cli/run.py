@@ -1,4 +1,4 @@
-"""The commands that start and end what runs: run, give-back, reap."""
+"""The commands that start and end campaigns: run, give-back, reap."""
 
 from __future__ import annotations
 
@@ -58,16 +58,19 @@ def drive(
 ) -> tuple[CampaignRun, list[Path]]:
     """Run a campaign in this process, with its progress on standard error.
 
-    A signal that ends the process ends the campaign first; when the process is gone, the machine
-    is free again.
+    A signal that ends the process first ends the campaign. Once the process is gone, the lock is
+    free.
 
     Args:
-        campaign: its id; one that is in the store is resumed.
-        origin: the command, as the store keeps it.
+        campaign: its id; a campaign that is in the store is resumed.
+        origin: the command that started it, which the store keeps.
         planned_for: the day whose versions it compares; None: now.
 
     Returns:
-        The campaign, and its report's files.
+        The campaign, and the files of its report.
+
+    Raises:
+        BenchlabError: as :meth:`CampaignRun.create` and :func:`stages.run`.
     """
     os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -81,14 +84,15 @@ def drive(
 
 
 def end_campaign(home: Home, campaign: str, access: Access) -> str:
-    """End a campaign wherever it runs; the store is only needed where nothing else knows it.
+    """End a campaign wherever it runs, and record that in the store.
 
     Returns:
         What was given back, for people.
 
     Raises:
-        StoreError: nothing knows a campaign of this id, and nothing was ended; or the store could
-            not record that the campaign has ended.
+        StoreError: neither this machine nor the store knows the campaign, and nothing was ended;
+            or the store could not record the end.
+        TargetError: names what could not be given back.
     """
     said = (home.campaign(campaign) / "target").exists()
     target = None if said else _target_in_store(home, campaign)
@@ -100,7 +104,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
 
 
 def _target_in_store(home: Home, campaign: str) -> str | None:
-    """Where the store says that a campaign runs; None: it does not say."""
+    """The target of a campaign according to the store; None if only this machine knows it."""
     try:
         with open_store(home) as store:
             return store.campaign(campaign).plan.target
@@ -109,7 +113,7 @@ def _target_in_store(home: Home, campaign: str) -> str | None:
             holder = MachineLock().holder()
             if holder is None or holder.campaign != campaign:
                 raise StoreError(f"{error}; {_NOT_HERE}") from error
-        return None  # a lost store keeps nobody from ending what is here
+        return None  # processes here can be ended without the store
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
@@ -145,7 +149,7 @@ def run(
 @app.command("give-back")
 @app.command("release", hidden=True, deprecated=True)  # its name until 0.2
 def give_back(campaign: CampaignId) -> None:
-    """End a campaign wherever it runs: its processes, data and hosts; give the machine back."""
+    """End a campaign wherever it runs, remove its data, and give its hosts and the machine back."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
         raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
     done = end_campaign(find(), campaign, Access())

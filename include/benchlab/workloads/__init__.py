@@ -1,4 +1,4 @@
-"""Clients and their workloads. A module in this package with ``NAMES`` is one: a ``Workload``."""
+"""Clients and their workloads. Each module in this package with ``NAMES`` is a ``Workload``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ SYSBENCH_PREFIX = "oltp_"
 
 @cache
 def by_name() -> dict[str, Workload]:
-    """Workload modules by the name of the workload; a module may have several."""
+    """The workload modules, by the name of the workload; a module may have several.
+
+    Example:
+        ``by_name()["tpcc"].METRIC`` is ``"tpmc"``.
+    """
     found: list[Workload] = [*members(benchlab.workloads, "NAMES").values()]
     return {name: workload for workload in found for name in workload.NAMES}
 
@@ -27,16 +31,20 @@ def workload_of(spec: ReportSpec) -> Workload:
 
 
 def parsers() -> dict[str, Callable[[str], Output]]:
-    """The functions that read a client's output, by the client's name."""
+    """The functions that read a client's output, by the client's name: ``sysbench``, ``go-tpc``."""
     return {workload.TOOL: workload.parse for workload in by_name().values()}
 
 
 def read_only() -> frozenset[str]:
-    """Workloads that leave the data as they found it."""
+    """The workloads that leave the data as they found it."""
     return frozenset(name for name, workload in by_name().items() if name in workload.READ_ONLY)
 
 
 def full_name(workload: str, known: Container[str]) -> str | None:
-    """A known workload's name, with or without sysbench's ``oltp_``; None if it is not known."""
+    """The full name of a workload that may lack sysbench's ``oltp_``; None if it is not ``known``.
+
+    Example:
+        ``full_name("point_select", by_name())`` is ``"oltp_point_select"``.
+    """
     names = (workload, SYSBENCH_PREFIX + workload)
     return next((name for name in names if name in known), None)

@@ -1,4 +1,4 @@
-"""What all clients share: where they connect, and what their arguments must be."""
+"""What all clients share: programs, where they connect, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Program:
     """A program that can run a module's workloads.
 
     Attributes:
-        name: as ``client.program`` of a report type names it.
-        words: how its commands begin.
-        locate: a shell script that prints the path of what is started in place of ``words``, and
-            ends with 127 where it is not on the host; None: ``words`` are found as they are.
-        version_arguments: by which it prints its version; None: that is in its path.
+        name: its name in ``client.program`` of a report type.
+        words: the first words of its commands.
+        version_arguments: make it print its version; None: its path contains the version.
         version_pattern: finds the version there, as its first group.
-        title: for people, ``{}`` in the place of the version.
-        takes_password: it can read a password from a file. Where it cannot, the account that it
-            uses has none, and the endpoint's password must be empty.
-        files: what it needs beside its option file on the client's host, by name.
+        title: its name for people, with ``{}`` in place of the version.
+        takes_password: whether it can read a password from a file. If not, it uses an account
+            without a password, and the endpoint's password must be empty.
+        locate: a shell script that prints the path of the program to start in place of ``words``,
+            and exits with 127 if the host does not have it; None: ``words`` are on the PATH.
+        files: files to put beside its option file on the client's host, by name.
     """
 
     name: str
@@ -51,21 +51,21 @@ class Program:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def called(self, printed: str) -> str:
-        """The program with its version, for people, from where the pattern finds it."""
+        """The program with its version, for people; ``printed`` contains the version."""
         found = re.search(self.version_pattern, printed)
         return self.title.format(found[1] if found else "of an unknown version")
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
-        """A command as it is started where the program was found; see ``locate``."""
+        """A command with its first words replaced by the path that ``locate`` printed, if any."""
         words = [path] if path else list(self.words)
         return [*words, *command[len(self.words) :]]
 
 
 def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
-    """The program of this name; the first where none has been chosen yet.
+    """The program of this name; the first one if ``wanted`` is None.
 
     Raises:
-        ValueError: there is none; names those that there are.
+        ValueError: there is none of this name; lists the known ones.
     """
     if wanted is None:
         return programs[0]
@@ -77,10 +77,10 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
 
 
 def at_least(name: str, value: int, least: int) -> None:
-    """Check an argument of a command: 0 means ``without limit`` to more than one client.
+    """Check a number in a command; several clients take 0 for ``without limit``.
 
     Raises:
-        ValueError: it is not a whole number, or less.
+        ValueError: it is not a whole number, or less than ``least``.
     """
     if type(value) is not int or value < least:
         raise ValueError(f"{name}: {value!r} is not a whole number of at least {least}")
@@ -90,7 +90,7 @@ def is_workload(workload: str, names: tuple[str, ...]) -> None:
     """Check the name of a workload.
 
     Raises:
-        ValueError: it is none of ``names``.
+        ValueError: it is not one of ``names``.
     """
     if workload not in names:
         raise ValueError(f"workload: {workload!r} is not one of {', '.join(names)}")
@@ -100,7 +100,7 @@ def fitting(dataset: object, needed: type[D], client: str) -> D:
     """The dataset, if it is of the class that the client can load.
 
     Raises:
-        ValueError: it is of another; says what to write.
+        ValueError: it is of another class; says what to write.
     """
     if not isinstance(dataset, needed):
         fields = ", ".join(f"{name}: ..." for name in needed.model_fields)

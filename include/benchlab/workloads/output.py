@@ -1,4 +1,4 @@
-"""What one run of a client printed, read: the shape that all parsers return."""
+"""The figures that a client printed in one run, in the form that all parsers return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, ClassVar, Literal
 from benchlab.results.records import Sample
 
 Status = Literal["complete", "incomplete", "failed"]
-"""Of one run: a whole summary and nothing fatal; cut, so that no figure counts; failed."""
+"""``complete``: a whole summary and no fatal message. ``incomplete``: cut; no figure counts.
+``failed``: the output is not of a run that measured something.
+"""
 
 QUOTED_LENGTH = 300
 QUOTED_LINES = 5
@@ -20,7 +22,7 @@ QUOTED_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Of one transaction, in milliseconds; ``sum`` over all transactions of all threads."""
+    """Latency of a transaction, in milliseconds; ``sum``: of all transactions of all threads."""
 
     min: float | None = None
     avg: float | None = None
@@ -31,7 +33,10 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Rates over the interval that ended ``t`` seconds into the run; None: not printed."""
+    """Rates over the interval that ended ``t`` seconds after the start; None: not printed.
+
+    ``tps``, ``qps``, ``errors_per_s`` and ``reconnects_per_s`` are per second, ``tpmc`` per minute.
+    """
 
     t: float
     tps: float
@@ -45,7 +50,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Output(abc.ABC):
-    """One run. Rates are per second; what is not printed is None, never 0.
+    """The output of one run. Rates are per second; a value that was not printed is None, never 0.
 
     An output that was cut anywhere is never ``complete``.
 
@@ -53,10 +58,10 @@ class Output(abc.ABC):
         ``workloads.parsers()["sysbench"](text).tps``
 
     Attributes:
-        SERIES: the values of an interval that the client prints.
-        reasons: sentences for an operator; none if complete.
-        transactions: that ended without an error.
-        errors: transactions that failed and were survived.
+        SERIES: the columns of the series, fields of :class:`Interval`.
+        reasons: sentences for an operator that say what is wrong; empty if complete.
+        transactions: how many ended without an error.
+        errors: how many failed without ending the run.
     """
 
     SERIES: ClassVar[tuple[str, ...]]
@@ -75,20 +80,23 @@ class Output(abc.ABC):
 
     @abc.abstractmethod
     def samples(self) -> dict[str, float | None]:
-        """The figures that are kept of a trial, by a metric of ``records.UNITS``."""
+        """The figures that are stored for a trial, by metric; ``records.UNITS`` has the units."""
 
     @abc.abstractmethod
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """What only this client can report to the gates of ``configs/quality``.
+        """The columns for the gates of ``configs/quality`` that depend on the client.
 
         Args:
-            threads: requested.
-            dataset: what was loaded.
+            threads: the number of threads that was requested.
+            dataset: the dataset that was loaded.
         """
 
     @abc.abstractmethod
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """How many of the server's errors were survived that are not expected."""
+        """How many errors of the server, with numbers not in ``expected``, the run survived.
+
+        None if that is not known.
+        """
 
     @abc.abstractmethod
     def summary_json(self) -> dict[str, Any]:
@@ -109,12 +117,12 @@ class Output(abc.ABC):
 
 
 def samples_of(output: Output) -> tuple[Sample, ...]:
-    """The samples of a trial whose client printed this."""
+    """The samples of a trial, from its client's output."""
     return tuple(Sample(metric, value) for metric, value in output.samples().items())
 
 
 def client_reasons(output: Output, exit_code: int | None) -> tuple[str, ...]:
-    """What the client did wrong, as sentences; ``exit_code`` is None where it is not known."""
+    """Sentences that say what went wrong in the client; ``exit_code`` None: not known."""
     said = tuple(f"client: {reason}" for reason in output.reasons)
     if exit_code == 0:
         return said
@@ -122,7 +130,7 @@ def client_reasons(output: Output, exit_code: int | None) -> tuple[str, ...]:
 
 
 def series_csv(output: Output) -> str:
-    """The series of a client's output as it is kept; an absent value is an empty field."""
+    """The series of a client's output as CSV; an absent value is an empty field."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(output.SERIES)
@@ -132,7 +140,7 @@ def series_csv(output: Output) -> str:
 
 
 def quoted(client: str, lines: Iterable[str]) -> list[str]:
-    """The first few distinct lines that a client printed, as reasons; very long ones are cut."""
+    """Reasons that quote the first few distinct lines that a client printed; long ones are cut."""
     reasons = []
     for line in list(dict.fromkeys(line.strip() for line in lines))[:QUOTED_LINES]:
         cut = line if len(line) <= QUOTED_LENGTH else f"{line[:QUOTED_LENGTH]}..."
@@ -141,5 +149,5 @@ def quoted(client: str, lines: Iterable[str]) -> list[str]:
 
 
 def rounded(value: float | None) -> float | None:
-    """To the digits that clients print; more of them are not measured."""
+    """Round to three decimals, as many as clients print."""
     return None if value is None else round(value, 3)

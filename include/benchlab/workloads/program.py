@@ -1,4 +1,4 @@
-"""Which program runs a campaign's workloads: decided on the client's host, once for all trials."""
+"""Which program runs a campaign's workloads: chosen on the client's host, once for all trials."""
 
 from __future__ import annotations
 
@@ -10,14 +10,19 @@ from benchlab.hosts.executor import Executor
 from benchlab.workloads.client import Program, program_of
 from benchlab.workloads.workload import Workload
 
-# `tiup bench` fetches its component when it is first asked.
+# `tiup bench` downloads its component when it is first used.
 ASK_LIMIT_S = 600.0
-# A shell's exit code for a program that is not there.
+# A shell's exit code for a program that does not exist.
 NOT_FOUND = 127
 
 
 class Chosen(NamedTuple):
-    """A program on a client's host, what it calls itself, and what is started; None: its words."""
+    """A program on a client's host, with its title and version.
+
+    Attributes:
+        called: its title and version, for people.
+        path: what to start in place of the program's first words; None: these.
+    """
 
     program: Program
     called: str
@@ -30,11 +35,12 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen
     Args:
         executor: the client's host.
         workload: the module whose workloads it has to run.
-        wanted: as the report type names it; None: the first of them that is there.
+        wanted: the name in the report type; None: the first program that is installed.
 
     Raises:
-        UnavailableError: none is there, or one that is cannot be used; says what was asked and
-            answered.
+        UnavailableError: none is installed, or an installed one cannot be used; quotes the
+            command and its output.
+        ValueError: the workload has no program named ``wanted``.
     """
     programs = workload.PROGRAMS
     missing: list[str] = []
@@ -43,7 +49,7 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen
             return _ask(executor, program)
         except CommandError as error:
             if error.exit_code != NOT_FOUND:
-                # Another one would measure something else, unnoticed.
+                # Falling back to another program would silently measure something else.
                 raise UnavailableError(
                     f"client.program: {program.name} is on {executor.host} and cannot be used; "
                     f"fix it or name another client: {error}"
@@ -75,20 +81,22 @@ def install(
     *,
     measured_with: str | None,
 ) -> dict[str, str]:
-    """Choose the program and bring it what it needs.
+    """Choose the program and put the files that it needs on the client's host.
 
     Args:
-        directory: of the campaign on the client's host.
-        measured_with: the program of the trials that this campaign has already; None: there are
-            none.
+        executor: the client's host.
+        directory: the campaign's directory on that host.
+        workload: the module whose workloads it has to run.
+        wanted: the name in the report type; None: the first program that is installed.
+        measured_with: the program of the trials that the campaign has already; None: it has none.
 
     Returns:
-        The facts ``client_program``, ``client_version`` and, where it was to be found,
-        ``client_path``.
+        The facts ``client_program``, ``client_version`` and, if the program has a ``locate``
+        script, ``client_path``.
 
     Raises:
         UnavailableError: see :func:`choose`.
-        TargetError: it is another one than has measured.
+        TargetError: the program is not the one that measured the campaign's earlier trials.
     """
     program, called, path = choose(executor, workload, wanted)
     if measured_with not in (None, program.name):

@@ -1,11 +1,14 @@
-"""The sysbench workloads: how their dataset is prepared and how one trial is run.
+"""The sysbench workloads: the commands that load their dataset and run a trial.
 
-Commands are argument lists for sysbench 1.0.20, to be started without a shell. They are
-built here and nowhere else, so that the command shown in a report is the one that ran.
-What comes back is read by ``benchlab.workloads.sysbench_output``.
+Commands are argument lists for sysbench 1.0.20, to be started without a shell. They are built only
+here, so that the command shown in a report is the one that ran.
+:mod:`benchlab.workloads.sysbench_output` reads the output.
 
-The password travels in a file (``config_file_text``), never on a command line, where every
-user of the host could read it in the process list.
+The password is passed in a file (``config_file_text``), never on a command line, where every user
+of the host could read it in the process list.
+
+Example:
+    ``run_command("oltp_insert", endpoint, "workload.cnf", dataset, threads=8, seconds=60)``
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from benchlab.plan.dataset import AnyDataset, Dataset
 from benchlab.plan.report_type import Client
 from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload
 
-# `x as x`: named for the contract of a workload, and used by its callers only.
+# `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 from benchlab.workloads.sysbench_options import connection, measured
 from benchlab.workloads.sysbench_output import parse as parse
@@ -45,9 +48,9 @@ NAMES = (
 )
 
 READ_ONLY = frozenset({"oltp_point_select"})
-"""Workloads that leave the dataset as they found it, and so need no restore after them."""
+"""Workloads that leave the dataset as they found it, so that no restore is needed after them."""
 
-# Any workload would do: all create and fill the same tables, by oltp_common.lua.
+# Any workload would do: all load the same tables, by oltp_common.lua.
 _PREPARED_BY = "oltp_read_write"
 
 MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
@@ -55,7 +58,7 @@ MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 
 _DUPLICATE_KEY = 1062
 
-# Distributes the indexed column `k` when it is loaded and the rows that a run asks for.
+# Distribution of the indexed column `k` when it is loaded, and of the rows that a run accesses.
 _RAND_TYPE = "uniform"
 
 
@@ -69,12 +72,12 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
 
 
 def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
-    """None: any number of threads finds rows of its own."""
+    """None: sysbench's rows suffice for any number of threads."""
     return []
 
 
 def load_faults(text: str) -> list[str]:
-    """None: sysbench says by its exit status whether it has loaded."""
+    """None: sysbench's exit status says whether the load succeeded."""
     return []
 
 
@@ -86,9 +89,9 @@ def prepare_command(
     threads: int,
     client: Client = Client(),  # noqa: B008 - frozen
 ) -> list[str]:
-    """Create and fill the tables: one dataset for all workloads.
+    """The command that creates and fills the tables: one dataset for all workloads.
 
-    A table is loaded by one thread: more ``threads`` than tables are not started.
+    Each table is loaded by one thread, so at most one thread per table is started.
 
     Raises ValueError naming the argument that is out of range.
     """
@@ -108,21 +111,21 @@ def run_command(
     client: Client = Client(),  # noqa: B008 - frozen
     ignore_errors: Sequence[int] = MYSQL_IGNORED_ERRORS,
 ) -> list[str]:
-    """Run ``workload`` with ``threads`` connections for ``seconds`` (counted from their start).
+    """The command that runs ``workload`` with ``threads`` connections for ``seconds`` seconds.
 
-    ``ignore_errors`` are the server's error numbers after which a transaction is tried again and
-    counted as an ignored error; any other ends the run. sysbench replaces its own list by this
-    one. Without ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a run
-    of its own: sysbench 1.0.20 has no option for it.
+    After the server's errors in ``ignore_errors`` a transaction is retried and counted as an
+    ignored error; any other error ends the run. The list replaces sysbench's own. Without
+    ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a separate run:
+    sysbench 1.0.20 has no option for it.
 
     Raises ValueError naming the argument that is out of range.
     """
     is_workload(workload, NAMES)
-    # 0 would mean: without limit.
+    # sysbench takes 0 for no limit.
     at_least("seconds", seconds, 1)
     numbered_by_client = workload == "oltp_insert" and not client.auto_inc
     if numbered_by_client:
-        # Its numbers are random ones of 32 bits: some are those of rows that are there.
+        # It takes random 32-bit numbers, some of which existing rows have.
         ignore_errors = (*ignore_errors, _DUPLICATE_KEY)
     return [
         *_common(endpoint, config_path, workload, dataset, threads),
@@ -136,8 +139,8 @@ def _common(
 ) -> list[str]:
     size = fitting(dataset, Dataset, "sysbench")
     at_least("threads", threads, 1)
-    # Defaults that differ between sysbench releases (rand-type, percentile) or that decide
-    # what is measured are always written out, so that the command alone says what was run.
+    # Defaults that differ between sysbench releases (rand-type, percentile) or that decide what
+    # is measured are always written out, so that the command shows all of them.
     return [
         "sysbench",
         workload,

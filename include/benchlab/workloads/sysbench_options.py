@@ -1,4 +1,4 @@
-"""Options of sysbench 1.0.20, whichever script it runs: where it connects, what it survives."""
+"""Options that sysbench 1.0.20 has with every script: connection, duration, ignored errors."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from benchlab.workloads.client import Endpoint, at_least
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
 
-# sysbench reads a configuration line with fgets() into 256 bytes; the rest of a longer line is
-# taken for another option.
+# sysbench reads a configuration line with fgets() into 256 bytes, and takes the rest of a longer
+# line for another option.
 _CONFIG_LINE_BYTES = 255
 
 
 def config_file_text(endpoint: Endpoint) -> str:
-    """The text of the file for ``config_path``: the password and nothing else.
+    """The text of the option file, which has only the password; empty if there is none.
 
-    The caller writes it readable by its owner only. sysbench's reader knows quotes but no
-    escapes, cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an
-    option, a comment too; so there is no comment in the file.
+    The caller makes it readable only by its owner. sysbench understands quotes but no escapes,
+    cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an option, even
+    a comment; so the file has no comment.
 
     Raises ValueError, without quoting the password, if sysbench could not read it back.
     """
@@ -50,9 +50,9 @@ def config_file_text(endpoint: Endpoint) -> str:
 
 
 def connection(endpoint: Endpoint, config_path: str) -> list[str]:
-    """Where to connect; the password is in the file of :func:`config_file_text`.
+    """Options that say where to connect; the file at ``config_path`` has the password.
 
-    Raises ValueError if there is no such file.
+    Raises ValueError if ``config_path`` is empty.
     """
     if not config_path:
         raise ValueError("config_path: empty; sysbench would connect without a password")
@@ -67,11 +67,11 @@ def connection(endpoint: Endpoint, config_path: str) -> list[str]:
 
 
 def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:
-    """The end of a command that runs: for how long, what it prints, what it survives.
+    """The last options of a run: how long it takes, what it prints, which errors it ignores.
 
-    A thread goes on after the server's ``ignore_errors``; sysbench replaces its own list by these.
+    A thread continues after the server's ``ignore_errors``, which replace sysbench's own list.
 
-    Raises ValueError if one is no error number, or a lost connection.
+    Raises ValueError if one is not an error number, or is a lost connection.
     """
     for number in ignore_errors:
         at_least("ignore_errors", number, 1)

@@ -13,12 +13,12 @@ The format is the text of sysbench 1.0.20 (``db_report_intermediate`` and
 The exit status says less than the text (a run may end with 0, 1, 2 or a signal), so the status
 here comes from the text alone:
 
-* ``complete``: the threads started and a whole, possible summary follows; nothing fatal.
+* ``complete``: the threads started, and a whole, plausible summary follows; no fatal message.
 * ``incomplete``: the threads started, but the output is cut: killed, crashed, or lines lost.
-* ``failed``: fatal messages, threads that never started, values that cannot be, no sysbench.
+* ``failed``: fatal messages, threads that never started, impossible values, or not sysbench.
 
-Rates are per second, latencies in milliseconds, durations in seconds. What was not printed, or
-not in full, is None and never 0.
+Rates are per second, latencies in milliseconds, durations in seconds. A value that was not printed,
+or not in full, is None, never 0.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from typing import Any, ClassVar
 
 from benchlab.workloads.output import QUOTED_LINES, Interval, Latency, Output, quoted
 
-# Every repetition is bounded and possessive: nothing is tried twice, whatever the text. Decimals
-# are as many as sysbench prints, so that a number cut short is no number.
+# Every repetition is bounded and possessive, so no text makes a pattern backtrack. Numbers need all
+# the decimals that sysbench prints, so that one that was cut short does not match.
 _RATE = r"[0-9]{1,15}+\.[0-9]{2}"
 _INTERVALS = re.compile(
     rf"""(?mx)^(?:
@@ -47,7 +47,7 @@ _NOT_NUMERIC = {code: " " for code in range(128) if chr(code) not in "0123456789
 _NUMBERS_PER_INTERVAL = 11
 _CHUNK = 1 << 16
 
-# Any label of such a line in what is left of the text: its beginning may be lost too.
+# A label of such a line in the rest of the text: even the line's beginning may be lost.
 _SPOILED_INTERVAL = re.compile(r"(?:thds|tps|reconn/s): [^\n]*")
 _IMPOSSIBLE = ("nan", "inf", " -", "/-")
 
@@ -61,7 +61,7 @@ _CHECKPOINT = re.compile(r"(?m)^\[ [^\s\]]{1,20} \] Checkpoint report:$")
 _SUMMARY = re.compile(r"(?m)^SQL statistics:$")
 _OTHER_SUMMARY = re.compile(r"(?m)^(?:General statistics|Throughput):$")
 
-# printf("%.2f") of a value that cannot be prints nan or inf.
+# printf("%.2f") prints nan or inf for an impossible value.
 _COUNT, _VALUE = r"(-?[0-9]{1,20})", r"(-?(?:[0-9]{1,20}\.[0-9]{%d}|nan|inf))"
 _VALUE2, _VALUE4 = _VALUE % 2, _VALUE % 4
 _COUNTED = ("transactions", "queries", "ignored errors", "reconnects")
@@ -83,8 +83,9 @@ _PERCENTILE = re.compile(
 class Series(Sequence[Interval]):
     """The intervals of a run in printed order, kept as columns.
 
-    Columns are arrays of equal length: a day of one-second lines takes megabytes, and ``Interval``
-    objects are made on access only. An absent value is NaN in its column and None in an interval.
+    Columns are arrays of equal length, so that a day of one-second lines takes only megabytes;
+    ``Interval`` objects are made on access. An absent value is NaN in its column and None in an
+    interval.
     """
 
     NAMES = ("t", "threads", "tps", "qps", "p95_ms", "errors_per_s", "reconnects_per_s")
@@ -109,7 +110,7 @@ class Series(Sequence[Interval]):
         return Interval(**values)
 
     def __eq__(self, other: object) -> bool:
-        # By bytes, for an absent p95 is a NaN and equals no other.
+        # By bytes, since an absent p95 is a NaN, which does not equal itself.
         return isinstance(other, Series) and all(
             column.tobytes() == other.columns[name].tobytes()
             for name, column in self.columns.items()
@@ -120,10 +121,10 @@ class Series(Sequence[Interval]):
 
 @dataclass(frozen=True, kw_only=True)
 class SysbenchOutput(Output):
-    """One run.
+    """The output of one run of sysbench.
 
-    Numbers of the summary are set only if it is whole, and are those sysbench printed. After a
-    checkpoint report its counts and rates cover the time since then, ``duration_s`` all of it.
+    Figures of the summary are set only if it is whole, and are as printed. After a checkpoint
+    report they cover the time since that report, except ``duration_s``, which covers the run.
     """
 
     SERIES: ClassVar = Series.NAMES
@@ -143,14 +144,15 @@ class SysbenchOutput(Output):
         }
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """Not known: sysbench itself ends at the first, and has no summary then."""
+        """None: sysbench ends at the first unexpected error, without a summary."""
         return None
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """What gates look at; neither of the arguments matters to sysbench.
+        """See :meth:`Output.columns`; sysbench needs neither argument.
 
-        ``rate_error`` is how far printed rate times duration is from the printed count, as a
-        fraction; ``latency_disorder`` how many orderings of latencies that must hold do not.
+        Returns:
+            ``rate_error``: how far the printed rate times the duration is from the printed count,
+            as a fraction. ``latency_disorder``: how many latencies are out of order.
         """
         rate_error = None
         if self.tps is not None and self.duration_s is not None and self.transactions:
@@ -171,22 +173,22 @@ class SysbenchOutput(Output):
 
 
 def _disorder(latency: Latency) -> float | None:
-    """How many of the orderings that must hold do not.
+    """How many latencies are out of order (0 <= min <= avg <= max, p95 <= max).
 
-    sysbench takes percentiles from a histogram whose buckets are about 1.8 % apart, so a p95 may
-    be printed a bucket above the true maximum.
+    sysbench takes percentiles from a histogram with buckets about 1.8 % apart, so a p95 may be
+    printed one bucket above the true maximum.
     """
     low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
     if high is None or mean is None:
         return None
     ordered = [(0.0, value) for value in (low, mean, p95, high)]
     ordered += [(low or 0.0, mean), (mean, high), (p95 or 0.0, high * 1.02)]
-    # "not at most" rather than "above": NaN is in no order.
+    # `not a <= b` rather than `a > b`, so that NaN counts as out of order.
     return float(sum(b is not None and not a <= b for a, b in ordered))
 
 
 def parse(text: str) -> SysbenchOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text and raises nothing."""
+    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if not text.endswith("\n"):
@@ -229,8 +231,8 @@ def parse(text: str) -> SysbenchOutput:
 def _split_series(text: str) -> tuple[Series, str]:
     """The intervals, and the text without their lines.
 
-    Whole runs of well-formed lines are recognised by one match and cut into numbers together:
-    line by line would be half as fast, and these lines are nearly all of a long output.
+    One match takes a whole run of well-formed lines, which are nearly all of a long output; line
+    by line would be half as fast.
     """
     series = Series()
     rest: list[str] = []
@@ -239,7 +241,7 @@ def _split_series(text: str) -> tuple[Series, str]:
         rest.append(text[end : run.start()])
         start, end = run.span()
         while start < end:
-            # Chunks keep the strings of one in the processor's cache.
+            # In chunks, whose strings stay in the processor's cache.
             stop = end if end - start <= _CHUNK else text.rindex("\n", start, start + _CHUNK) + 1
             _append_intervals(series, text[start:stop])
             start = stop
@@ -251,8 +253,8 @@ def _append_intervals(series: Series, lines: str) -> None:
     numbers = lines.translate(_NOT_NUMERIC).split()
     columns = [numbers[column::_NUMBERS_PER_INTERVAL] for column in range(_NUMBERS_PER_INTERVAL)]
     times, threads, tps, qps, _, _, _, percents, latencies, errors, reconnects = columns
-    # Another percentile is not the 95th. And 0.00 is the lower end (1 microsecond) of an empty
-    # histogram: no transaction ended, or a checkpoint report has just taken the histogram.
+    # A latency counts only if it is the 95th percentile. And 0.00 is the lower end (1 microsecond)
+    # of an empty histogram: no transaction ended, or a checkpoint report has just emptied it.
     if percents.count("95") != len(percents) or "0.00" in latencies:
         latencies = [
             latency if percent == "95" and latency != "0.00" else "nan"
@@ -281,8 +283,8 @@ def _fatal_reasons(rest: str) -> list[str]:
 
 def _final_summary(run: str, failures: list[str], losses: list[str]) -> str | None:
     """The text of the summary at the end; None, and why, if there is not exactly one."""
-    # A checkpoint report has the form of a summary: of those after the last checkpoint, the
-    # first is the checkpoint's and only a second one is the run's.
+    # A checkpoint report has the form of a summary: after the last checkpoint, the first summary
+    # is the checkpoint's, and only a second one is the run's.
     checkpoints = list(_CHECKPOINT.finditer(run))
     found = list(_SUMMARY.finditer(run, checkpoints[-1].end() if checkpoints else 0))
     if checkpoints:
@@ -302,7 +304,7 @@ def _final_summary(run: str, failures: list[str], losses: list[str]) -> str | No
 
 
 def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[str, Any]:
-    """The numbers of a whole summary; none of them, and why, if it is cut or garbled."""
+    """The figures of a summary; empty if it is cut or garbled, which ``losses`` then says."""
     found = {name: line.findall(block) for name, line in _LINES.items()}
     percentiles = _PERCENTILE.findall(block)
     p95 = [printed for percent, printed in percentiles if percent == "95"]
@@ -325,7 +327,7 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
         return None
 
     def count(name: str) -> int | None:
-        # From the digits, for a float is exact up to 2 ** 53 only.
+        # From the digits, since a float is exact only up to 2 ** 53.
         return None if number(name) is None else int(found[name][0][0])
 
     number("execution time")
@@ -348,14 +350,14 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
         "reconnects": count("reconnects"),
     }
     if summary["transactions"] == 0:
-        # sysbench prints 0.00 for latencies that nobody measured.
+        # Then the latencies that sysbench prints are 0.00, and were not measured.
         failures.append("No transaction ended during the run.")
         del summary["latency_ms"]
     return summary
 
 
 def _judge_spoiled_intervals(rest: str, failures: list[str], losses: list[str]) -> None:
-    """Lines of the series that could not be read are left out of it and counted."""
+    """Count lines that look like the series' but could not be read, and report them."""
     impossible = unreadable = 0
     for line in _SPOILED_INTERVAL.finditer(rest):
         if any(sign in line.group() for sign in _IMPOSSIBLE):

@@ -1,22 +1,22 @@
-"""The TPC-C workload: how its warehouses are loaded and checked and how one trial is run.
+"""The TPC-C workload: the commands that load its warehouses and run a trial.
 
-Three programs can run it, and print the same grammar, which ``benchlab.workloads.tpcc_output``
-reads: go-tpc, go-tpc as TiUP brings it (``tiup bench``), and, where neither is there, sysbench with
-``tpcc.lua`` beside this file (``embedded``). Their figures are not comparable. Commands are
-argument lists, to be started without a shell. The exit status of go-tpc is 0 even for a misspelt
-option or a server that died.
+Three programs can run it: go-tpc as installed by TiUP (``tiup bench``), go-tpc itself, and for
+hosts that have neither, sysbench with ``tpcc.lua`` beside this file (``embedded``). Their output
+has the same format, which :mod:`benchlab.workloads.tpcc_output` reads; their figures are not
+comparable. Commands are argument lists, to be started without a shell. The exit status of go-tpc
+is 0 even after a misspelt option or if the server died.
 
-go-tpc takes a password from its command line only (``-p``): it reads no file, no environment and
-no standard input, and a shell that put a file's content there would still show it to every user
-of the host, and to TiUP, which keeps a history of its commands. So there is no password: the
-account this client uses has none, may do nothing outside the schema ``tpcc``, and is valid from
-the load balancer's own address only (``'user'@'<address>'``), on a load balancer that listens on
-loopback. Who can use it then is who could have read the process list. Client certificates would
-be the alternative, at the price of measuring TLS. sysbench reads its password from a file.
+go-tpc takes a password only on its command line (``-p``), not from a file, the environment or
+standard input. Every user of the host could read it there, and TiUP keeps a history of its
+commands. So go-tpc uses an account without a password. The account may do nothing outside the
+schema ``tpcc``, and is valid only from the load balancer's own address (``'user'@'<address>'``);
+the load balancer listens on loopback. Those who can use it could have read the process list
+anyway. Client certificates would be the alternative, but then TLS would be measured. sysbench
+reads its password from a file.
 
-go-tpc's own check of a fresh load takes minutes even for one warehouse: the tables have no
-statistics yet, and ``history`` no index on the customer that it is joined by. So it is loaded
-without, and ``benchlab.workloads.tpcc_consistency`` checks apart.
+go-tpc's own check of a fresh load takes minutes even for one warehouse, because the tables have no
+statistics yet, and ``history`` has no index on the customer. So the load is done without it, and
+:mod:`benchlab.workloads.tpcc_consistency` checks the dataset.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc_consistency
 from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload, program_of
 
-# `x as x`: named for the contract of a workload, and used by its callers only.
+# `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 from benchlab.workloads.sysbench_options import connection, measured
 from benchlab.workloads.tpcc_messages import Messages, lines_of
@@ -44,9 +44,9 @@ METRIC = "tpmc"
 CONSISTENCY = tpcc_consistency
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
-# TiUP's own installer puts it on the PATH of login shells only. Asking for help fetches the
-# component where it is missing. Since v1.12 it is a program that starts the go-tpc beside it; that
-# one is started here: the others would only wait for it, and their CPU would be what is measured.
+# TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component if it
+# is missing. Since v1.12 the component is a program that starts the go-tpc beside it. That go-tpc
+# is started directly: else the CPU of a program that only waits would be measured.
 _LOCATE_BENCH = """
 tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
 "$tiup" bench --help > /dev/null || exit 1
@@ -81,7 +81,7 @@ PROGRAMS = (
     ),
 )
 
-# Rows per warehouse (TPC-C 5.11, clause 1.2.1); `item` has its rows once.
+# Rows per warehouse (TPC-C 5.11, clause 1.2.1); the rows of `item` do not depend on it.
 _ITEMS = 100_000
 _PER_WAREHOUSE = {
     "warehouse": 1,
@@ -95,7 +95,7 @@ _PER_WAREHOUSE = {
 
 
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
-    """Rows of each table after the load; an order has 5 to 15 lines at random.
+    """Rows of each table after the load; None for ``order_line``, where they are random.
 
     Raises ValueError if the dataset is not TPC-C's.
     """
@@ -105,7 +105,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
 
 
 def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
-    """Whether the threads have to wait for each other, whatever the server can do.
+    """A warning if there are more threads than warehouses, so that they wait for each other.
 
     Every Payment, 43 % of the transactions, updates the row of its warehouse (TPC-C 5.11, clause
     2.5.2.2), and a thread chooses its warehouse at random.
@@ -123,7 +123,7 @@ def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
 
 
 def load_faults(text: str) -> list[str]:
-    """What went wrong in a load; go-tpc ends with 0 also where it could not connect."""
+    """What went wrong in a load; go-tpc's exit status is 0 even if it could not connect."""
     messages = Messages()
     for line in lines_of(text):
         if not messages.take_error(line):
@@ -139,9 +139,9 @@ def prepare_command(
     threads: int,
     client: Client = Client(),  # noqa: B008 - frozen
 ) -> list[str]:
-    """Create and fill the tables, without the check that belongs to it by default.
+    """The command that creates and fills the tables, without go-tpc's own check.
 
-    ``config_path`` is used by the embedded client only, whose script lies beside it.
+    Only the embedded client uses ``config_path``; its script is beside that file.
 
     Raises ValueError naming the argument that is out of range.
     """
@@ -161,11 +161,11 @@ def run_command(
     client: Client = Client(),  # noqa: B008 - frozen
     ignore_errors: Sequence[int] = (1213, 1205),
 ) -> list[str]:
-    """Run the five transactions in TPC-C's shares with ``threads`` connections for ``seconds``.
+    """The command that runs the five transactions of TPC-C for ``seconds`` seconds.
 
-    go-tpc cannot tell errors apart: with any ``ignore_errors`` no error ends a worker, and what
-    must not be survived is found in the output; without, every error ends the worker that met it.
-    A server that is gone then fills the output with megabytes a second until the time is up.
+    go-tpc cannot distinguish errors. If ``ignore_errors`` is empty, every error ends the worker
+    that met it. Otherwise no error does, and errors of other numbers are found in the output; if
+    the server is gone, go-tpc then prints megabytes a second until the time is up.
     ``client.auto_inc`` is not used.
 
     Raises ValueError naming the argument that is out of range.
@@ -173,7 +173,7 @@ def run_command(
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.
     at_least("seconds", seconds, 1)
-    # Checks the error numbers, which go-tpc would take unseen.
+    # For go-tpc too, since this checks the error numbers.
     ending = measured(seconds, client, ignore_errors)
     if _embedded(client):
         return [*_sysbench(endpoint, config_path, dataset, threads), *ending]
@@ -209,8 +209,8 @@ def _go_tpc(
             "can read it; give it an account without, as benchlab/workloads/tpcc.py says"
         )
     at_least("threads", threads, 1)
-    # Also where they are go-tpc's defaults (10 warehouses, 1 thread): those differ by release,
-    # and a run on fewer warehouses than were loaded is another workload.
+    # Even go-tpc's defaults are written out (10 warehouses, 1 thread): they differ by release, and
+    # a run on fewer warehouses than were loaded is another workload.
     return [
         *program_of(client.program, PROGRAMS).words,
         "tpcc",

@@ -1,15 +1,15 @@
-"""The consistency conditions of TPC-C's tables, asked by SQL over all warehouses at once.
+"""The consistency conditions of TPC-C's tables, checked by SQL for all warehouses at once.
 
-They are those of the TPC-C standard, revision 5.11, clause 3.3.2: conditions 1 to 4, which a tester
-has to demonstrate, and with few warehouses condition 10, which goes through every customer. Names
-of tables and columns are go-tpc's, whose ``orders`` is the standard's ORDER; its ``tpcc/check.go``
+They come from the TPC-C standard, revision 5.11, clause 3.3.2: conditions 1 to 4, which a tester
+has to demonstrate, and for few warehouses condition 10, which reads every customer. Tables and
+columns have go-tpc's names; its ``orders`` is the standard's ORDER. go-tpc's ``tpcc/check.go``
 has the same conditions, one warehouse at a time.
 
-Each statement returns one number: for how many warehouses, districts or customers the condition
-does not hold. Conditions 1 to 4 read each table once and aggregate it before anything is compared,
-so that they are quick at thousands of warehouses. What two tables say of the same group is brought
-together by UNION ALL and GROUP BY and not by a join: a join in one direction would not notice what
-the other table lacks. Amounts are DECIMAL all the way, and so are compared to the last digit.
+Each statement returns one number: how many warehouses, districts or customers violate the
+condition. Conditions 1 to 4 read each table once and aggregate it before they compare, so that they
+are quick at thousands of warehouses. Two tables are compared by UNION ALL and GROUP BY, not by a
+join, which would miss rows that one of them lacks. Amounts are DECIMAL throughout, so they are
+compared to the last digit.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
 from benchlab.results.records import Condition
 from benchlab.workloads.workload import Query
 
-# A customer's history has no index of its own in go-tpc's schema; without it condition 10 reads
-# all payments of a warehouse once for each of its 30,000 customers.
+# In go-tpc's schema `history` has no index on the customer; without one, condition 10 reads all
+# payments of a warehouse once for each of its 30,000 customers.
 INDEX = "benchlab_h_customer"
 CREATE_INDEX = f"CREATE INDEX {INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
-# IF EXISTS: a check that was killed may have left it, or not have come so far.
+# IF EXISTS: a check that was killed may or may not have left the index.
 DROP_INDEX = f"ALTER TABLE history DROP INDEX IF EXISTS {INDEX}"
 
 
 class _Asked(NamedTuple):
-    """A condition with the statement that counts where it does not hold."""
+    """A condition, with the statement that counts its violations."""
 
     clause: str
     sentence: str
@@ -52,7 +52,7 @@ CONDITIONS = (
         ) AS warehouses WHERE (of_warehouse = of_districts) IS NOT TRUE
         """,
     ),
-    # By the standard's own words not of NEW-ORDER in a district without outstanding orders.
+    # As the standard says, NEW-ORDER is left out in a district without outstanding orders.
     _Asked(
         "3.3.2.2",
         "in every district D_NEXT_O_ID - 1 is the largest O_ID, and the largest NO_O_ID if any",
@@ -72,7 +72,7 @@ CONDITIONS = (
         WHERE (latest = ordered AND latest = COALESCE(outstanding, latest)) IS NOT TRUE
         """,
     ),
-    # Likewise: a district without outstanding orders is none of this statement's groups.
+    # Likewise: a district without outstanding orders has no group in this statement.
     _Asked(
         "3.3.2.3",
         "in every district NEW-ORDER has a row for each number from the smallest NO_O_ID to the "
@@ -120,10 +120,15 @@ BALANCES = _Asked(
 
 
 def check(query: Query) -> tuple[Condition, ...]:
-    """The conditions as they are found; the schema is afterwards as it was before.
+    """Each condition with its number of violations; afterwards the schema is as it was before.
+
+    Condition 10 is checked for at most ``CUSTOMERS_CHECKED_UP_TO`` warehouses.
 
     Args:
-        query: whatever can run SQL. What it raises is passed on.
+        query: runs one statement and returns its rows. Its errors are passed on.
+
+    Example:
+        ``all(condition.violations == 0 for condition in check(query))``
     """
     found = [_ask(query, asked) for asked in CONDITIONS]
     if _number(query, "SELECT COUNT(*) FROM warehouse") <= CUSTOMERS_CHECKED_UP_TO:
@@ -143,7 +148,7 @@ def _number(query: Query, statement: str) -> int:
 
 @contextlib.contextmanager
 def _index(query: Query) -> Iterator[None]:
-    """The index on ``history``, for as long as it is needed: it is no part of what is measured."""
+    """Create the index on ``history`` and drop it afterwards, so that trials run without it."""
     query(DROP_INDEX)
     query(CREATE_INDEX)
     try:
@@ -151,7 +156,7 @@ def _index(query: Query) -> Iterator[None]:
     except Exception as error:
         try:
             query(DROP_INDEX)
-        except BenchlabError as another:  # what failed first comes first
+        except BenchlabError as another:  # the first failure is the one to report
             error.add_note(f"the index {INDEX} is still there: {another}")
         raise
     query(DROP_INDEX)

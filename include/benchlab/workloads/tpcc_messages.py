@@ -1,4 +1,4 @@
-"""What a TPC-C client says beside its figures: errors, connections, how its run ended.
+"""What a TPC-C client prints besides its figures: errors, connections, how its run ended.
 
 The lines are go-tpc's (``execute`` in ``cmd/go-tpc/misc.go``) and those of its database driver::
 
@@ -6,7 +6,7 @@ The lines are go-tpc's (``execute`` in ``cmd/go-tpc/misc.go``) and those of its 
     [2024-01-02 03:04:05] run worker 1 stopped due to timeout: exec ... context deadline exceeded
     [mysql] 2024/01/02 03:04:05 statement.go:54: invalid connection
 
-``tpcc.lua`` writes the first in the same form, and ``FATAL: ...`` where it cannot go on.
+``tpcc.lua`` prints errors in the form of the first line, and ``FATAL: ...`` when it has to stop.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from benchlab.workloads.output import quoted
 _STAMP = r"\[([0-9-]{10} [0-9:]{8})\] "
 _STOPPED = re.compile(rf"{_STAMP}run worker [0-9]{{1,9}} stopped due to timeout( after |: )(.*)")
 _ERROR = re.compile(rf"(?:{_STAMP})?execute run failed, err (.*)")
-# Some statements go over several lines; what they met comes after them.
+# Some statements span several lines, and the error comes after them.
 _STATEMENT = re.compile(
     rf"(?:{_STAMP})?(?:run worker [0-9]{{1,9}} stopped|execute run failed).* exec "
 )
 _LINES_OF_A_STATEMENT = 16
 _ANOTHER_LINE = ("[", "execute ", "Finished", "tpmC: ")
 _DRIVER = re.compile(r"\[mysql\] ([0-9/]{10} [0-9:]{8}) ")
-# At the end of the time a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
+# When the time is up, a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
 _TIME_IS_UP = "context deadline exceeded"
-# These were cancelled before a transaction began, so that none is counted for them.
+# Cancelled before a transaction began, so no transaction is counted.
 _BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
 _SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
 _SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
@@ -49,7 +49,7 @@ _FATAL = "FATAL: "
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """The lines of an output; an error with a statement over several lines is one."""
+    """The lines of an output; an error whose statement spans several lines is joined into one."""
     lines = text.split("\n")
     number = 0
     while number < len(lines):
@@ -66,14 +66,14 @@ def lines_of(text: str) -> Iterator[str]:
 
 
 class Messages:
-    """What was said, sorted line by line.
+    """The messages of one run, sorted line by line.
 
     Attributes:
         causes: lines that may say why a run went wrong.
-        signals: by which the run was ended from outside.
-        error_numbers: the server's, of the errors that were survived.
-        cancelled: transactions that the end of the run cut off.
-        other_action: the text is of another action than a run.
+        signals: messages about signals that ended the run from outside.
+        error_numbers: how often the run survived each error number of the server.
+        cancelled: how many transactions were cut off by the end of the run.
+        other_action: whether the text comes from another action than a run.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Messages:
         self._first_stop: str | None = None
 
     def take_error(self, line: str) -> bool:
-        """Read a line if it is about a transaction's error or a worker's end."""
+        """Read a line on a transaction's error or a worker's end; False if it is neither."""
         if match := _STOPPED.fullmatch(line):
             self._first_stop = min(self._first_stop or match[1], match[1])
             self._count_cancelled(match[3] if match[2] == ": " else None)
@@ -101,7 +101,7 @@ class Messages:
         return True
 
     def take_other(self, line: str) -> bool:
-        """Read any other line that means something."""
+        """Read another kind of message; False if the line is none."""
         if match := _SIGNAL.match(line):
             self.signals.append(match[0])
         elif line.startswith(_EMBEDDED):
@@ -122,7 +122,7 @@ class Messages:
         return True
 
     def deaths(self) -> list[str]:
-        """Why the run is no measurement of the server, as reasons."""
+        """Reasons why the run does not measure the server: workers or connections that died."""
         reasons = quoted(self._client, self._fatal)
         if self._died:
             reasons.append(
@@ -136,14 +136,14 @@ class Messages:
         return list(dict.fromkeys(reasons))
 
     def possible_causes(self) -> list[str]:
-        """The lines that may say why, as reasons."""
+        """Reasons that quote :attr:`causes`."""
         return quoted(self._client, self.causes)
 
     def _at_end(self, stamp: str) -> bool:
         """Whether the driver closed the connection because the time was up.
 
-        It does so where a transaction is cancelled, and may say so before the worker does. A
-        server that went away shows in the errors of the transactions that met it.
+        It does so when a transaction is cancelled, and may print that before the worker does. A
+        server that went away shows in the errors of transactions.
         """
         if self._first_stop is None:
             return False
@@ -153,7 +153,7 @@ class Messages:
         return False
 
     def _read_error(self, line: str, message: str, *, stamped: bool) -> None:
-        """A transaction's error; without a time, that of the worker which ended by it."""
+        """Read a transaction's error; without a time stamp it ended its worker."""
         if message.endswith(_TIME_IS_UP):
             if stamped:
                 self._count_cancelled(message)

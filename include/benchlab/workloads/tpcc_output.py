@@ -1,4 +1,4 @@
-"""What ``tiup bench tpcc run`` printed, as numbers.
+"""What ``tiup bench tpcc run``, go-tpc or ``tpcc.lua`` printed, as numbers.
 
 The format is the text of go-tpc 1.0.12 and later (``pkg/measurement``, ``OutputStats`` in
 ``tpcc/workload.go``, ``cmd/go-tpc/misc.go``), or of its ``--output json``::
@@ -9,17 +9,17 @@ The format is the text of go-tpc 1.0.12 and later (``pkg/measurement``, ``Output
     [Summary] NEW_ORDER - Takes(s): 30.0, Count: 9363, TPM: 18736.7, Sum(ms): 65365.6, ...
     tpmC: 18736.6, tpmTotal: 41738.3, efficiency: 145697.0%
 
-The exit status says nothing, and a summary alone says little: go-tpc prints a plausible one when
-every worker has died half-way. So the status comes from all that was printed:
+The exit status says nothing, and a summary alone says little: go-tpc prints a plausible one even if
+every worker died half-way. So the status comes from everything that was printed:
 
-* ``complete``: one whole summary that agrees with itself, and no worker that ended early. Whether
-  the run took as long as it was asked to is for the caller, who knows: compare ``duration_s``.
+* ``complete``: one whole, consistent summary, and no worker that ended early. Whether the run took
+  as long as requested is for the caller to check, with ``duration_s``.
 * ``incomplete``: the output is cut, or the run was ended by a signal.
-* ``failed``: workers that died, connections that were lost, values that cannot be, no run.
+* ``failed``: workers died, connections were lost, values are impossible, or it is not a run.
 
 Rates are per second except tpmC and tpmTotal (per minute), latencies in milliseconds, durations in
-seconds. What was not printed, or not in full, is None and never 0. What go-tpc never prints
-(threads, queries, reconnects, a percentile over all transactions) is None in every output.
+seconds. A value that was not printed, or not in full, is None, never 0. Values that go-tpc never
+prints (threads, queries, reconnects, a percentile over all transactions) are None in every output.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from benchlab.workloads.output import Interval, Latency, Output, rounded
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 
 OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")
-# tpmC counts these.
+# The operation that tpmC counts.
 HEADLINE = "NEW_ORDER"
-# New orders among all transactions, as go-tpc's weights have it (TPC-C 5.11, clause 5.2.3, asks
-# for no share of them, and for at least 43, 4, 4 and 4 % of the others).
+# The share of New Orders among all transactions, from go-tpc's weights. (TPC-C 5.11, clause 5.2.3,
+# sets no share for them, and at least 43, 4, 4 and 4 % for the others.)
 HEADLINE_SHARE = 0.45
-# The most new orders a minute and warehouse under TPC-C's waiting times, as go-tpc has it.
+# The most New Orders per minute and warehouse under TPC-C's waiting times, as in go-tpc.
 TPMC_PER_WAREHOUSE = 12.86
-# Figures are printed with one decimal: what is computed from them allows for half a unit of it.
+# Figures have one decimal, so a computed value may be off by half a unit of it.
 _HALF_A_UNIT = 0.05
 
 _PERCENTILES = ("50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)", "99.9th(ms)")
 _LABELS = ("Takes(s)", "Count", "TPM", "Sum(ms)", "Avg(ms)", *_PERCENTILES, "Max(ms)")
-# One decimal and no fewer, so that a number cut short is no number.
+# Exactly one decimal, so that a number that was cut short does not match.
 _NUMBER = r"-?(?:[0-9]{1,18}\.[0-9]|nan|NaN|[+]?Inf)"
 _NAME = f"(?:{'|'.join(OPERATIONS)})(?:_ERR)?"
 _LINE = re.compile(
@@ -61,7 +61,7 @@ _LINE = re.compile(
 )
 _TOTAL_LABELS = ("tpmC", "tpmTotal", "efficiency")
 _TOTALS = re.compile(rf"tpmC: ({_NUMBER}), tpmTotal: ({_NUMBER}), efficiency: ({_NUMBER})%")
-# What is left of such a line where it does not match, whichever end is lost.
+# Labels that show that a line was one of these, even if its beginning or end is lost.
 _SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |efficiency: |\[\{")
 
 _FINISHED = "Finished"
@@ -71,8 +71,9 @@ _FINISHED = "Finished"
 class Operation:
     """One of the five transactions, or its failures (``_ERR``), over a whole run.
 
-    Percentiles and the maximum come from a histogram of one significant figure, which ends at
-    16 s: they are coarse. ``seconds`` are counted from the first time such a transaction ended.
+    Percentiles and the maximum are coarse: they come from a histogram of one significant figure,
+    which ends at 16 s. ``seconds`` are counted from the end of the first such transaction; ``tpm``
+    is per minute.
     """
 
     seconds: float
@@ -90,20 +91,21 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class TpccOutput(Output):
-    """One run.
+    """The output of one run.
 
-    Numbers of the summary are set only if it is whole. Those of a run that failed are what
-    go-tpc printed, not a measurement.
+    Figures of the summary are set only if it is whole. If the run failed they are what go-tpc
+    printed, not a measurement.
 
-    go-tpc prints no times: an interval's ``t`` is the sum of the intervals' printed lengths, in
-    seconds. An interval in which no transaction ended is not printed at all, and ``t`` is then too
-    small.
+    go-tpc prints no times: an interval's ``t`` is the sum of the printed lengths of the intervals
+    up to it, in seconds. An interval in which no transaction ended is not printed, which makes
+    every later ``t`` too small.
 
     Attributes:
-        tpmc: new orders per minute; ``tpm_total`` transactions of all five kinds.
-        efficiency_pct: of tpmC, against 12.86 for each warehouse that the run was given.
-        cancelled: transactions that the end of the run cut off; they are not in ``errors``.
-        error_numbers: how often each of the server's error numbers was printed.
+        tpmc: new orders per minute.
+        tpm_total: transactions of all five kinds per minute.
+        efficiency_pct: tpmC in percent of 12.86 for each warehouse of the run.
+        cancelled: transactions that were cut off by the end of the run; not in ``errors``.
+        error_numbers: how often each error number of the server was printed.
         operations: the summary's lines, by operation.
     """
 
@@ -137,7 +139,7 @@ class TpccOutput(Output):
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
         """See :meth:`Output.unexpected_errors`; None without a summary.
 
-        go-tpc survives all or none. A transaction that fails quickly leaves time for others.
+        go-tpc survives either all errors or none.
         """
         if self.errors is None:
             return None
@@ -145,14 +147,14 @@ class TpccOutput(Output):
         return float(sum(n for number, n in self.error_numbers.items() if number not in listed))
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """What gates look at; None where the summary is not whole.
+        """See :meth:`Output.columns`; values are None if the summary is not whole.
 
         Returns:
             ``rate_error``: how far rate times duration is from the count, beyond rounding, as a
-            fraction of it; the operation that is furthest. ``latency_disorder``: how many
-            orderings of latencies that must hold do not. ``tpcc_efficiency_error``: percentage
-            points by which the printed efficiency is off, beyond rounding.
-            ``tpcc_mix_deviation``: see :meth:`_mix_deviation`.
+            fraction of the count; the largest of all operations. ``latency_disorder``: how many
+            latencies are out of order. ``tpcc_efficiency_error``: percentage points by which the
+            printed efficiency is off, beyond rounding. ``tpcc_mix_deviation``: see
+            :meth:`_mix_deviation`.
         """
         found = list(self.operations.values())
         return {
@@ -170,12 +172,12 @@ class TpccOutput(Output):
         return max(apart - _HALF_A_UNIT * (1 + pct_per_tpmc), 0.0)
 
     def _mix_deviation(self, threads: int) -> float | None:
-        """How many standard deviations the number of New Orders is from its share.
+        """By how many standard deviations the number of New Orders is off its expected share.
 
-        Each transaction is drawn for itself by its weight, so that n of N are New Orders with a
-        standard deviation of sqrt(N p (1 - p)). Failed ones were drawn as well. The last one
-        of each thread is not: the end of the run cuts off long ones rather than short ones, and
-        a client need not count it. So up to a transaction a thread is let off.
+        Each transaction is drawn independently by its weight, so the number of New Orders among N
+        has a standard deviation of sqrt(N p (1 - p)). Failed transactions count as drawn. A
+        deviation of one transaction per thread is tolerated: the end of the run cuts off the last
+        transaction of each thread, more often a long one, and clients need not count it.
         """
         drawn = {name: values.count for name, values in self.operations.items()}
         total = sum(drawn.values())
@@ -197,7 +199,7 @@ class TpccOutput(Output):
 
     def _operation_json(self, name: str) -> dict[str, float | None]:
         done, failed = self.operations.get(name), self.operations.get(f"{name}_ERR")
-        # A whole summary without a line of errors says that there was none.
+        # A whole summary without a line of errors means that there were none.
         errors = failed.count if failed else 0 if self.operations else None
         percentiles = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
         return {
@@ -211,7 +213,7 @@ class TpccOutput(Output):
 
 
 def latency_of(operations: Mapping[str, Operation]) -> Latency:
-    """Of all kinds together, as far as it follows from the kinds: a percentile does not."""
+    """The latency over all kinds of transactions; percentiles cannot be computed from the kinds."""
     done = [values for name, values in operations.items() if not name.endswith("_ERR")]
     count = sum(values.count for values in done)
     if not count:
@@ -224,7 +226,7 @@ def latency_of(operations: Mapping[str, Operation]) -> Latency:
 
 
 def _rate_error(operation: Operation) -> float:
-    """How far rate times duration is from the count at best, as a fraction of the count."""
+    """How far rate times duration is from the count, beyond rounding, as a fraction of it."""
     least, most = (
         (operation.tpm + half) * (operation.seconds + half) / 60
         for half in (-_HALF_A_UNIT, _HALF_A_UNIT)
@@ -233,9 +235,9 @@ def _rate_error(operation: Operation) -> float:
 
 
 def _disorder(operation: Operation) -> int:
-    """Orderings that do not hold: percentiles rise up to the maximum, and none is above it.
+    """How many figures are out of order: percentiles must rise up to the maximum, avg stay below.
 
-    Buckets of a histogram may put a percentile a little above an exact maximum: 2 % are let off.
+    A histogram's buckets may put a percentile slightly above an exact maximum: 2 % are tolerated.
     """
     rising = [
         *(operation.p50_ms, operation.p90_ms, operation.p95_ms, operation.p99_ms),
@@ -246,11 +248,11 @@ def _disorder(operation: Operation) -> int:
 
 
 _Row = tuple[str, Operation | None]
-"""An operation and its line of figures; None where one of them cannot be."""
+"""An operation and its line of figures; None if one of them is impossible."""
 
 
 class _Reader:
-    """Goes through the lines once and sorts them."""
+    """Reads the lines once and sorts them."""
 
     def __init__(self) -> None:
         self.current: list[_Row] = []
@@ -262,7 +264,7 @@ class _Reader:
 
     def read(self, text: str) -> None:
         for line in lines_of(text):
-            # In this order: what a server said may hold the words of any other line.
+            # Errors first: a server's message may contain the words of any other line.
             if self.messages.take_error(line):
                 continue
             if line.startswith("[{"):
@@ -301,7 +303,7 @@ class _Reader:
 
     def _add(self, is_summary: bool, operation: str, printed: dict[str, str]) -> None:
         figures = self._possible(_LABELS, printed)
-        # The series ends where the run does.
+        # Lines of the series come before 'Finished', lines of the summary after it.
         if is_summary != bool(self.finished):
             self.out_of_place += 1
         rows = self.summary if is_summary else self.current
@@ -325,7 +327,7 @@ class _Reader:
 
 
 def parse(text: str) -> TpccOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text and raises nothing."""
+    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     reader = _Reader()
     reader.read(text.replace("\r\n", "\n"))
     messages = reader.messages
@@ -359,14 +361,14 @@ def _summary(reader: _Reader) -> dict[str, Any]:
         "duration_s": max((o.seconds for o in operations.values()), default=None),
         "latency_ms": latency_of(operations),
         "transactions": ended[False],
-        # go-tpc also counts the transactions that the end of the run cut off as errors.
+        # go-tpc counts transactions that were cut off by the end of the run as errors.
         "errors": max(ended[True] - reader.messages.cancelled, 0),
         "operations": operations,
     }
 
 
 def _faults(reader: _Reader) -> list[str]:
-    """What makes the text no run, or one whose figures cannot be."""
+    """Reasons why the text is not one run, or has impossible or contradictory figures."""
     reasons = []
     if not (reader.current or reader.summary or reader.totals):
         if reader.messages.other_action:
@@ -387,12 +389,12 @@ def _faults(reader: _Reader) -> list[str]:
 
 
 def _disagreement(reader: _Reader) -> str | None:
-    """Where the summary's lines and its last line do not agree, a line is missing or spoilt."""
+    """A reason if the summary's lines contradict its last line: one is missing or damaged."""
     rates = {name: values.tpm for name, values in reader.summary if values}
     printed = reader.totals[0]
     new_orders = rates.get(HEADLINE)
     total = math.fsum(rate for name, rate in rates.items() if not name.endswith("_ERR"))
-    # Both are computed anew for each line, from a clock that goes on: apart by what printing takes.
+    # go-tpc reads the clock anew for each line, so both differ by the time that printing takes.
     if new_orders is not None and not math.isclose(
         new_orders, printed["tpmc"], rel_tol=1e-2, abs_tol=0.2
     ):
@@ -430,7 +432,10 @@ def _losses(reader: _Reader, *, has_cause: bool) -> list[str]:
 
 
 def _intervals(rows: Sequence[_Row]) -> Iterator[Interval]:
-    """Lines of one interval come sorted by name: a name that is not greater begins the next."""
+    """Group lines into intervals: within one, names rise, so a name that does not begins the next.
+
+    Intervals with an impossible line are left out.
+    """
     starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b[0] <= a[0])]
     t = 0.0
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):

@@ -1,9 +1,9 @@
-"""What Benchlab knows of a client: a module that satisfies :class:`Workload`.
+"""What Benchlab knows about a client: a module that satisfies :class:`Workload`.
 
-Such a module starts nothing: it makes the commands that others run, and reads what they printed.
-Commands are argument lists to be started without a shell. They never hold a password, because every
-user of a host can read its process list. Arguments out of range and a dataset of another class
-raise ValueError, which begins with the name of the argument.
+Such a module starts nothing: it builds commands for others to run, and reads what they print.
+Commands are argument lists to be started without a shell. They never contain a password, because
+every user of a host can read its process list. Arguments out of range and a dataset of another
+class raise a ValueError that begins with the argument's name.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Query = Callable[[str], Sequence[Sequence[object]]]
 
 
 class Consistency(Protocol):
-    """Conditions that a sound dataset keeps; see ``tpcc_consistency``."""
+    """Conditions that a dataset must meet; see :mod:`benchlab.workloads.tpcc_consistency`."""
 
     def check(self, query: Query) -> tuple[Condition, ...]:
-        """How often each condition is violated."""
+        """Each condition, with its number of violations."""
 
 
 class Workload(Protocol):
@@ -35,15 +35,15 @@ class Workload(Protocol):
         ``workloads.by_name()["oltp_point_select"].parse(text).tps``
 
     Attributes:
-        NAMES: the workloads, as report types name them; no other module has the same name.
-        READ_ONLY: those that leave the dataset as they found it, and so need no restore.
-        DATASET: the class of the dataset it loads, one of those in ``benchlab.plan.dataset``.
+        NAMES: the workloads' names in report types; no two modules share a name.
+        READ_ONLY: the workloads that leave the dataset as they found it, and so need no restore.
+        DATASET: the class of the dataset that it loads, from ``benchlab.plan.dataset``.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
-        TOOL: the name under which ``benchlab parse`` reads its output.
+        TOOL: the client's name for ``benchlab parse``.
         METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
-        PROGRAMS: the programs that can run the workloads, the preferred one first. Which is used is
-            decided on the client's host, once for a campaign; their figures are never compared.
-        CONSISTENCY: None where the dataset has no conditions to check.
+        PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
+            on the client's host, once for a campaign; their figures are never compared.
+        CONSISTENCY: the conditions that the dataset must meet; None if there are none.
     """
 
     __name__: str
@@ -57,13 +57,13 @@ class Workload(Protocol):
     CONSISTENCY: Consistency | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
-        """The private file that ``config_path`` names: the password, as the client reads it."""
+        """The text of the private file at ``config_path``: the password, as the client reads it."""
 
     def tables(self, dataset: AnyDataset) -> dict[str, int | None]:
-        """Every table by name, with its rows after the load; None where they are random."""
+        """The number of rows of each table after the load; None if it is random."""
 
     def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
-        """What a reader of the plan should know of this dataset under so many threads."""
+        """Warnings for the plan about this dataset at these thread counts."""
 
     def prepare_command(
         self,
@@ -74,7 +74,7 @@ class Workload(Protocol):
         threads: int,
         client: Client = ...,
     ) -> list[str]:
-        """Create the tables and load them."""
+        """The command that creates and loads the tables."""
 
     def run_command(
         self,
@@ -88,14 +88,16 @@ class Workload(Protocol):
         client: Client = ...,
         ignore_errors: Sequence[int] = ...,
     ) -> list[str]:
-        """Measure one workload for ``seconds``.
+        """The command that runs one workload for ``seconds`` seconds.
 
         Args:
-            ignore_errors: the server's error numbers that must not end a run.
+            endpoint: where the client connects.
+            config_path: the option file on the client's host; see :meth:`config_file_text`.
+            ignore_errors: error numbers of the server that must not end the run.
         """
 
     def load_faults(self, text: str) -> list[str]:
-        """What a load printed that went wrong, for clients whose exit status says nothing."""
+        """Faults in what a load printed, for clients whose exit status says nothing."""
 
     def parse(self, text: str) -> Output:
         """Read what a run printed, stdout and stderr in one text. Raises nothing."""
