@@ -1,16 +1,16 @@
 """Ends EC2 fleets that are past their expiry, every 15 minutes.
 
-A campaign gives back what it rented by itself, whatever happens in it; its hosts shut themselves
-down at their expiry as well. This DAG ends what is left when both have failed: instances whose tag
-`benchlab:expires_at` is past, or that carry Benchlab's tag without a valid expiry for more than an
-hour; and key pairs and security groups of campaigns that have no instance any more. A campaign
-that is at work is not touched.
+A campaign gives back what it rented, whatever happens in it, and its hosts shut themselves down at
+their expiry. This DAG ends what is left if both have failed: instances whose tag
+`benchlab:expires_at` is past, or that have had Benchlab's tag without a valid expiry for more than
+an hour; and key pairs and security groups of campaigns without an instance. Active campaigns are
+not touched.
 
-Where there are no AWS credentials and the results store has no campaign that rents its hosts, the
-task is skipped. Once there is one of either, missing credentials fail it.
+If there are no AWS credentials and no campaign in the results store rents its hosts, the task is
+skipped. If there is such a campaign, missing credentials fail it.
 
-It looks in the regions of all topologies in `configs/topologies`. Without Airflow:
-`benchlab reap`, and `benchlab reap --dry-run` to see what it would end.
+It looks in the regions of all topologies in `configs/topologies`. Without Airflow, use
+`benchlab reap`; `benchlab reap --dry-run` shows what it would end.
 """
 
 from datetime import datetime, timedelta

@@ -1,56 +1,56 @@
 """Version comparison: is version B faster or slower than version A, by how much?
 
-One Airflow DAG per report type, that is per file in `configs/reports/`. A run is a campaign and
-yields one report. Trigger it as it is, or with other versions, workloads, threads or rounds; where
-there are published plans, choose one to measure a document again as it was.
+There is one Airflow DAG per report type, that is, per file in `configs/reports/`. A run is a
+campaign and yields one report. Trigger it as it is, or with other versions, workloads, threads or
+rounds. If the form offers published plans, choose one to repeat the measurement of a document.
 
-1. **plan** reads the report type and the trigger form, names the versions where there are version
-   rules, and orders the trials. A plan that costs more than `budget.limit` is refused.
-2. **approve** is there where hosts are rented. Above `budget.approve_above` dollars it waits, up to
+1. **plan** reads the report type and the trigger form, resolves version rules to versions, and
+   orders the trials. A plan that costs more than `budget.limit` is refused.
+2. **approve** exists if hosts are rented. Above `budget.approve_above` dollars it waits, up to
    three days, for a person who sees the estimate: *Required Actions* in the UI. Nothing is rented
-   before. Rejected or unanswered, the run fails and no other task runs.
-3. **register** takes the machine; another campaign on it is waited for.
-4. **provision** rents hosts where they are rented, and fetches what they need; **prepare** deploys,
+   before. If it is rejected or not answered, the run fails and nothing is measured.
+3. **register** takes the machine, and waits while another campaign has it.
+4. **provision** rents the hosts of a rented fleet and installs what is needed; **prepare** deploys,
    loads, analyzes and backs up each side. For TPC-C, **check** verifies before the snapshot that
    the loaded dataset is consistent; if it is not, the run ends.
-5. **trials** measures, one at a time: restore, start, wait until ready, warm up, run, collect. On a
-   fleet the task is deferred while the client runs, and holds no worker.
-6. **repeat** measures a pair of blocks with an invalid trial again; mostly it is skipped. For
+5. **trials** measures, one trial at a time: restore, start, wait until ready, warm up, run,
+   collect. On a fleet the task is deferred while the client runs, and holds no worker.
+6. **repeat** measures pairs of blocks with an invalid trial again; usually it is skipped. For
    TPC-C, **check_consistency** checks each side once more: a database that broke its own
    consistency makes the run red, and the report says so.
 7. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
    with the verdicts, the log of **publish** the paths of the files.
-8. **give_back** gives everything back whatever happened: it ends every process of the campaign, and
+8. **give_back** gives everything back, whatever happened: it ends every process of the campaign and
    terminates what was rented. To end a campaign, mark its run as failed; **give_back** still runs.
 
-A red run could not measure something, or could not give something back: **verdict** and
-**give_back** say what. A regression is a finding, not a failure: its run is green.
+If a run is red, something could not be measured or given back: **verdict** and **give_back** say
+what. A regression is a finding, not a failure: its run is green.
 
 ### By the calendar
 
 A report type with a `schedule` runs by itself: on the day of each release in
-`configs/releases.csv`, or every week. Its DAG begins paused; unpaused, it runs what is to come, and
-of the past nothing but what `schedule.catchup_days` allows (by week also the last ten minutes). On
-the day of a release that release still is to come.
+`configs/releases.csv`, or every week. Its DAG begins paused. Once unpaused, it runs future moments,
+and past ones only as far as `schedule.catchup_days` allows (and, if weekly, those of the last ten
+minutes). The day of a release counts as future until it ends.
 
-* Version rules (`newest`, `previous series`) are those of the run's logical date, in UTC; of today
-  where a run has none.
-* The past is a backfill: `benchlab plan REPORT --backfill FROM TO` shows its campaigns with hours
-  and dollars, and the command that runs them (`bin/airflow backfill create ...`).
-  The DAG has to be unpaused for it. Asked for again, it makes no run that there is already.
+* Version rules (`newest`, `previous series`) apply as of the run's logical date, in UTC, or as of
+  today if a run has none.
+* A backfill measures the past: `benchlab plan REPORT --backfill FROM TO` shows its campaigns with
+  hours and dollars, and the command that starts it (`bin/airflow backfill create ...`). The DAG
+  has to be unpaused. Creating the same backfill again makes no run that exists already.
 * Runs by the calendar are measured one after the other: **plan** waits until all earlier ones of
-  this DAG have ended, and any other run of it whose campaign is at work, whatever
-  `--max-active-runs` says; with `--run-backwards` the earliest of those that Airflow has started
-  comes first. Where each has to be approved, each waits for its own answer. A run that somebody
-  starts by hand waits for none: of rented fleets there may then be two.
-* A run by the calendar is skipped, green, where a complete campaign has measured the same plan with
-  the same versions and parameters, where its own campaign is complete, where the calendar has no
-  release to compare with, or where its moment came up while Airflow was not running and has been
-  past for more than a day. A run by the schedule whose candidate's rule names no release fails. The
-  log of **plan** says why, and so does
-  its XCom `no_campaign`. With `schedule.measure_again`, or with *Measure again* in the form of a
-  backfill (`--dag-run-conf '{"measure_again": true}'`), what has been measured is measured again. A
-  run that somebody starts by hand is never skipped, and neither is an A/A campaign.
+  this DAG have ended, and any other run of it whose campaign is active, whatever
+  `--max-active-runs` says. With `--run-backwards` the earliest of those that Airflow has started
+  comes first. If runs need approval, each waits for its own answer. A run that is started by hand
+  does not wait, so two fleets may be rented at once.
+* A run by the calendar is skipped, and green, if a complete campaign has measured the same plan
+  with the same versions and parameters, if its own campaign is complete, if the calendar has no
+  release to compare with, or if its moment came while Airflow was not running and was missed by
+  more than `schedule.catchup_days` and a day. A scheduled run whose candidate's rule names no
+  release fails. The log of **plan** says why, and so does its XCom `no_campaign`. With
+  `schedule.measure_again`, or with *Measure again* in the form of a backfill
+  (`--dag-run-conf '{"measure_again": true}'`), pairs are measured again. A run that is started by
+  hand is never skipped, and an A/A campaign is never skipped because of an earlier one.
 
 A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error.
 """

@@ -1,6 +1,6 @@
-"""What Benchlab adds to Airflow itself: its timetables, and an order among requests that write.
+"""Registers Benchlab's timetables with Airflow, and for SQLite a middleware that serializes writes.
 
-Airflow stores the name of a DAG's timetable, and loads only those that a plugin registers.
+Airflow stores the name of a DAG's timetable, and loads only timetables that a plugin registers.
 """
 
 from airflow.plugins_manager import AirflowPlugin
@@ -10,7 +10,7 @@ from benchlab_airflow.local import one_write
 
 
 class BenchlabPlugin(AirflowPlugin):
-    """Registers both timetables and, for SQLite, the middleware."""
+    """Both timetables and, if Airflow's database is SQLite, the middleware."""
 
     name = "benchlab"
     timetables = [ReleaseTimetable, WeeklyTimetable]  # noqa: RUF012 - as Airflow declares it

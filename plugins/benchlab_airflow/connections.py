@@ -1,13 +1,12 @@
-"""Airflow Connections become the results store, AWS clients and SSH keys.
+"""Turns Airflow Connections into the results store, AWS clients and SSH keys.
 
 The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sqlite``) names the
-database; without it the store is where ``BENCHLAB_STORE_URL`` says, or in Benchlab's home. Raw
-outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
+store's database; without it, ``BENCHLAB_STORE_URL`` does, or it is in Benchlab's home. Raw outputs
+go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
 
-AWS is reached through the Connection ``benchlab_aws`` (conn type ``aws``), S3 through the
-provider's ``S3Hook`` on it; without it through what the machine itself has: environment, profile,
-instance role. Hosts of one's own are reached with the private key of the ``ssh`` Connection that
-their topology names.
+AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or without it with the
+machine's own credentials: environment, profile, instance role. Owned hosts are reached with the
+private key of the ``ssh`` Connection that their topology names.
 """
 
 from __future__ import annotations
@@ -37,9 +36,10 @@ _DRIVERS = {
 def open_store(home: Home) -> Store:
     """The results store of this Airflow installation.
 
+    Example: ``with open_store(home.find()) as store: ...``
+
     Raises:
-        StoreError: the Connection is of a type that cannot hold results, or the database
-            cannot be reached.
+        StoreError: the Connection's type cannot hold results, or the database cannot be reached.
     """
     objects = ObjectStoragePath(str(home.objects))
     try:
@@ -50,7 +50,11 @@ def open_store(home: Home) -> Store:
 
 
 def database_url(connection: Connection) -> str:
-    """A Connection as SQLAlchemy writes it, password included: never log it."""
+    """A Connection as an SQLAlchemy URL, including the password: never log it.
+
+    Raises:
+        StoreError: the Connection's type cannot hold results.
+    """
     driver = _DRIVERS.get(connection.conn_type or "")
     if driver is None:
         raise StoreError(
@@ -71,7 +75,7 @@ def database_url(connection: Connection) -> str:
 
 
 def access() -> Access:
-    """AWS and SSH as this Airflow installation's Connections give them."""
+    """Access to AWS and to owned hosts through this Airflow installation's Connections."""
     return Access(aws=_aws_client, ssh_key=_ssh_key)
 
 

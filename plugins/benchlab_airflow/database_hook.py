@@ -1,4 +1,4 @@
-"""SQL on a side of a campaign, through the hook of Airflow's mysql provider."""
+"""Runs SQL on one side of a campaign, through the hook of Airflow's mysql provider."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from benchlab.errors import EngineError
 
 
 def query_on(database: Database) -> Callable[[str], Sequence[Sequence[object]]]:
-    """A function that runs one statement in the schema of a side's dataset, and returns its rows.
+    """Return a function that runs one statement in the schema of a side's dataset.
 
-    The server is reached on loopback, or from the client's host over SSH; every statement has a
-    connection of its own, so that nothing is to be kept while the side is started and stopped. The
-    account is the campaign's, in a Connection that exists in memory only, and its password is
-    masked in the task's log.
+    The function returns the rows: ``query_on(database)("SELECT 1")``. It reaches the server on
+    loopback, or over SSH through the client's host. Each statement has its own connection, so that
+    the side may be stopped and started in between. The account is the campaign's, in a Connection
+    that exists only in memory, and its password is masked in the task's log.
 
     The function raises:
         EngineError: the server does not answer, or refuses the statement.
-        UnreachableError: the client's host does not lead to it.
+        UnreachableError: it cannot be reached through the client's host.
     """
     from airflow.providers.mysql.hooks.mysql import MySqlHook  # slow to import
     from MySQLdb import Error  # type: ignore[import-untyped]
@@ -41,7 +41,7 @@ def query_on(database: Database) -> Callable[[str], Sequence[Sequence[object]]]:
                 login=USER,
                 password=instance.password,
                 schema=instance.database,
-                # As the mariadb client asks: no TLS, neither on loopback nor inside SSH.
+                # Like the mariadb client: no TLS, neither on loopback nor inside SSH.
                 extra=json.dumps({"charset": "utf8mb4", "ssl_mode": "DISABLED"}),
             )
             try:

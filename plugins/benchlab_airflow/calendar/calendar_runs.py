@@ -1,7 +1,7 @@
-"""What a run of a DAG measures as of its day, and why one by the calendar measures nothing.
+"""What a DAG run measures as of its day, and why a run by the calendar may measure nothing.
 
-A run by the calendar is one that the schedule started, or a backfill. A person who starts a run
-wants its campaign: it is never skipped.
+A run by the calendar was started by the schedule or by a backfill. A run that a person starts is
+never skipped.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from benchlab.results.store import Store
 
 SCHEDULED, BACKFILL = "scheduled", "backfill"
-# How a campaign says which run it is of.
+# Prefix of the run's id in a campaign's `origin`.
 ORIGIN = "Airflow run "
-# A run that waits for one before it starts late without having been missed.
+# A run that waits for an earlier one starts late, but was not missed.
 LATE = timedelta(days=1)
 
 
 class NoCampaignError(BenchlabError):
-    """A run by the calendar has nothing to measure; says why."""
+    """A run by the calendar has nothing to measure; the message says why."""
 
 
 def by_calendar(run: Any) -> bool:
@@ -37,22 +37,22 @@ def by_calendar(run: Any) -> bool:
 
 
 def as_of(run: Any) -> date:
-    """The day in UTC as of which versions are named; today where the run has no logical date."""
+    """The day, in UTC, as of which version rules apply; today if the run has no logical date."""
     return (run.logical_date or datetime.now(UTC)).astimezone(UTC).date()
 
 
 def resolve(home: Home, spec: ReportSpec, run: Any, begun: Campaign | None = None) -> Resolved:
-    """The report type as it was on the run's day.
+    """The report type with the versions of the run's day.
 
     Args:
-        begun: the run's own campaign, where it is repeated: a calendar that has got a release
-            since then does not change what it compares.
+        begun: the campaign that this run has begun already, if it is repeated; its versions are
+            kept, even if the calendar has got a release since.
 
     Raises:
-        NoCampaignError: of a run by the calendar: its campaign is complete, its moment has been
-            missed, or a version rule names no release on its day, as of the first that the
-            calendar has.
-        SpecError: see :func:`catalog.resolve`.
+        NoCampaignError: the run is by the calendar, and its campaign is complete, its moment was
+            missed, or a version rule names no release on its day.
+        NoReleaseError: a scheduled run's candidate has a rule that names no release.
+        SpecError: see :func:`benchlab.campaign.report_types.resolve`.
     """
     if begun is not None:
         if begun.state == "complete" and by_calendar(run):
@@ -71,12 +71,12 @@ def resolve(home: Home, spec: ReportSpec, run: Any, begun: Campaign | None = Non
         return report_types.resolve(home, spec, as_of(run), aa=aa)
     except NoReleaseError as error:
         if run.run_type == SCHEDULED and error.side == "candidate":
-            raise  # nothing to measure, week after week: somebody has to know
+            raise  # it would be skipped every week without anyone noticing
         raise NoCampaignError(str(error)) from error
 
 
 def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
-    """The report type with the sides' versions of a campaign that is there."""
+    """The report type with the versions of a campaign that has begun."""
     from benchlab.plan.resolution import Resolved
 
     engine = begun.plan.engine
@@ -96,10 +96,10 @@ def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run
     """Refuse a run by the calendar whose pair has been measured with the same plan.
 
     Args:
-        spec: with a version on each side.
+        spec: the report type, with version rules resolved.
 
     Raises:
-        NoCampaignError: names the campaign that has measured it.
+        NoCampaignError: names the campaign that has measured the pair.
     """
     from benchlab.studies import backfill
 
@@ -115,9 +115,9 @@ def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run
 
 
 def at_work(store: Store, report: str) -> list[str]:
-    """Airflow runs of a report type whose campaign is said to be at work, by their ids.
+    """Ids of the Airflow runs of a report type whose campaign is recorded as running.
 
-    One that died is among them: whether a run has ended is Airflow's to say.
+    Runs that died may be among them: only Airflow knows whether a run has ended.
     """
     return [
         campaign.origin.removeprefix(ORIGIN)
@@ -127,9 +127,9 @@ def at_work(store: Store, report: str) -> list[str]:
 
 
 def _missed(spec: ReportSpec, run: Any) -> str | None:
-    """Why a moment is not run any more that came up while Airflow did not run.
+    """Why a moment that came while Airflow was not running is not run any more; None: it is run.
 
-    Airflow keeps the next moment of a DAG and starts it however late it comes to it.
+    Airflow remembers the next moment of a DAG and starts its run, however late.
     """
     if spec.schedule is None or run.run_type != SCHEDULED or run.clear_number:
         return None

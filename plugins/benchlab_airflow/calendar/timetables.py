@@ -1,10 +1,11 @@
-"""When the DAG of a report type with a schedule runs: release days, or a cron expression.
+"""Timetables for DAGs whose report type has a schedule: release days, or a cron expression.
 
-The moments are data of the timetable, so that a scheduler reads no file: the DAG processor writes
-them anew when it parses the DAG next, and sees a release that was added to the calendar then.
+The moments are part of the timetable's data, so that the scheduler reads no file. The DAG processor
+writes them again whenever it parses the DAG, and so notices releases that were added to the
+calendar.
 
-Of the past, only what ``catchup_days`` allows is run without a backfill, and nothing before the
-latest run. A backfill runs every moment of its range.
+Without a backfill, past moments are run only as far as ``catchup_days`` allows, and none before the
+latest run. A backfill runs every moment in its range.
 """
 
 from __future__ import annotations
@@ -25,28 +26,28 @@ from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import OnRelease, Weekly, midnight
 
-# The DAG processor asks for the next moment once a minute, also between a moment and the start of
-# its run by the scheduler. Without this such a moment would be past, and lost.
+# The DAG processor asks for the next moment once a minute, possibly between a moment and the start
+# of its run by the scheduler. Without this tolerance that moment would be past, and lost.
 UNSEEN = timedelta(minutes=10)
 _JUST_AFTER = timedelta(microseconds=1)
 
 
 class _CalendarTimetable(Timetable):
-    """What both have: single moments, each with a run of its own.
+    """Base of both timetables: single moments, each with its own run.
 
     Args:
-        catchup_days: a moment that was missed is still run for so many days.
+        catchup_days: for how many days a missed moment is still run.
     """
 
     def __init__(self, catchup_days: int = 0) -> None:
         self.catchup_days = catchup_days
 
     def first_from(self, earliest: datetime) -> datetime | None:
-        """The first moment that is not before another; None: there is none."""
+        """The first moment at or after ``earliest``; None if there is none."""
         raise NotImplementedError
 
     def earliest_by_itself(self, now: datetime) -> datetime:
-        """What is before this is past: it is run by a backfill only."""
+        """The earliest moment that is run without a backfill."""
         raise NotImplementedError
 
     def next_dagrun_info(
@@ -55,7 +56,7 @@ class _CalendarTimetable(Timetable):
         last_automated_data_interval: DataInterval | None,
         restriction: TimeRestriction,
     ) -> DagRunInfo | None:
-        """The next moment, as Airflow asks for it."""
+        """The next moment; see :class:`airflow.timetables.base.Timetable`."""
         bounds = [restriction.earliest] if restriction.earliest else []
         if last_automated_data_interval is not None:
             bounds.append(last_automated_data_interval.end + _JUST_AFTER)
@@ -67,25 +68,28 @@ class _CalendarTimetable(Timetable):
         return DagRunInfo.exact(timezone.coerce_datetime(found))
 
     def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
-        """A run that somebody starts has the moment itself."""
+        """The interval of a run that is started by hand: its moment."""
         return DataInterval.exact(timezone.coerce_datetime(run_after))
 
     @classmethod
     def deserialize(cls, data: dict[str, Any]) -> Self:
-        """From what `serialize` wrote."""
+        """The inverse of `serialize`."""
         return cls(**data)
 
 
 class ReleaseTimetable(_CalendarTimetable):
     """Midnight UTC of each day with a release.
 
-    A release has its whole day: added to the calendar in the course of it, or unpaused on it, it
-    is still run.
+    A release is run during its whole day, even if it is added to the calendar, or the DAG is
+    unpaused, in the course of that day.
 
     Args:
-        release_days: as ``2022-12-29``, in order, each once.
-        kinds: of releases, for people.
+        release_days: dates such as ``2022-12-29``, in order, each once.
+        kinds: the types of these releases, for the description.
         catchup_days: see :class:`_CalendarTimetable`.
+
+    >>> ReleaseTimetable(["2022-12-29"], ["LTS"]).first_from(datetime(2022, 12, 1, tzinfo=UTC))
+    datetime.datetime(2022, 12, 29, 0, 0, tzinfo=datetime.timezone.utc)
     """
 
     def __init__(
@@ -109,7 +113,7 @@ class ReleaseTimetable(_CalendarTimetable):
         return self._moments[index] if index < len(self._moments) else None
 
     def earliest_by_itself(self, now: datetime) -> datetime:
-        """The beginning of the day, ``catchup_days`` ago."""
+        """The beginning of the day ``catchup_days`` ago."""
         return midnight(now.astimezone(UTC).date() - timedelta(days=self.catchup_days))
 
     def serialize(self) -> dict[str, Any]:
@@ -125,8 +129,8 @@ class WeeklyTimetable(_CalendarTimetable):
     """The moments of a cron expression in UTC.
 
     Args:
-        cron: of five fields.
-        aa_every: every so many weeks the run is an A/A campaign, for people; 0: never.
+        cron: a cron expression of five fields.
+        aa_every: after how many weeks a run is an A/A campaign, for the description; 0: never.
         catchup_days: see :class:`_CalendarTimetable`.
     """
 
@@ -145,13 +149,12 @@ class WeeklyTimetable(_CalendarTimetable):
 
     def first_from(self, earliest: datetime) -> datetime | None:
         """See :meth:`_CalendarTimetable.first_from`."""
-        # croniter begins after its start. By timestamps, which are UTC whatever Airflow's own
-        # times are made of.
+        # croniter excludes its start. Timestamps are UTC, whatever time class Airflow uses.
         start = (earliest - _JUST_AFTER).timestamp()
         return datetime.fromtimestamp(croniter(self.cron, start).get_next(float), UTC)
 
     def earliest_by_itself(self, now: datetime) -> datetime:
-        """This moment, ``catchup_days`` ago."""
+        """This time ``catchup_days`` ago, less the tolerance ``UNSEEN``."""
         return now - timedelta(days=self.catchup_days) - UNSEEN
 
     def serialize(self) -> dict[str, Any]:
@@ -160,10 +163,10 @@ class WeeklyTimetable(_CalendarTimetable):
 
 
 def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimetable | None:
-    """The timetable of a report type; None where it has no schedule.
+    """The timetable of a report type; None if it has no schedule.
 
     Raises:
-        SpecError: the calendar does not validate, or has nothing that the schedule could run.
+        SpecError: the calendar does not validate, or has no release for the schedule.
     """
     if spec.schedule is None:
         return None

@@ -1,9 +1,9 @@
-"""docs/DAGS.md, written from the DAGs themselves: their docstrings, forms and tasks.
+"""Writes docs/DAGS.md from the DAGs themselves: their docstrings, forms and tasks.
 
     python -m benchlab_airflow.dags.dag_docs [--check]
 
-It loads the files in ``dags/`` as Airflow does, in a throw-away Airflow home: no metadata
-database is read or made, and no setting of another Airflow on this machine gets in.
+It loads the files in ``dags/`` as Airflow does, in a temporary Airflow home: it neither reads nor
+creates a metadata database, and settings of another Airflow on this machine have no effect.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ One DAG per report type, and one that ends forgotten fleets. Why the tasks are i
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with ``--check`` say whether it is up to date; returns the exit code."""
+    """Write the page, or with ``--check`` compare it; return the exit code, 1 if out of date."""
     parser = argparse.ArgumentParser(
         prog="python -m benchlab_airflow.dags.dag_docs", description=(__doc__ or "").split("\n")[0]
     )
@@ -68,10 +68,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def load(folder: Path) -> list[DAG]:
-    """The DAGs of all files in a folder, by id.
+    """The DAGs in all files of a folder, ordered by id.
 
     Raises:
-        SpecError: a report type does not validate, so its page would show an error.
+        SpecError: a report type does not validate, so its section would show an error.
     """
     from airflow.sdk import DAG
 
@@ -131,7 +131,7 @@ def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
 
 
 def _allowed(schema: dict[str, Any]) -> str:
-    """A field's JSON schema, for people."""
+    """The values that a field's JSON schema allows, for people."""
     if "enum" in schema:
         return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "boolean":
@@ -189,7 +189,7 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 @contextmanager
 def _airflow_of_its_own() -> Iterator[None]:
-    """The environment of an empty Airflow home, which Airflow reads when it is first imported."""
+    """Set the environment of an empty Airflow home; Airflow reads it when it is first imported."""
     with tempfile.TemporaryDirectory(prefix="benchlab-") as directory:
         environment = AirflowHome(Path(directory)).environment()
         os.environ.clear()

@@ -1,16 +1,17 @@
-"""The campaign as tasks: plan, approve, register, provision, prepare, trials, validate, compare,
-publish, verdict, give back.
+"""The campaign as tasks: plan, approve, register, provision, prepare, trials, repeat, validate,
+compare, publish, verdict, give back.
 
-A dataset with conditions, such as TPC-C's, is checked before its snapshot and after the last trial.
+If the workload has consistency conditions, as TPC-C has, they are checked before the snapshot and
+after the last trial.
 
-A run by the calendar waits in `plan` until earlier runs of its DAG have ended. Where there is
-nothing to measure it is skipped as a whole, which is a green run.
+A run by the calendar waits in `plan` until earlier runs of its DAG have ended. If there is nothing
+to measure, the whole run is skipped, and green.
 
-Only a target that rents its hosts has `approve`; nothing before it costs money. `register` takes
-the machine and `give_back`, its teardown, gives it back: whatever fails in between, and also when
+`approve` exists only if the target rents its hosts; nothing before it costs money. `register` takes
+the machine and `give_back`, its teardown, gives it back. Whatever fails in between, and also if
 somebody marks the run as failed, `give_back` ends every process of the campaign and gives back its
-hosts. `verdict` is a leaf of its own beside it and decides the run's state: a run is red when
-something could not be measured, and green whatever it finds.
+hosts. `verdict` is a leaf beside it and decides the run's state: a run is red if something could
+not be measured, and green whatever was found.
 """
 
 from __future__ import annotations
@@ -32,21 +33,26 @@ from benchlab_airflow.operators.approval import CampaignApproval
 from benchlab_airflow.operators.plan_operator import PlanOperator
 from benchlab_airflow.operators.trial_operator import TrialOperator
 
-# Limits for what hangs; the commands inside have tighter ones of their own.
+# Limits for tasks that hang; the commands inside have tighter ones.
 STAGE_LIMIT = timedelta(hours=26)
 TRIAL_LIMIT = timedelta(hours=26)
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
-# A repetition that has nothing to do is skipped; what comes after it is not.
+# A repetition with nothing to do is skipped; the tasks after it are not.
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
 
 
 def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     """The DAG of one report type.
 
+    Args:
+        spec: the report type.
+        report_file: its file, which the task `plan` reads again.
+        doc_md: the DAG's page in the UI.
+
     Raises:
-        SpecError: it cannot be run: its target can only be planned for, or its topology is not
-            there, or the calendar has nothing for its schedule.
+        SpecError: it cannot be run: its target can only be planned for, its topology is missing,
+            or the calendar has no release for its schedule.
     """
     if spec.target in targets.PLANNED_ONLY:
         raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
@@ -59,16 +65,16 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         description=spec.title,
         doc_md=doc_md,
         schedule=timetables.timetable_of(here, spec),
-        # The timetable says what of the past is run by itself; this keeps Airflow from all of it.
+        # The timetable decides which past moments are run; Airflow would run all of them.
         catchup=False,
-        # No host is rented because somebody started Airflow.
+        # Starting Airflow must not rent hosts.
         is_paused_upon_creation=True if spec.schedule else None,
         max_active_runs=1,
         params=trigger_form.form(spec),
         tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
             "retries": 1,
-            # A link to a host that is down for half a minute costs a try, not the campaign.
+            # If the link to a host is down for half a minute, that costs a try, not the campaign.
             "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
         },
@@ -87,7 +93,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
         prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
         measured = _trials("trials", planned.output, attempt=1, deferrable=target.deferrable)
-        # As many as any form may ask for; what goes beyond the form's limit finds nothing to do.
+        # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
         repeated = [
             _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
         ]
@@ -96,8 +102,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
         given_back = task(stages.give_back, retries=3, **notify.of_failure())(
             spec.target
         ).as_teardown(setups=registered, on_failure_fail_dagrun=True)
-        # A teardown as well, of the plan: of a run that is marked failed everything else is
-        # skipped, also while it waits for an approval, and a skipped leaf makes a green run.
+        # Also a teardown, of the plan: when a run is marked failed, even while it waits for an
+        # approval, everything else is skipped, and a skipped leaf would make the run green.
         judged = task(stages.verdict, **notify.of_verdict())().as_teardown(
             setups=planned, on_failure_fail_dagrun=True
         )
@@ -114,15 +120,15 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
             task(stages.compare)(),
             task(stages.publish)(),
-            # Not one after the other: a teardown that can fail the run is a leaf, and what has
-            # one behind it is none; then a failed verdict would make a green run.
+            # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
+            # With verdict before give_back, a failed verdict would make a green run.
             [judged, given_back],
         )
     return dag
 
 
 def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
-    # Checked before the snapshot: an inconsistent dataset is not worth one.
+    # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
     on_side: list[Preparation] = ["deploy", "load", "analyze", *check, "back up"]
     with TaskGroup(f"prepare_{side}") as group:
@@ -136,29 +142,29 @@ def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
 
 
 def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
-    """One mapped task over the plan, strictly one at a time.
+    """One task, mapped over the plan, strictly one at a time.
 
-    Airflow decides when a trial may run and the campaign which one, so that the plan's order
-    holds: a task that is retried would otherwise come after its successors, and
-    `airflow dags test` runs mapped tasks in no order at all.
+    Airflow decides when a trial runs; the campaign decides which one, so that the plan's order
+    holds. Otherwise a retried task would come after its successors, and `airflow dags test` runs
+    mapped tasks in arbitrary order.
     """
     return TrialOperator.partial(
         task_id=task_id,
         attempt=attempt,
         deferrable=deferrable,
         max_active_tis_per_dagrun=1,
-        # The campaign itself counts a trial's tries; these are enough not to come before it.
+        # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
         retries=4 if deferrable else 2,
-        # On a fleet a link that is down for half a minute costs a try.
+        # On a fleet, a link that is down for half a minute may cost one try only.
         retry_delay=timedelta(seconds=30 if deferrable else 5),
         execution_timeout=TRIAL_LIMIT,
-        # While it runs or waits, the trial that is planned in its place.
+        # While it runs or waits, the trial that the plan has in its place.
         map_index_template="{{ trial_title | default(task.planned) }}",
     ).expand(planned=trials)
 
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
-    """Measure pairs of blocks with an invalid trial again; mostly there are none."""
+    """Measure pairs of blocks with an invalid trial again; usually there are none."""
     with TaskGroup(f"repeat_{number}") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1

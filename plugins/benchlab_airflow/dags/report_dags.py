@@ -1,4 +1,4 @@
-"""One DAG per report type; a report type that does not validate gets a DAG that says so."""
+"""Makes one DAG per report type; one that does not validate gets a DAG that shows the fault."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) ->
     ['sysbench_ec2', 'sysbench_local', ...]
 
     Args:
-        doc_md: their page.
-        on_target: what is added to it for a target, by the target's name.
+        doc_md: the page of every DAG.
+        on_target: text to append to it, by target.
     """
     for path in report_types.report_files(home.find()):
         try:

@@ -1,6 +1,6 @@
 """What the tasks do: each opens its campaign, performs one stage and closes the store again.
 
-Everything heavy is imported here inside functions, so that parsing the DAG file stays fast.
+Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# These do not heal by trying again, where nothing is measured yet.
+# Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
 
 def campaign_id(context: Context) -> str:
-    """The campaign of a DAG run: named in the form, else the report type and the run's id."""
+    """The id of a run's campaign: the one in the form, or made from report type and run id."""
     if named := context["params"].get("campaign"):
         return str(named)
     run = re.sub("[^A-Za-z0-9_.-]+", "-", context["run_id"]).strip("-")
@@ -50,9 +50,9 @@ def campaign_id(context: Context) -> str:
 
 
 def plan(report_file: str) -> list[str]:
-    """Plan the campaign from report type and form; its trials' titles, to be mapped over.
+    """Plan the campaign from report type and form; return the titles of its trials, to map over.
 
-    Versions are those of the run's day. A run by the calendar that has nothing to measure is
+    Version rules apply as of the run's day. A run by the calendar that has nothing to measure is
     skipped, with the reason in the log and in the XCom `no_campaign`.
     """
     from pathlib import Path
@@ -98,7 +98,7 @@ def plan(report_file: str) -> list[str]:
                 campaign,
                 calendar_runs.ORIGIN + context["run_id"],
                 access(),
-                # Versions that somebody wrote are not those of a day.
+                # Only version rules tie a campaign to a day.
                 planned_for=run.logical_date if resolved.notes else None,
                 chosen=chosen,
             )
@@ -111,7 +111,7 @@ def plan(report_file: str) -> list[str]:
 
 
 def question() -> str | None:
-    """What has to be approved, in Markdown; None where the plan costs too little to be asked."""
+    """What has to be approved, in Markdown; None if the plan costs too little to need approval."""
     from benchlab.plan.plan import needs_approval
     from benchlab.report.formats import plan_text
 
@@ -122,14 +122,14 @@ def question() -> str | None:
 
 
 def give_up(reason: str) -> None:
-    """The campaign has failed before anything was taken."""
+    """Record that the campaign failed before anything was taken."""
     with _campaign() as work:
         work.note("failed", get_current_context()["ti"].task_id, reason)
         work.store.finish(work.campaign.id, "failed")
 
 
 def register() -> PokeReturnValue:
-    """Take the machine; while another campaign holds it, wait and say which."""
+    """Take the machine; while another campaign holds it, name that campaign and wait."""
     with _final_errors(*_UNFIT), _campaign() as work:
         try:
             work.register()
@@ -140,9 +140,9 @@ def register() -> PokeReturnValue:
 
 
 def on_side(stage: Preparation, side: Side) -> None:
-    """One of deploy, load, analyze, check, back up.
+    """Run one preparation of a side: deploy, load, analyze, check or back up.
 
-    check: whether the loaded dataset meets the workload's conditions.
+    ``check`` verifies that the loaded dataset meets the workload's consistency conditions.
     """
     from benchlab_airflow.database_hook import query_on
 
@@ -156,7 +156,7 @@ def on_side(stage: Preparation, side: Side) -> None:
 
 
 def check_consistency() -> None:
-    """Whether what the last trials have left on the sides still meets the conditions."""
+    """Check whether each side's data, as the last trial left it, still meets the conditions."""
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
@@ -180,21 +180,27 @@ def provision() -> None:
 
 
 def measure(attempt: int) -> dict[str, Any] | None:
-    """The next trial of the campaign; what it found, for the task's XCom. None: nothing left."""
-    # A side that cannot be brought to run is tried again: the campaign counts its tries.
+    """Measure the campaign's next trial; return its outcome for the XCom, or None if none is left.
+
+    The outcome has the trial's id, title and validity, and its tps, p95_ms (and tpmc) if measured.
+    """
+    # Other errors are retried: the campaign itself counts a trial's tries.
     with _final_errors(NotMeasuredError), _campaign() as work:
         return _told(work.sequence.measure_next(attempt))
 
 
 def begin(attempt: int) -> Begun | dict[str, Any] | None:
-    """As :func:`measure`, as far as the start of the client; then :func:`collect` it."""
+    """Like :func:`measure`, up to the start of the client; :func:`collect` does the rest.
+
+    Returns the outcome if the trial did not have to be run, or None if none is left.
+    """
     with _final_errors(NotMeasuredError), _campaign() as work:
         begun = work.sequence.begin_next(attempt)
     return _told(begun) if begun is None or isinstance(begun, TrialResult) else begun
 
 
 def collect(begun: Begun) -> dict[str, Any] | None:
-    """What a client that :func:`begin` started has found; None: another task has returned it."""
+    """Complete a trial that :func:`begin` started; None if another task has stored it already."""
     with _final_errors(NotMeasuredError), _campaign() as work:
         if any(
             (result.trial.id, result.attempt) == (begun.trial, begun.attempt)
@@ -224,15 +230,15 @@ def _told(result: TrialResult | None) -> dict[str, Any] | None:
 
 
 def repeats(attempt: int) -> list[str]:
-    """Titles of the trials to measure again, to be mapped over; mostly none."""
+    """Titles of the trials to measure again, to map over; usually none."""
     with _campaign() as work:
         return [trial.title for trial in work.sequence.repeats(attempt)]
 
 
 def validate() -> dict[str, Any]:
-    """The quality of what was measured: what is missing, repeated and excluded, and every gate.
+    """Evaluate every gate again, and return what is missing, repeated and excluded.
 
-    Without data docs there is a report nevertheless: a failure of theirs does not end the run.
+    If the data docs fail, the report is made without them, and the run continues.
     """
     from benchlab.analysis.gates.data_docs import DataDocsError
 
@@ -267,7 +273,7 @@ def validate() -> dict[str, Any]:
 
 
 def compare() -> dict[str, str]:
-    """The verdict of every workload; the table goes to the log."""
+    """The verdict of each workload, by name; the whole table goes to the log."""
     from benchlab.report.formats import terminal
     from benchlab.report.model import report as model
 
@@ -279,9 +285,9 @@ def compare() -> dict[str, str]:
 
 
 def publish() -> list[str]:
-    """Publish the report; the paths of its files, and its addresses elsewhere.
+    """Publish the report; return the paths of its files and its addresses elsewhere.
 
-    A destination that fails is tried again with the task; what is there already is left alone.
+    If a destination fails, the task is retried; what is published already is left alone.
     """
     from benchlab.plan.report_type import FILES
 
@@ -296,7 +302,7 @@ def verdict() -> None:
         try:
             work.verdict()
         except NotMeasuredError:
-            # Nothing was taken, and so there is nothing to give back: it was marked failed before.
+            # Still running: the run was marked failed before `register`, so `give_back` is skipped.
             if work.campaign.state == "running":
                 work.store.finish(work.campaign.id, "failed")
             raise
@@ -305,7 +311,7 @@ def verdict() -> None:
 def give_back(target: str) -> str:
     """End every process of the campaign and give its hosts back, whatever happened.
 
-    First of all, and without the results store: that may be what failed.
+    This comes first and does not need the results store, which may be what failed.
     """
     from benchlab import home, targets
     from benchlab_airflow.connections import access
@@ -339,7 +345,7 @@ def _campaign() -> Iterator[CampaignRun]:
 
 @contextlib.contextmanager
 def _skipped_without_campaign(context: Context) -> Iterator[None]:
-    """Where a run by the calendar has nothing to measure, everything of it is skipped."""
+    """Skip the whole run if it is by the calendar and has nothing to measure."""
     from benchlab_airflow.calendar.calendar_runs import NoCampaignError
 
     try:
@@ -352,7 +358,7 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Errors that another try would meet again fail the task at once; a lost link may come back."""
+    """Fail the task at once for errors that a retry would meet again; a lost link may come back."""
     try:
         yield
     except BenchlabError as error:

@@ -1,4 +1,4 @@
-"""The trigger form: the fields of a report type, and the plan of a form that was filled in.
+"""The trigger form: makes its fields from a report type, and reads a form that was filled in.
 
 >>> form(report_type)["rounds"].value
 3
@@ -24,9 +24,9 @@ from benchlab.results.records import ID
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
 
-# Lists that the form shows as a text area, one item a line. It does so where the items have no
-# `type` of their own; else there would be an editor for JSON, in which typing is no pleasure. What
-# was typed comes as strings; the REST API may send numbers and an object as well.
+# Lists that the form shows as a text area, one item per line. It does so if the items have no
+# `type` of their own; otherwise it would show a JSON editor. What was typed arrives as strings; the
+# REST API may also send numbers and an object.
 _THREADS = {
     "anyOf": [
         {"type": "integer", "minimum": 1, "maximum": 10_000},
@@ -41,7 +41,7 @@ _ASSIGNMENTS = [
 _LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
 _LIMITS = ("type", "enum", "minimum", "exclusiveMinimum", "maximum")
 
-# Fields of the form that a report type has elsewhere, and those about the run, not about the plan.
+# Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
     **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")},
     "client": "client.program",
@@ -53,8 +53,8 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 def form(spec: ReportSpec) -> dict[str, Param]:
     """The trigger form of a report type; its defaults are the report type's own values.
 
-    What most campaigns change comes first; the rest is folded into sections. A field is left out
-    where there is nothing to choose.
+    The fields that most campaigns change come first; the rest is folded into sections. A field with
+    nothing to choose is left out.
     """
     fields: dict[str, Param | None] = {
         "published": _published(spec),
@@ -89,10 +89,10 @@ def form(spec: ReportSpec) -> dict[str, Param]:
 
 
 def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
-    """The plan of a filled-in form: the report type's or a published one, with what was changed.
+    """What a filled-in form asks for: the report type or a published plan, with the changed fields.
 
     Raises:
-        SpecError: a bad value, or one that does not go with the others.
+        SpecError: a value is invalid, or does not fit the others.
     """
     changes = overrides(report_type, params)
     name = params.get("published") or OWN_PLAN
@@ -103,13 +103,16 @@ def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What a filled-in form changes: fields left at the report type's value change nothing.
+    """What a filled-in form changes, by field of the report type; unchanged fields are left out.
 
-    A field that the form does not have, as the REST API may send it, is one of the report type's.
-    Other fields are typed one a line, as after `--set`, or sent as an object.
+    The REST API may also send fields that the form does not have. *Other fields* are typed one per
+    line, as after `--set`, or sent as an object.
 
     Raises:
-        SpecError: another field is given twice, or its value is not YAML.
+        SpecError: one of the other fields is given twice, or its value is not YAML.
+
+    >>> overrides(report_type, {"rounds": 5, "overrides": ["ports.entry=23390"]})
+    {'rounds': 5, 'ports.entry': 23390}
     """
     fields = form(spec)
     found = {key: value for key, value in params.items() if key not in fields}
@@ -135,7 +138,7 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folded(section: str, fields: Mapping[str, Param | None]) -> dict[str, Param | None]:
-    """Fields of a section that is folded until it is opened; fields without one are in sight."""
+    """Put fields into a section, which is folded until it is opened."""
     for param in fields.values():
         if param is not None:
             param.schema["section"] = section
@@ -145,7 +148,7 @@ def _folded(section: str, fields: Mapping[str, Param | None]) -> dict[str, Param
 def _own(
     model: BaseModel, name: str, title: str, description: str | None = None, **schema: Any
 ) -> Param:
-    """A field of the report type, with its limits there."""
+    """A field of the model, with the model's own limits."""
     known = _properties(type(model))[name]
     limits = {key: known[key] for key in _LIMITS if key in known}
     return Param(getattr(model, name), title=title, description=description, **limits, **schema)
@@ -160,7 +163,7 @@ def _properties(model: type[BaseModel]) -> dict[str, Any]:
 def _several(
     value: Sequence[str], known: Sequence[str], title: str, description: str, **schema: Any
 ) -> Param:
-    """Some of the names there are."""
+    """A field that takes one or more of the known names."""
     return Param(
         list(value),
         title=title,
@@ -173,7 +176,7 @@ def _several(
 
 
 def _workloads(spec: ReportSpec) -> list[str]:
-    """Those of the report type's client: a campaign has one."""
+    """The workloads of the same client as the report type's, because a campaign has one client."""
     known = workloads.by_name()
     return [name for name, client in known.items() if client is known[spec.workloads[0]]]
 
@@ -191,7 +194,7 @@ def _version(spec: ReportSpec, side: Side) -> Param:
 
 
 def _published(spec: ReportSpec) -> Param | None:
-    """The published plans of this report type, where it has any."""
+    """The published plans of this report type, if it has any."""
     titles = {
         path.stem: plan.published.document
         for path, plan in report_types.published_plans(home.find(), spec.report).items()
@@ -250,7 +253,7 @@ def _dataset(spec: ReportSpec) -> dict[str, Param]:
 
 
 def _fleet(spec: ReportSpec) -> dict[str, Param]:
-    """What only a fleet has a choice of."""
+    """The fields that only a fleet has."""
     kind = targets.by_name()[spec.target].topology
     if kind is None:
         return {}
@@ -282,7 +285,7 @@ def _fleet(spec: ReportSpec) -> dict[str, Param]:
 
 
 def _method(spec: ReportSpec) -> dict[str, Param | None]:
-    """How it is measured, as far as this report type has a choice of it."""
+    """How to measure, as far as this report type leaves a choice."""
     fields: dict[str, Param | None] = {
         "warmup_seconds": _own(
             spec, "warmup_seconds", "Warm-up seconds", "Before each trial, not measured."

@@ -1,16 +1,15 @@
 """The project-local Airflow home: configuration, secrets and metadata database.
 
-Nothing of Benchlab's Airflow lives outside its own folder, and nothing of another
-Airflow that the user may run reaches in. There are two such homes, because
-``airflow dags test`` (``make demo``) must never write to the database of a live
-scheduler (``make up``)::
+Benchlab's Airflow keeps everything in its own folder, and is not affected by another Airflow that
+the user may run. There are two such homes, because ``airflow dags test`` (``make demo``) must never
+write to the database of a live scheduler (``make up``)::
 
     AirflowHome(root)                  <home>/airflow        the services
     AirflowHome(root, "airflow-demo")  <home>/airflow-demo   one run at a time
 
 Call :meth:`AirflowHome.ensure` first, then run any ``airflow`` command with
-:meth:`AirflowHome.environment`; for the services' home ``bin/airflow`` does both. This module
-imports no Airflow, so it costs nothing.
+:meth:`AirflowHome.environment`; ``bin/airflow`` does both for the services' home. This module does
+not import Airflow, so importing it is cheap.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from benchlab.errors import BenchlabError, SpecError
 from benchlab.plan.report_type import ReportSpec
 
 USER = "admin"
-# Named here because `make demo` needs the name, and may import no Airflow: that would make an
-# Airflow home in the user's own.
+# Defined here because `make demo` needs the name and must not import Airflow, which would create
+# ~/airflow.
 RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
 
@@ -47,14 +46,14 @@ SETTINGS: dict[str, dict[str, str]] = {
         # Workers are forked when the scheduler starts; a campaign needs two or three.
         "parallelism": "6",
         "load_examples": "False",
-        # Else a run that is triggered through the API or the CLI waits until its DAG is unpaused.
+        # Otherwise a run triggered through API or CLI waits until its DAG is unpaused.
         "dags_are_paused_at_creation": "False",
         # A long plan is mapped over its trials; the default of 1,024 would refuse it.
         "max_map_length": "4096",
         # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
         "hostname_callable": "socket.gethostname",
-        # Seconds for notifications after a task has ended; 20 are few for a slow mail server and
-        # for the change points of a hundred campaigns.
+        # Seconds for notifications after a task has ended; the default of 20 is too short for a
+        # slow mail server, and for the change points of a hundred campaigns.
         "task_success_overtime": "300",
         "simple_auth_manager_users": f"{USER}:admin",
     },
@@ -64,27 +63,27 @@ SETTINGS: dict[str, dict[str, str]] = {
     },
     "logging": {
         "colored_console_log": "False",
-        # While trials wait for their turn the scheduler says so several times a second.
+        # While trials wait for their turn, the scheduler logs that several times a second.
         "namespace_levels": "airflow.jobs.scheduler_job_runner.SchedulerJobRunner=WARNING",
         "file_task_handler_new_folder_permissions": "0o700",
         "file_task_handler_new_file_permissions": "0o600",
     },
     "scheduler": {
-        # The pause between two tasks is mostly this sleep; but the scheduler also runs beside
-        # the trials it measures: 10 % of a core at 0.2 s, 5 % at 0.5 s, 3 % at 1 s.
+        # Most of the pause between two tasks is this sleep. But the scheduler also takes CPU from
+        # the trials: 10 % of a core at 0.2 s, 5 % at 0.5 s, 3 % at 1 s.
         "scheduler_idle_sleep_time": "0.5",
-        # A task whose worker was killed is retried after about this long, not after 5 minutes.
-        # Heartbeats come every second, so a busy machine still has half a minute of slack.
+        # A task whose worker was killed is retried after this time, instead of 5 minutes. With a
+        # heartbeat every second, a busy machine still has half a minute of slack.
         "task_instance_heartbeat_timeout": "30",
         "task_instance_heartbeat_timeout_detection_interval": "5",
-        # After a scheduler was killed its tasks are taken over within this time.
+        # If a scheduler is killed, its tasks are taken over within this time.
         "orphaned_tasks_check_interval": "30",
     },
     "workers": {
         # The default of 5 s holds the slot of a finished task.
         "min_heartbeat_interval": "1",
-        # A task outlives a restart of the API server: these bridge most of a minute, where
-        # the defaults give up after about ten seconds.
+        # With these retries a task survives a restart of the API server of up to a minute; the
+        # defaults give up after about ten seconds.
         "execution_api_retries": "20",
         "execution_api_retry_wait_max": "5",
         # A killed task whose children still hold its output counts as running for this long.
@@ -106,10 +105,10 @@ class AirflowHomeError(BenchlabError):
 
 
 def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
-    """Refuse a plan that is longer than Airflow maps a task.
+    """Refuse a plan with more trials than Airflow can map a task over.
 
     Raises:
-        SpecError: says how long it is and what to change.
+        SpecError: the message says how many trials there are and what to change.
     """
     if spec.trial_count > limit:
         raise SpecError(
@@ -139,9 +138,10 @@ class AirflowHome:
         return str(json.loads(self.password_file.read_text())[USER])
 
     def environment(self, port: int | None = None) -> dict[str, str]:
-        """The complete environment of any ``airflow`` command; it holds no secret.
+        """The complete environment for any ``airflow`` command, without secrets.
 
-        ``port`` is where the API server listens; commands that need no server leave it out.
+        Args:
+            port: where the API server listens; None for commands that need no server.
         """
         environment = {key: value for key, value in os.environ.items() if not _foreign(key)}
         environment |= {
@@ -152,8 +152,8 @@ class AirflowHome:
             "PATH": os.pathsep.join(
                 [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
             ),
-            # Airflow renames its processes; without this the new name overwrites what
-            # /proc/<pid>/environ shows, and `make down` finds its processes by that.
+            # Airflow renames its processes. Without this, the new name overwrites
+            # /proc/<pid>/environ, by which `make down` finds its processes.
             "SPT_NOENV": "1",
         }
         # Tasks speak HTTP to the API server on loopback, which no proxy can reach.
@@ -169,9 +169,10 @@ class AirflowHome:
         return environment
 
     def ensure(self) -> None:
-        """Create or update the home. Cheap when nothing changed; safe to call concurrently.
+        """Create or update the home. Cheap if nothing changed; safe to call concurrently.
 
-        Raises :class:`AirflowHomeError` if the database cannot be migrated.
+        Raises:
+            AirflowHomeError: the database cannot be migrated.
         """
         for directory in (self.home, self.root):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -179,7 +180,7 @@ class AirflowHome:
         with (self.root / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.password_file.exists():
-                # Made here because Airflow, when it makes one, prints it into a log.
+                # Made here, because Airflow prints the one that it makes into a log.
                 _write_private(
                     self.password_file, json.dumps({USER: secrets.token_urlsafe(12)}) + "\n"
                 )
@@ -187,7 +188,7 @@ class AirflowHome:
             self._migrate()
 
     def _write_config(self) -> None:
-        """Write ``airflow.cfg`` if the settings changed, keeping the secrets it holds."""
+        """Write ``airflow.cfg`` if the settings changed, keeping the secrets in it."""
         known = configparser.ConfigParser(interpolation=None)
         known.read(self.config_file)
         made = {
@@ -244,16 +245,16 @@ class AirflowHome:
                 f"{self.root} and try again."
             )
         with closing(sqlite3.connect(self.database)) as connection:
-            # Readers no longer block the writer; the mode stays with the file.
+            # Then readers do not block the writer; the mode is stored in the file.
             connection.execute("PRAGMA journal_mode=WAL")
         _write_private(stamp, wanted + "\n")
 
 
 def _foreign(key: str) -> bool:
-    """Whether a variable configures an Airflow, perhaps another one than ours.
+    """Whether a variable configures an Airflow, which may be another one.
 
-    Inherited settings would win over ours: ``db migrate`` could reach a production
-    database. Connections and variables (``AIRFLOW_CONN_*``, ``AIRFLOW_VAR_*``) are kept.
+    Inherited settings would override ours: ``db migrate`` could reach a production database.
+    Connections and variables (``AIRFLOW_CONN_*``, ``AIRFLOW_VAR_*``) are kept.
     """
     return key.startswith("AIRFLOW__") or key in {"AIRFLOW_HOME", "AIRFLOW_CONFIG"}
 
@@ -272,7 +273,7 @@ def _render(settings: dict[str, dict[str, str]]) -> str:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Replace ``path`` in one step; at no moment can anyone but the owner read it."""
+    """Replace ``path`` in one step; only its owner can read it, at any moment."""
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -281,7 +282,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def main() -> NoReturn:
-    """Become Airflow's command line on the Airflow of the services."""
+    """Replace this process by Airflow's command line, with the services' Airflow home."""
     airflow = AirflowHome(benchlab_home.find().root)
     try:
         airflow.ensure()

@@ -1,7 +1,7 @@
-"""One campaign through Airflow with one command: ``python -m benchlab_airflow.local.demo REPORT``.
+"""Runs one campaign in Airflow: ``python -m benchlab_airflow.local.demo REPORT``.
 
-Airflow runs the DAG in one process (``airflow dags test``) against a metadata database of its
-own; this process shows how far it has come, and ends everything when it is interrupted.
+Airflow runs the DAG in one process (``airflow dags test``) with its own metadata database. This
+process shows the progress, and ends everything if it is interrupted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class Demo:
     """One campaign to be run by Airflow.
 
     Attributes:
-        started: the run's logical date, to the second.
+        here: the installation.
+        spec: the report type with overrides applied and version rules resolved.
+        overrides: what the command line changes, by field.
+        started: the run's logical date, without microseconds.
     """
 
     here: Home
@@ -62,12 +65,12 @@ class Demo:
 
     @property
     def campaign(self) -> str:
-        """Its id; given to the DAG, so that this process can follow it."""
+        """The campaign's id, which the DAG is given so that this process can follow it."""
         return new_id(self.spec.report, self.started)
 
     @property
     def log(self) -> Path:
-        """Where Airflow's own output goes."""
+        """The file for Airflow's own output."""
         return self.here.campaign(self.campaign) / "airflow.log"
 
     @property
@@ -77,7 +80,7 @@ class Demo:
 
 
 def main() -> int:
-    """Run a campaign and print its outcome; returns the exit code."""
+    """Run a campaign and print its outcome; return the exit code."""
     arguments = _parser().parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
@@ -100,7 +103,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _prepare(report: str, assignments: list[str]) -> Demo:
-    """The campaign; what is wrong is refused before Airflow is started."""
+    """Check everything before Airflow is started, and return the campaign.
+
+    Raises:
+        SpecError: the report type is unknown, invalid, not in Airflow, or not for this machine.
+        LockHeldError: another campaign holds the machine.
+    """
     here = home.find()
     path = report_types.find_report(here, report)
     if path.resolve() not in [known.resolve() for known in report_types.report_files(here)]:
@@ -152,12 +160,12 @@ def _run(demo: Demo) -> int:
 
 @contextmanager
 def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[bytes]]:
-    """Airflow at work on the run; when this ends early, so does everything it started."""
+    """Airflow running the DAG; if this process is interrupted, everything it started is ended."""
     demo.log.parent.mkdir(parents=True, exist_ok=True)
     conf = json.dumps({"campaign": demo.campaign, "overrides": dict(demo.overrides)})
     with demo.log.open("wb") as log:
         process = subprocess.Popen(
-            # The driver of the campaign is Airflow's process: when it is gone, the machine is free.
+            # Airflow's process is the campaign's driver: when it is gone, the machine is free.
             [
                 *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec airflow dags test "$@"', "demo"),
                 *(demo.spec.report, demo.started.isoformat(), "-c", conf),
@@ -165,18 +173,18 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Without a results store that this process would not look into.
+            # Without the Connection to another results store, which this process does not read.
             env={key: value for key, value in airflow.environment().items() if key != STORE},
             start_new_session=True,
         )
     try:
         yield process
     except BaseException:
-        # From here on nothing may interrupt, and the terminal may be gone.
+        # Nothing may interrupt the cleanup, and the terminal may be gone.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         _say("\ninterrupted: ending what runs ...")
-        if process.poll() is None:  # `airflow dags test` goes on after SIGINT, ignores SIGTERM
+        if process.poll() is None:  # `airflow dags test` survives SIGINT and ignores SIGTERM
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         _give_back(demo)

@@ -1,11 +1,11 @@
-"""Where Airflow's metadata database is SQLite: one request that writes at a time.
+"""Lets Airflow's API server handle one writing request at a time if its database is SQLite.
 
-Airflow's API server writes its audit log from its event loop, and a request's own transaction is
-committed only when that event loop goes on. SQLite has one writer. So where two requests that write
-meet, the audit log of one waits for the transaction of the other, which waits for the event loop,
-until SQLite gives up: nobody is answered for a minute, tasks neither, and then comes an error 500,
-``database is locked``. A person who triggers a DAG while a task reports is enough (Airflow 3.3.2).
-Other databases have many writers; nothing is held back there.
+The API server writes its audit log from its event loop, and commits a request's own transaction
+only when the event loop continues. SQLite has one writer. If two writing requests meet, the audit
+log of one waits for the transaction of the other, which waits for the event loop, until SQLite
+gives up. For a minute neither people nor tasks are answered, then comes an error 500, ``database is
+locked``. It is enough that a person triggers a DAG while a task reports (Airflow 3.3.2). Other
+databases have many writers, so nothing is held back there. See docs/adr/0018.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OneWriteAtATime:
 
 
 def middlewares() -> list[dict[str, Any]]:
-    """For a plugin's ``fastapi_root_middlewares``: empty where the database is not SQLite."""
+    """The value of a plugin's ``fastapi_root_middlewares``; empty unless the database is SQLite."""
     if not conf.get("database", "sql_alchemy_conn", fallback="").startswith("sqlite"):
         return []
     return [{"name": "One write at a time", "middleware": OneWriteAtATime}]

@@ -2,10 +2,9 @@
 
     python -m benchlab_airflow.local.services up|down|status [--port N]
 
-supervisord restarts a service that dies. ``down`` trusts nobody to clean up after
-themselves: every process started here, and each of its descendants down to database
-servers and benchmark clients, carries ``BENCHLAB_SERVICES=<home>`` in its environment,
-and ``down`` ends whatever still carries it.
+supervisord restarts a service that dies. ``down`` does not rely on processes to clean up: every
+process that is started here, and each descendant down to database servers and benchmark clients,
+has ``BENCHLAB_SERVICES=<home>`` in its environment, and ``down`` ends all that have it.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ COMMANDS = {
     "dag-processor": "dag-processor",
     "triggerer": "triggerer --skip-serve-logs",
 }
-# It stops its child itself, and hangs when the child is gone before it asked.
+# It stops its own child, and hangs if the child is already gone.
 STOPS_ITS_CHILDREN = {"triggerer"}
 # What each service is called in the answer of /monitor/health.
 HEALTH_KEYS = {"scheduler": "scheduler", "dag-processor": "dag_processor", "triggerer": "triggerer"}
@@ -79,10 +78,13 @@ class Services:
         self.airflow = AirflowHome(home)
 
     def up(self, port: int | None = None, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Start the group and wait until it is healthy; a group that is up is only shown.
+        """Start the group and wait until it is healthy; if it is up already, show its address.
 
-        Raises :class:`ServicesError` or `AirflowHomeError`; what was started is
-        stopped again, also on Ctrl-C.
+        On an error or Ctrl-C, what was started is stopped again.
+
+        Raises:
+            ServicesError: a service does not start, or the port is taken.
+            AirflowHomeError: Airflow's database cannot be migrated.
         """
         with self._locked():
             if supervisor := self._supervisor():
@@ -112,7 +114,11 @@ class Services:
             self._announce(port)
 
     def down(self) -> None:
-        """End every process of the group, however it came to be; nothing running is fine."""
+        """End every process of the group, and give back the machine; harmless if none is running.
+
+        Raises:
+            ServicesError: a process cannot be ended, not even by SIGKILL.
+        """
         with self._locked():
             if not self._processes():
                 self._remove_socket()
@@ -125,7 +131,7 @@ class Services:
             self.say(f"Stopped: {ended} processes ended{by_force}.")
 
     def status(self) -> bool:
-        """Print the state of every service; returns whether the group is up and healthy."""
+        """Print the state of every service; return whether the group is up and healthy."""
         processes = self._processes()
         supervisor = self._supervisor()
         if supervisor is None:
@@ -142,7 +148,7 @@ class Services:
     def _start(self, port: int) -> None:
         """Start supervisord, which puts itself into the background."""
         self._remove_socket()
-        # A Unix socket's path may have 107 bytes, which a home deep in a tree exceeds.
+        # The path of a Unix socket has at most 107 bytes, which a deep home exceeds.
         control = Path(tempfile.mkdtemp(prefix="benchlab-", dir=_short_temp_dir())) / "control"
         self.config.write_text(render(control))
         done = subprocess.run(
@@ -160,7 +166,7 @@ class Services:
             )
 
     def _wait_until_healthy(self, port: int, timeout_s: float, since: datetime | None) -> None:
-        """Wait until every service reports a heartbeat, saying which is ready."""
+        """Wait until every service reports a heartbeat, and print which are ready."""
         started = time.monotonic()
         ready: set[str] = set()
         while ready != set(COMMANDS):
@@ -181,7 +187,7 @@ class Services:
                 )
 
     def _announce(self, port: int) -> None:
-        """Print where and how to log in: on the terminal only, never into a log."""
+        """Print address and login: on the terminal only, never into a log."""
         self.say("")
         self.say(f"Airflow:   http://{LOOPBACK}:{port}")
         self.say(f"User:      {USER}")
@@ -189,7 +195,7 @@ class Services:
         self.say("Stop it with: make down")
 
     def _states(self) -> dict[str, str]:
-        """What supervisord says of each service: RUNNING, STARTING, BACKOFF, FATAL ..."""
+        """The state of each service according to supervisord: RUNNING, STARTING, FATAL, ..."""
         transport = SupervisorTransport(None, None, f"unix://{self._control_socket()}")
         proxy = xmlrpc.client.ServerProxy(f"http://{LOOPBACK}", transport=transport)
         try:
@@ -207,7 +213,7 @@ class Services:
         return f"The last lines of {log}:\n{tail}"
 
     def _processes(self) -> list[psutil.Process]:
-        """Every process that carries the tag of this home, but not the caller and its parents."""
+        """Every process with this home's tag, except the caller and its parents."""
         me = psutil.Process()
         spared = {me.pid, *(parent.pid for parent in me.parents())}
         found = []
@@ -226,10 +232,10 @@ class Services:
         return None
 
     def _end_all(self) -> tuple[int, int]:
-        """End the group; returns how many processes ended and how many had to be killed.
+        """End the group; return how many processes ended and how many of them had to be killed.
 
-        supervisord goes first, or it would restart what is ended below it. Then whatever is
-        left, more than once, because a dying process may still start another.
+        supervisord goes first, because it would restart the others. The rest is ended repeatedly,
+        because a dying process may still start another.
         """
         ended = set(self._processes())
         killed: set[psutil.Process] = set()
@@ -248,7 +254,7 @@ class Services:
         return len(ended), len(killed)
 
     def _free_machine(self) -> None:
-        """Give the machine back that a campaign of this scheduler held; it takes it again."""
+        """Release the machine's lock if a campaign of these services has it."""
         lock = MachineLock()
         holder = lock.holder()
         if holder is not None and holder.driver is None and holder.home == str(self.home):
@@ -256,7 +262,7 @@ class Services:
             self.say(f"Campaign {holder.campaign} was interrupted; it goes on after `make up`.")
 
     def _control_socket(self) -> Path | None:
-        """Where supervisord listens, as its configuration says."""
+        """Where supervisord listens, according to its configuration."""
         parser = configparser.ConfigParser(interpolation=None)
         parser.read(self.config)
         path = parser.get("unix_http_server", "file", fallback=None)
@@ -269,7 +275,7 @@ class Services:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Only one `up` or `down` of this home works at a time."""
+        """Let only one `up` or `down` of this home run at a time."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.directory / ".lock").open("w") as file:
             try:
@@ -281,10 +287,7 @@ class Services:
 
 
 def render(control_socket: Path) -> str:
-    """The supervisord configuration.
-
-    ``%(here)s`` stands for its folder, so that no path needs quoting.
-    """
+    """The supervisord configuration; ``%(here)s`` is its folder, so that no path needs quoting."""
     head = f"""\
 ; Written by Benchlab (benchlab_airflow/local/services.py); edits are replaced.
 [supervisord]
@@ -322,15 +325,16 @@ stdout_logfile_backups=1
 """
         for name, command in COMMANDS.items()
     ]
-    # One group, because supervisord stops groups one after the other.
+    # One group, because supervisord stops groups one after another.
     return head + "".join(programs) + f"\n[group:airflow]\nprograms={','.join(COMMANDS)}\n"
 
 
 def _healthy(port: int, since: datetime | None) -> set[str]:
-    """Which services are healthy now.
+    """The services that are healthy now.
 
-    ``since`` leaves out heartbeats of a group that ran before: for half a minute they
-    would pass for those of a group that is only starting.
+    Args:
+        since: ignores earlier heartbeats, because for half a minute those of a previous group would
+            look like those of a group that is only starting.
     """
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
@@ -350,7 +354,11 @@ def _healthy(port: int, since: datetime | None) -> set[str]:
 
 
 def _require_free(port: int) -> None:
-    """Raise :class:`ServicesError` naming the port and, if it can be seen, who holds it."""
+    """Check that a port can be used.
+
+    Raises:
+        ServicesError: it cannot; names the port and, if known, the process that uses it.
+    """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -365,7 +373,7 @@ def _require_free(port: int) -> None:
 
 
 def _holder(port: int) -> str:
-    """`` by <name> (pid <n>)`` for the listener on ``port``; empty if it cannot be seen."""
+    """`` by <name> (pid <n>)`` for the process that listens on ``port``; empty if unknown."""
     with suppress(psutil.Error, OSError):
         for found in psutil.net_connections("tcp"):
             listens = found.status == psutil.CONN_LISTEN and found.laddr[1:] == (port,)
@@ -380,13 +388,13 @@ def _port_of(supervisor: psutil.Process) -> int:
 
 
 def _short_temp_dir() -> str:
-    """The usual place for temporary files, unless its path is long itself."""
+    """The usual folder for temporary files, or ``/tmp`` if its path is long."""
     usual = tempfile.gettempdir()
     return usual if len(os.fsencode(usual)) < 60 else "/tmp"  # noqa: S108 (mkdtemp makes it private)
 
 
 def _terminate(group: list[psutil.Process], patience_s: float) -> set[psutil.Process]:
-    """TERM, wait, KILL; returns those that had to be killed."""
+    """SIGTERM, wait, SIGKILL; return the processes that had to be killed."""
     for process in group:
         with suppress(psutil.Error):
             process.terminate()
@@ -406,7 +414,7 @@ def _port(text: str) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit code."""
+    """The command line; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m benchlab_airflow.local.services", description=(__doc__ or "").split("\n")[0]
     )

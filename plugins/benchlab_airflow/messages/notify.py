@@ -1,14 +1,14 @@
 """Task callbacks that send messages about events through Airflow's own notifiers.
 
-Attach :func:`of_verdict`, :func:`of_failure` and :func:`of_reaper` to tasks, as keyword arguments::
+Pass :func:`of_verdict`, :func:`of_failure` or :func:`of_reaper` to tasks, as keyword arguments::
 
     task(stages.verdict, **notify.of_verdict())
 
-They run after the task's state is decided and do not change it: what cannot be sent is an error in
-the task's log and a note in the campaign's progress. Which notifier has sent what already is
-decided by :mod:`benchlab.report.notifications.notices`.
+They run after the task's state is decided and do not change it. A message that cannot be sent is an
+error in the task's log and a note in the campaign's progress.
+:mod:`benchlab.report.notifications.notices` keeps track of what each notifier has sent.
 
-Airflow gives callbacks ``[core] task_success_overtime`` seconds before it ends them.
+Airflow ends callbacks after ``[core] task_success_overtime`` seconds.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from benchlab.report.notifications.text import Links, Message
     from benchlab.results.store import Store
 
-    # An event, and what makes the message about those of its parts that have not been sent.
+    # An event, and a function that makes the message about those parts that have not been sent.
     Found = tuple[Event, Callable[[Event], Message]]
     Find = Callable[[Store | None, Sequence[Notifier]], Iterator[Found]]
     Say = Callable[[str, str], None]
@@ -48,17 +48,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-# Change points of some years of campaigns take longer than Airflow's default allows.
+# Change points over some years of campaigns take longer than Airflow's default allows.
 LEAST_OVERTIME_S = 300
-# So that a callback is done before Airflow ends it. SMTP's is in its Connection.
+# Short, so that a callback finishes before Airflow ends it. SMTP's timeout is in its Connection.
 SLACK_TIMEOUT_S = 10
 MOST_EARLIER_FAILURES = 3
-# Their texts are written for people; any other error's may have anything in it.
+# The texts of these are written for people; those of other errors may contain anything.
 _FORESEEN = (BenchlabError, AirflowException)
 
 
 def of_verdict() -> dict[str, Any]:
-    """Callbacks of the task that judges a campaign: its verdicts, and that it failed."""
+    """Callbacks of the task `verdict`: they report the verdicts, and that the task failed."""
     return {
         "on_success_callback": CampaignNotifier(judged=True, failed=False),
         "on_failure_callback": CampaignNotifier(judged=True, failed=True),
@@ -66,12 +66,12 @@ def of_verdict() -> dict[str, Any]:
 
 
 def of_failure() -> dict[str, Any]:
-    """Callback of a task that fails before the one that judges, or beside it."""
+    """Callback of other tasks, which may fail before `verdict` or beside it."""
     return {"on_failure_callback": CampaignNotifier(judged=False, failed=True)}
 
 
 def of_reaper() -> dict[str, Any]:
-    """Callbacks of the task that ends fleets: what each of its tries has ended."""
+    """Callbacks of the reaper's task: they report what each of its tries has ended."""
     return {f"on_{when}_callback": ReaperNotifier() for when in ("success", "retry", "failure")}
 
 
@@ -79,8 +79,8 @@ class CampaignNotifier(BaseNotifier):
     """Reports a campaign.
 
     Args:
-        judged: report its verdicts, as far as it has been measured, change points and drift.
-        failed: report that this task of it failed, and why.
+        judged: report its verdicts, as far as it has been measured, and change points and drift.
+        failed: report that this task failed, and why.
     """
 
     def __init__(self, *, judged: bool, failed: bool) -> None:
@@ -88,7 +88,7 @@ class CampaignNotifier(BaseNotifier):
         self.judged, self.failed = judged, failed
 
     def notify(self, context: Context) -> None:
-        """See :func:`_send_all`; the outcome is noted in the campaign's progress."""
+        """Send the campaign's events, and note in its progress whether that succeeded."""
         from benchlab.campaign.progress import ProgressLog
 
         here, campaign = home.find(), stages.campaign_id(context)
@@ -104,7 +104,7 @@ class CampaignNotifier(BaseNotifier):
                     log.error("not noted in the campaign's progress: %s", error)
 
         def find(store: Store | None, notifiers: Sequence[Notifier]) -> Iterator[Found]:
-            # A failure is reported whatever cannot be added to it.
+            # A failure is reported even if nothing can be added to it.
             work = _made(say, lambda: _stored(here, store, campaign))
             links = [*(_made(say, lambda: _report(work)) or ()), _run(context)]
             if self.failed:
@@ -118,10 +118,10 @@ class CampaignNotifier(BaseNotifier):
 
 
 class ReaperNotifier(BaseNotifier):
-    """Reports what the reaper ended, and where it could not deal with everything."""
+    """Reports what the reaper ended, and that it failed."""
 
     def notify(self, context: Context) -> None:
-        """See :func:`_send_all`."""
+        """Send both events, if there are any."""
         from benchlab.report.notifications import events, text
         from benchlab.targets.ec2.reaper import ReaperError
 
@@ -140,7 +140,7 @@ class ReaperNotifier(BaseNotifier):
 
 
 def _send_all(here: Home, find: Find, say: Say) -> None:
-    """Send each event, one message to each notifier that wants it and has not sent it yet."""
+    """Send each event, in one message per notifier that wants it and has not sent it yet."""
     from benchlab.campaign import report_types
     from benchlab.report.notifications import notices as notifications
     from benchlab.report.notifications import notifiers as notifiers_module
@@ -159,7 +159,7 @@ def _send_all(here: Home, find: Find, say: Say) -> None:
 
 
 def _made(say: Say, make: Callable[[], T]) -> T | None:
-    """What can be made; None where it cannot, and why is said."""
+    """Return what ``make`` returns; if it fails, say why and return None."""
     try:
         return make()
     except Exception as error:  # noqa: BLE001 - it is said, and the rest is reported
@@ -178,16 +178,16 @@ def _sending(message: Callable[[Event], Message]) -> Callable[[Notifier, Event],
 
 
 def send(notifier: Notifier, message: Message) -> None:
-    """Send one message by Airflow's notifier.
+    """Send one message with Airflow's notifier.
 
     Raises:
-        NotificationError: it did not go out; the text has no secret of the Connection.
+        NotificationError: it was not sent; the text contains no secret of the Connection.
     """
     from benchlab.language.names import plain
     from benchlab.report.notifications.notices import NotificationError
 
     try:
-        # Not by calling it: that would take the text for a template and render it.
+        # Not called itself: that would render the text as a template.
         _airflows(notifier, message).notify({})
     except Exception as error:
         why = plain(str(redact(str(error))))
@@ -233,7 +233,7 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
 
 @contextlib.contextmanager
 def _store(here: Home, say: Say) -> Iterator[Store | None]:
-    """The results store; None where it is out of reach, which may be what is to be reported."""
+    """The results store; None if it cannot be reached, which may be the failure to report."""
     from benchlab_airflow.connections import open_store
 
     try:
@@ -262,7 +262,7 @@ def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Lin
 def _judged(
     work: StoredCampaign, links: Links, notifiers: Sequence[Notifier], *, failed: bool
 ) -> Iterator[Found]:
-    """The verdicts of a campaign; then the changes over campaigns, which take longer."""
+    """The verdicts of a campaign, then the changes over campaigns, which take longer."""
     from benchlab.report.model import report as model
     from benchlab.report.notifications import events, text
     from benchlab.studies.comparisons import Comparisons
@@ -298,14 +298,14 @@ def _reason(context: Context) -> str:
 
 
 def _words(error: object) -> str:
-    """Without secrets; the traceback of what is not foreseen is for the log."""
+    """An error's text without secrets; of an unforeseen error only the type, the rest is logged."""
     if isinstance(error, _FORESEEN):
         return str(redact(str(error)))
     return f"{type(error).__name__}; the log of the task has the rest"
 
 
 def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
-    """Why other tasks failed, the latest first: mostly that is why this one does."""
+    """Why other tasks failed, the latest first: usually that is why this one failed."""
     if work is None:
         return []
     steps, _ = work.progress.read()
@@ -316,14 +316,14 @@ def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
 
 
 def _report(work: StoredCampaign | None) -> list[tuple[str, str]]:
-    """Where the report is: published elsewhere, else in its file."""
+    """Links to the report: where it is published elsewhere, or else its file."""
     at = work.published() if work else {}
     elsewhere = [address for place, address in at.items() if place != FILES]
     return [("Report", address) for address in elsewhere or at.values()]
 
 
 def _run(context: Context) -> tuple[str, str]:
-    """The Airflow run: its address, or its name where Airflow does not know its own address."""
+    """Link to the Airflow run, or its name if Airflow does not know its own address."""
     dag, run = context["dag"].dag_id, context["run_id"]
     base = conf.get("api", "base_url", fallback="")
     address = f"{base.rstrip('/')}/dags/{quote(dag)}/runs/{quote(run)}" if base else f"{dag} {run}"

@@ -1,4 +1,4 @@
-"""A person approves what a campaign will cost, where it costs more than its report type allows."""
+"""Asks a person to approve the cost of a campaign above its report type's ``approve_above``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from benchlab.plan.report_type import APPROVAL_DAYS
 
 
 class CampaignApproval(ApprovalOperator):
-    """Waits for a person's approval above ``budget.approve_above``; below it goes on at once.
+    """Waits for a person's approval above ``budget.approve_above``; below, it succeeds at once.
 
-    Rejected, or without an answer for three days, the task and the campaign fail, and nothing is
-    rented. While it waits it holds no worker's slot.
+    If it is rejected or not answered within three days, the task and the campaign fail, and nothing
+    is rented. While it waits, it holds no worker slot.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -29,7 +29,7 @@ class CampaignApproval(ApprovalOperator):
         )
 
     def execute(self, context: Context) -> Any:
-        """Ask, with the plan's estimate in the text."""
+        """Ask, showing the plan's estimate."""
         from benchlab_airflow.dags import stages
 
         question = stages.question()
@@ -40,10 +40,10 @@ class CampaignApproval(ApprovalOperator):
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on where it was approved.
+        """Succeed if it was approved.
 
         Raises:
-            AirflowFailException: it was rejected, or nobody has answered; the campaign is failed.
+            AirflowFailException: it was rejected or nobody answered; the campaign is failed.
         """
         from benchlab_airflow.dags import stages
 

@@ -1,4 +1,4 @@
-"""Waits for a benchmark client on a fleet, so that the trial's task holds no worker slot."""
+"""Waits for a benchmark client on a fleet while the trial's task is deferred."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ if TYPE_CHECKING:
     from benchlab.hosts.ssh.executor import SSHExecutor
 
 POLL_S = 2.0
-# The client may end long before its host can be reached again; then its output is still there.
+# The client may end long before its host can be reached again; its output is kept meanwhile.
 UNREACHABLE_LIMIT_S = 900.0
 
 
 class ClientTrigger(BaseTrigger):
-    """Fires when a client has ended, or when its host could not be asked for too long.
+    """Fires when a client has ended, or when its host could not be reached for too long.
 
-    It needs no Connection and no database: what leads to the host lies in the campaign's
-    directory (see ``benchlab.targets.fleet_files``).
+    It needs no Connection and no database: what leads to the host is in the campaign's directory
+    (see :mod:`benchlab.targets.fleet_files`).
 
     Args:
         campaign: the campaign's id.
-        begun: the trial whose client it is, as ``benchlab.campaign.trial.Begun`` writes it; the
-        event
-            hands it on, because `airflow dags test` hands the resumed task the event alone.
+        begun: the client's trial, from :meth:`benchlab.campaign.trial.Begun.to_json`. The event
+            passes it on, because `airflow dags test` gives the resumed task nothing but the event.
     """
 
     def __init__(self, campaign: str, begun: dict[str, Any]) -> None:
@@ -36,21 +35,21 @@ class ClientTrigger(BaseTrigger):
         self.campaign, self.begun = campaign, begun
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """As the triggerer gets it."""
+        """The class and its arguments, for the triggerer."""
         return (
             "benchlab_airflow.operators.client_trigger.ClientTrigger",
             {"campaign": self.campaign, "begun": self.begun},
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until the client has ended; a host that does not answer is asked again."""
+        """Poll until the client has ended; a host that does not answer is asked again."""
         from benchlab.errors import BenchlabError
 
         job, until = self.begun["job"], self.begun["until"]
         client: SSHExecutor | None = None
         state = "unknown"
         try:
-            # After `until` the task itself ends a client that hangs, if the host can be asked.
+            # After `until`, the task itself ends a client that hangs, if its host can be reached.
             while time.time() < until + UNREACHABLE_LIMIT_S / 2:
                 try:
                     if client is None:
@@ -70,7 +69,7 @@ class ClientTrigger(BaseTrigger):
 
 
 def open_client(campaign: str) -> SSHExecutor:
-    """The client's host; in a thread, because already the imports would hold up other triggers."""
+    """Connect to the client's host; run it in a thread: even its imports block other triggers."""
     from benchlab import home
     from benchlab.targets import fleet_files
 

@@ -15,14 +15,14 @@ AT_WORK = ["queued", "running"]
 
 
 class PlanOperator(BaseOperator):
-    """Plans the campaign; a run by the calendar does so when no other run of its DAG is at work.
+    """Plans the campaign; a run by the calendar first waits until other runs of its DAG have ended.
 
-    Airflow would run ten campaigns of a backfill at a time, whatever `max_active_runs` of the DAG
-    is. Here they are measured in the order of their logical dates, one after the other; and whether
-    a pair is measured already is known only then. While it waits it holds no worker's slot.
+    Airflow would run ten campaigns of a backfill at a time, whatever the DAG's `max_active_runs`.
+    Here they are measured one after the other, in the order of their logical dates, so that each
+    run knows which pairs have been measured. While it waits, it holds no worker slot.
 
     Args:
-        report_file: the report type's.
+        report_file: path of the report type's file.
     """
 
     def __init__(self, *, report_file: str, **kwargs: Any) -> None:
@@ -30,10 +30,11 @@ class PlanOperator(BaseOperator):
         self.report_file = report_file
 
     def execute(self, context: Context, event: dict[str, Any] | None = None) -> list[str]:
-        """Wait or plan; see ``stages.plan`` for what is returned.
+        """Wait, or plan and return what ``stages.plan`` returns.
 
         Args:
-            event: of the run that was waited for.
+            context: the task's.
+            event: the trigger's, after waiting; it is not used.
         """
         from benchlab_airflow.calendar import calendar_runs
         from benchlab_airflow.dags import stages
@@ -45,11 +46,11 @@ class PlanOperator(BaseOperator):
         return stages.plan(self.report_file)
 
     def _before(self, context: Context) -> str | None:
-        """A run of this DAG that has to end first; None: it is this one's turn.
+        """The id of a run of this DAG that has to end first; None: it is this run's turn.
 
-        An earlier one by its logical date; or any whose campaign is at work, as one by the schedule
-        is when a backfill of the past begins, or one that was started by hand. A run whose own
-        campaign is at work waits for none: others wait for it.
+        That is a run with an earlier logical date, or any run with an active campaign, such as a
+        scheduled one when a backfill begins, or one that was started by hand. A run whose own
+        campaign is active does not wait: others wait for it.
         """
         measuring = self._at_work()
         if context["dag_run"].run_id in measuring:
@@ -69,21 +70,21 @@ class PlanOperator(BaseOperator):
 
 
 class RunEndedTrigger(BaseTrigger):
-    """Fires when a DAG run has ended, in whatever state, or is not there any more."""
+    """Fires when a DAG run has ended, in whatever state, or does not exist any more."""
 
     def __init__(self, dag_id: str, run_id: str) -> None:
         super().__init__()
         self.dag_id, self.run_id = dag_id, run_id
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """As the triggerer gets it."""
+        """The class and its arguments, for the triggerer."""
         return (
             "benchlab_airflow.operators.plan_operator.RunEndedTrigger",
             {"dag_id": self.dag_id, "run_id": self.run_id},
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Ask until it has ended."""
+        """Poll until it has ended."""
         while await asyncio.to_thread(_is_at_work, self.dag_id, self.run_id):
             await asyncio.sleep(POLL_S)
         yield TriggerEvent({"ended": self.run_id})

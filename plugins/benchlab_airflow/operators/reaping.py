@@ -1,6 +1,6 @@
-"""What the task of the reaper does, and where it has nothing to do.
+"""The reaper's task: ends expired fleets, and is skipped if there cannot be any.
 
-Everything heavy is imported here inside functions, so that parsing the DAG file stays fast.
+Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ log = logging.getLogger(__name__)
 
 
 def reap() -> list[str]:
-    """End the fleets that are past their expiry; what was ended, as sentences.
+    """End the fleets that are past their expiry; return what was ended, as sentences.
 
-    Skipped where nothing can have been rented: without AWS credentials, and with no campaign in
-    the results store that rents its hosts.
+    Raises:
+        AirflowSkipException: nothing can have been rented: there are no AWS credentials, and no
+            campaign in the results store rents its hosts.
+        ReaperError: something could not be ended, or the credentials are missing.
     """
     from benchlab import home
     from benchlab.plan import topology
@@ -44,7 +46,7 @@ def reap() -> list[str]:
 
 
 def _never_rented(here: Home) -> bool:
-    """Whether the store is known to have no campaign, planned or run, of a target that rents."""
+    """Whether the store certainly has no campaign, planned or run, with a target that rents."""
     from benchlab import targets
     from benchlab_airflow.connections import open_store
 

@@ -1,4 +1,4 @@
-"""One trial as one task: restore, start, ready, warm up, run, collect."""
+"""Runs one trial as one task: restore, start, wait until ready, warm up, run, collect."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, Clien
 
 
 class TrialOperator(BaseOperator):
-    """Executes one trial, the campaign's next.
+    """Executes the campaign's next trial.
 
-    A repeated try waits for a process of an earlier one that is still at work, adopts the client
-    that it left, or finds the trial measured and goes on to the next; see
-    ``TrialSequence.measure_next``.
+    A retried task waits for a process of an earlier try that is still running, adopts the client
+    that it left, or finds the trial measured and takes the next one; see
+    :meth:`benchlab.campaign.sequence.TrialSequence.measure_next`.
 
     Args:
         planned: title of the trial that the plan has in this place.
         attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
-        deferrable: give the worker's slot back while the client runs on its host.
+        deferrable: whether to give up the worker slot while the client runs on its host.
     """
 
     template_fields: Sequence[str] = ("planned", "attempt")
@@ -36,7 +36,7 @@ class TrialOperator(BaseOperator):
         self.planned, self.attempt, self.deferrable = planned, attempt, deferrable
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Measure, or begin to; see ``stages.measure`` for what is returned."""
+        """Measure, or begin to and defer; return what ``stages.measure`` returns."""
         from benchlab_airflow.dags import stages
 
         if self.deferrable:
@@ -44,10 +44,11 @@ class TrialOperator(BaseOperator):
         return self._named(context, stages.measure(self.attempt))
 
     def collect(self, context: Context, event: dict[str, Any]) -> dict[str, Any] | None:
-        """After the client has ended, or could not be asked for too long.
+        """Complete the trial after the client has ended, or could not be reached for too long.
 
         Args:
-            event: the trigger's.
+            context: the task's.
+            event: the trigger's, with the trial that was begun.
         """
         from benchlab.campaign.trial import Begun
         from benchlab_airflow.dags import stages
@@ -55,8 +56,8 @@ class TrialOperator(BaseOperator):
         self.log.info("the client: %s", event["state"])
         measured = stages.collect(Begun(**event["begun"]))
         if measured is None:
-            # Airflow resumes a task whose client has ended after a repeated one before it in the
-            # plan, and that one has adopted the client: this task takes what is next.
+            # Before Airflow resumed this task, a retried one has adopted its client and stored the
+            # trial: this task takes the next one.
             return self._begin(context)
         return self._named(context, measured)
 
@@ -75,7 +76,7 @@ class TrialOperator(BaseOperator):
         )
 
     def _named(self, context: Context, measured: dict[str, Any] | None) -> dict[str, Any] | None:
-        # What map_index_template shows in the UI.
+        # Shown in the UI by map_index_template.
         context["trial_title"] = (
             measured["title"] if measured else f"{self.planned} (had been measured)"
         )  # type: ignore[typeddict-unknown-key]
