@@ -31,9 +31,12 @@ def make(
     Args:
         campaign, comparison, results: those of :func:`benchlab.report.model.report.build`.
         data_docs: the gates' data docs by relative path, which go under ``quality/``; None or
-            none: there are none.
-        languages: their codes, one or more. Pages and charts of the first lie at the top, those of
-            each other one in a folder with its code; CSV and JSON are there once, in English.
+            empty: there are none.
+        languages: one or more codes. Pages and charts in the first language are at the top, those
+            in another in a folder with its code; CSV and JSON exist once, in English.
+
+    Example:
+        ``make(campaign, comparison, store.trials(campaign.id))["report.md"].decode()``
 
     Raises:
         LanguageError: there is no locale file for one of the languages.

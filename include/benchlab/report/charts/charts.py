@@ -45,11 +45,11 @@ _REACH = 2.5
 
 
 def draw(report: Report) -> dict[str, bytes]:
-    """All charts by file name: ``overview`` and one of each workload, as ``.svg`` and ``.png``.
+    """All charts by file name: ``overview`` and one for each workload, as ``.svg`` and ``.png``.
 
     Args:
         report: in :func:`benchlab.report.charts.fonts.language_of_charts` of its language; letters
-            that no font here has are drawn as ``?``.
+            that no installed font has are drawn as ``?``.
     """
     charts = {}
     families = fonts.families(report.language)
@@ -106,7 +106,7 @@ def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
     if found.ci95_pct is not None:
         left, right = max(found.ci95_pct[0], low), min(found.ci95_pct[1], high)
         axes.plot([left, right], [row, row], color=colour, linewidth=2.2, solid_capstyle="butt")
-        # An interval that goes on beyond the picture ends in an arrow, any other in a bar.
+        # An interval that extends beyond the picture ends in an arrow, any other in a bar.
         ends = (("<", left, found.ci95_pct[0] < low), (">", right, found.ci95_pct[1] > high))
         for arrow, place, beyond in ends:
             axes.plot([place], [row], marker=arrow if beyond else "|", color=colour, clip_on=False)
@@ -151,7 +151,7 @@ def _workload(report: Report, section: Section) -> Figure:
     throughput, latency = figure.subplots(1, 2)
     shown, say = figures.display(section, report.language), report.language.say
     _panel(throughput, report, section, section.figures.metric)
-    # Units stand in the titles: a label beside the axis has no room by ticks of any length.
+    # Units are in the titles: long tick labels would leave no room for a label beside the axis.
     throughput.set_title(say("chart-throughput", metric=shown.name, unit=shown.unit))
     _panel(latency, report, section, shown.latency.metric)
     latency.set_title(say("chart-latency", latency=shown.latency.heading))
@@ -232,7 +232,7 @@ def _versions(report: Report) -> str:
 
 
 def _make_drawable(figure: Figure, families: Sequence[str]) -> None:
-    """A letter that no font has, as in a recorded name, becomes ``?``: no box and no warning."""
+    """Replace letters that no font has, as in a recorded name, by ``?``: no box, no warning."""
     from matplotlib.text import Text
 
     texts = figure.findobj(Text)

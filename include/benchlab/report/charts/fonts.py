@@ -1,7 +1,7 @@
-"""Fonts in which charts are written: which of a language's are on this machine.
+"""The fonts of charts: which of those for a language are on this machine.
 
-A locale file names the families that have its letters, in the message ``chart-fonts``, the one that
-is preferred first. Where none of them is here, charts are written in English.
+A locale file names the families that have its letters in the message ``chart-fonts``, the preferred
+one first. If none of them is installed, charts are in English.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from benchlab.report.charts.plotting import quiet_matplotlib
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontEntry
 
-# matplotlib brings it along, so that it is everywhere. It writes digits and Latin letters in every
-# language, and another font what it lacks.
+# It comes with matplotlib, so it is always there. It is used for digits and Latin letters in every
+# language, and another font for what it lacks.
 BASE = "DejaVu Sans"
 
 
 def language_of_charts(language: Language) -> Language:
-    """The language itself, or English where no font here has the letters of the language."""
+    """The language itself, or English if no installed font has the letters of the language."""
     return english() if lacking(language.letters, families(language)) else language
 
 
@@ -50,7 +50,7 @@ def lacking(characters: Iterable[str], names: Iterable[str]) -> set[str]:
 def _entry(name: str) -> FontEntry | None:
     """A font of this family.
 
-    matplotlib remembers the fonts of its first start: some may be gone, and others there.
+    matplotlib remembers the fonts of its first start; some may have gone since, others come.
     """
     from matplotlib import font_manager
 
@@ -63,7 +63,7 @@ def _entry(name: str) -> FontEntry | None:
         return found
     known = {font.fname for font in font_manager.fontManager.ttflist}
     for path in set(font_manager.findSystemFonts()) - known:
-        # What cannot be read is not the font that is looked for.
+        # A file that cannot be read is not the font that is looked for.
         with contextlib.suppress(OSError, RuntimeError):
             font_manager.fontManager.addfont(path)
     return listed()

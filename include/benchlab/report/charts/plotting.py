@@ -1,7 +1,7 @@
 """What all pictures share: their style, how they are saved, and matplotlib without traces.
 
-It is loaded without a window, without a file in the home directory and without a global style. The
-same data give the same bytes::
+matplotlib is loaded without a window, without a file in the home directory and without a global
+style. The same data give the same bytes::
 
     with quiet_matplotlib(ENGLISH_STYLE):
         figure = Figure(figsize=(9.6, 4.4))
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Form = Literal["svg", "png"]
 
 INK, MUTED, GRID = "#1f2933", "#5f6b76", "#e3e7eb"
-# Okabe and Ito's, which colour-blind readers tell apart and which differ in lightness.
+# By Okabe and Ito: colour-blind readers can tell them apart, and they differ in lightness.
 BLUE, ORANGE = "#0072b2", "#e69f00"
 VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
 STYLE = {
@@ -57,8 +57,8 @@ STYLE = {
     "figure.facecolor": "white",
     "axes.facecolor": "white",
 }
-"""Of every picture; its fonts are chosen by :mod:`benchlab.report.charts.fonts`."""
-# Of pictures that are English in every report's language.
+"""For every picture; :mod:`benchlab.report.charts.fonts` chooses the fonts of a report's."""
+# For pictures that are always in English.
 ENGLISH_STYLE = {**STYLE, "font.family": "DejaVu Sans", "axes.labelcolor": MUTED}
 DPI = 144
 _CONFIG = "MPLCONFIGDIR"
@@ -66,10 +66,10 @@ _CONFIG = "MPLCONFIGDIR"
 
 @contextlib.contextmanager
 def quiet_matplotlib(style: Mapping[Any, Any]) -> Iterator[None]:
-    """Within it, matplotlib is loaded and has ``style``.
+    """Load matplotlib, and apply ``style`` inside the context.
 
-    matplotlib keeps its list of fonts in the home directory, and warns where it cannot. Here it
-    keeps it in a directory for temporary files, unless ``MPLCONFIGDIR`` names another.
+    matplotlib keeps its list of fonts in the home directory, and warns if it cannot. Here it keeps
+    the list in a temporary directory, unless ``MPLCONFIGDIR`` names another.
     """
     named = os.environ.get(_CONFIG)
     if named is None:
@@ -78,7 +78,7 @@ def quiet_matplotlib(style: Mapping[Any, Any]) -> Iterator[None]:
         import matplotlib
         import matplotlib.font_manager  # reads or writes the list of fonts
 
-        matplotlib.get_configdir()  # both are asked for once and then remembered
+        matplotlib.get_configdir()  # both are read once and then remembered
         matplotlib.get_cachedir()
     finally:
         if named is None:
@@ -90,7 +90,7 @@ def quiet_matplotlib(style: Mapping[Any, Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _without_words() -> Iterator[None]:
-    """It warns of a font that has no bold letters; those that it has are taken, and can be read."""
+    """Suppress its warnings about fonts without bold letters: the regular ones can be read."""
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -101,7 +101,7 @@ def _without_words() -> Iterator[None]:
 
 
 def _cache_directory() -> Path:
-    """A directory that is ours alone: the same one each time, where nobody else has its name."""
+    """A directory of our own: the same one each time, unless somebody else took its name."""
     path = Path(tempfile.gettempdir()) / f"benchlab-matplotlib-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
@@ -119,7 +119,7 @@ class Panel:
 
     Attributes:
         height_in: with its title and ticks, in inches.
-        draw: into a figure, so many inches from its top.
+        draw: draws it into a figure, so many inches from the top.
     """
 
     height_in: float
@@ -127,7 +127,7 @@ class Panel:
 
 
 def axes(figure: Figure, top_in: float, height_in: float, *, left: float, width: float) -> Axes:
-    """Axes whose frame begins so many inches from the top; ``left`` and ``width`` are shares."""
+    """Axes whose frame begins ``top_in`` inches from the top; ``left``, ``width``: shares."""
     whole = figure.get_figheight()
     return figure.add_axes((left, 1 - (top_in + height_in) / whole, width, height_in / whole))
 
@@ -159,7 +159,7 @@ def by_threads(axes: Axes, threads: Sequence[int], label: str) -> None:
 
 
 def saved(figure: Figure, form: Form) -> bytes:
-    """A figure as bytes, without the day and the tool."""
+    """A figure as bytes, without date and tool in its metadata."""
     nothing = ("Date", "Creator") if form == "svg" else ("Software",)
     out = io.BytesIO()
     figure.savefig(out, format=form, dpi=DPI, metadata=dict.fromkeys(nothing))
@@ -170,7 +170,7 @@ def write(path: Path, drawn: Callable[[], Figure]) -> None:
     """Save an English figure in the file of the option ``--picture``: SVG or PNG by its ending.
 
     Raises:
-        SpecError: it ends otherwise, or cannot be written.
+        SpecError: its name ends in neither .svg nor .png, or it cannot be written.
     """
     forms: dict[str, Form] = {".svg": "svg", ".png": "png"}
     form = forms.get(path.suffix.lower())

@@ -1,8 +1,8 @@
 """A bundle as a ZIP archive, or as the directory into which one was unpacked.
 
-An archive is written so that the same files give the same bytes, and has in its comment the SHA-256
-of everything before it: no byte of it can change unnoticed, those of its headers included. Nothing
-is ever unpacked: files are read where they are, and no name in an archive leads anywhere.
+The same files always give the same archive. Its comment has the SHA-256 of everything before it, so
+that no byte can change unnoticed, not even in a header. Nothing is ever unpacked: files are read in
+place, and no name in an archive is used as a path.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from typing import Protocol
 
 from benchlab.errors import EvidenceError
 
-# What a client may print (benchlab.campaign.trial) and more; and what all files together may have.
+# The most that is read: of one file (more than a client may print, see campaign/trial.py), of all
+# files together, and how many files.
 MAX_FILE_BYTES = 512 * 1024**2
 MAX_BYTES = 4 * 1024**3
 MAX_FILES = 100_000
-# An archive up to this size, packed and unpacked, is packed again in memory, to find which part of
-# it is not as it was.
+# An archive up to this size, packed and unpacked, is packed again in memory to find the part that
+# was changed.
 MAX_LOCATED_BYTES = 64 * 1024**2
 
 _CHUNK = 1 << 20
@@ -60,7 +61,7 @@ class Archive(Protocol):
     """The files of a bundle.
 
     Attributes:
-        names: of all files that can be asked for, sorted.
+        names: of all files that can be read, sorted.
         faults: what is wrong with the bundle as a container, as (file, what was found); an archive
             whose directory cannot be read has no names.
     """
@@ -69,17 +70,17 @@ class Archive(Protocol):
     faults: tuple[tuple[str, str], ...]
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """A file's content, piece by piece; a :class:`FaultyFileError` where it cannot be read."""
+        """A file's content, piece by piece; raises :class:`FaultyFileError` if unreadable."""
 
     def altered(self) -> tuple[str, str] | None:
-        """What part of it is not as it was written though all files are; None: nothing is."""
+        """The part that was changed outside its files, and how; None: nothing was."""
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
     """The archive of these files. The same files give the same bytes, with the same zlib.
 
     Raises:
-        EvidenceError: a name or a size is one that nothing would read.
+        EvidenceError: a name or a size is one that would be refused when it is read.
     """
     for name, content in files.items():
         if (fault := name_fault(name)) is not None:
@@ -122,7 +123,7 @@ def open_bundle(path: Path) -> Iterator[Archive]:
 
 
 def read(archive: Archive, name: str) -> bytes:
-    """A file's whole content; a :class:`FaultyFileError` where it cannot be read."""
+    """A file's whole content; raises :class:`FaultyFileError` if it cannot be read."""
     return b"".join(archive.chunks(name))
 
 
@@ -134,7 +135,7 @@ def name_fault(name: str) -> str | None:
 
 
 def shown(text: str, limit: int = 500) -> str:
-    r"""A name or a sentence as one line that can be printed, of so many letters at most.
+    r"""A name or a sentence as one printable line of at most ``limit`` letters.
 
     >>> shown("a\nb")
     'a\\nb'
@@ -194,7 +195,7 @@ class _Zip:
         return self._located(end)
 
     def _located(self, end: bytes) -> tuple[str, str]:
-        """Where it is not as it was written; by packing it again, which another zlib may not do."""
+        """Where it was changed; by packing it again, which takes the same zlib."""
         where = "it is in a header, not in a file's content"
         unpacked = sum(entry.file_size for entry in self._entries.values())
         if max(self._path.stat().st_size, unpacked) <= MAX_LOCATED_BYTES:
@@ -208,7 +209,7 @@ class _Zip:
         return self._path.name, f"changed since it was written: {where}"
 
     def _owner(self, at: int) -> str:
-        """The file to whose entry a byte belongs, else the archive."""
+        """The name of the file to whose entry a byte belongs; else the name of the archive."""
         if at >= self._archive.start_dir:
             return self._path.name
         before = [e for e in self._entries.values() if e.header_offset <= at]
@@ -246,7 +247,7 @@ class _Directory:
 
     def chunks(self, name: str) -> Iterator[bytes]:
         try:
-            # Not through a link that has come up since.
+            # Not through a link that was made since.
             handle = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(handle, "rb") as file:
                 left = MAX_FILE_BYTES
@@ -261,7 +262,7 @@ class _Directory:
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
-    """Everything in a directory but directories, by relative name; links are not followed."""
+    """Everything in a directory except directories, by relative name; follows no links."""
     for directory, below, names in os.walk(root):
         links = [name for name in below if (Path(directory) / name).is_symlink()]
         for name in (*names, *links):
@@ -270,7 +271,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _entry_faults(archive: str, entries: list[zipfile.ZipInfo]) -> Iterator[tuple[str, str]]:
-    """What makes an archive one that is not read any further."""
+    """Why an archive is not read any further, as (file, what was found)."""
     if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_BYTES:
         yield archive, _too_much()
         return

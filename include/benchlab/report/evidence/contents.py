@@ -1,4 +1,4 @@
-"""What a bundle holds of a campaign, as files, and how it is read back.
+"""What a bundle holds about a campaign, as files, and how it is read back.
 
 | file | holds |
 |---|---|
@@ -65,6 +65,9 @@ def make(
             (``Comparison.calibration.campaigns``).
         secrets: texts that must not be in any file, such as the campaign's password.
 
+    Example:
+        ``make(store, "c1", report_files, gates=home.configs / "quality")``
+
     Raises:
         StoreError: the store has no such campaign.
         EvidenceError: a secret is in one of the files, or a file is too large.
@@ -102,6 +105,10 @@ class Bundle:
     Args:
         opened: the archive or directory.
         said: its manifest.
+
+    Attributes:
+        manifest: its manifest.
+        missing: by name, why a file is not there.
     """
 
     def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
@@ -122,7 +129,7 @@ class Bundle:
         """A file as text.
 
         Raises:
-            FaultyFileError: it is not there, or no text in UTF-8.
+            FaultyFileError: it is not there, or is not text in UTF-8.
         """
         try:
             return self.read(name).decode("utf-8")
@@ -141,17 +148,17 @@ class Bundle:
         """The campaign with its trials.
 
         Raises:
-            FaultyFileError: a document is not of the shape that it should have.
+            FaultyFileError: a document cannot be read, or is not what it should be.
         """
         campaign = self._document(CAMPAIGN, Campaign)
         _refuse_senseless(CAMPAIGN, campaign)
         return Measured(campaign, self._document(TRIALS, tuple[TrialResult, ...]))
 
     def calibration(self) -> list[tuple[str, Measured]]:
-        """The A/A campaigns, by file, the earliest first.
+        """The A/A campaigns, each with the name of its file, the earliest first.
 
         Raises:
-            FaultyFileError: a document is not of the shape that it should have.
+            FaultyFileError: a document cannot be read, or is not what it should be.
         """
         found = {name: self._document(name, Measured) for name in self.under(CALIBRATION).values()}
         for name, measured in found.items():
@@ -198,7 +205,7 @@ class Bundle:
 
 
 def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
-    """What trials have in the object store: raw outputs, series and host samples."""
+    """The names of the trials' objects in the store: raw outputs, series, host samples."""
     for trial in trials:
         yield from (name for name in (trial.raw, trial.series, trial.hosts) if name is not None)
 
@@ -208,7 +215,7 @@ def _faulty(name: str, error: SpecError) -> FaultyFileError:
 
 
 def _why(error: Exception) -> str:
-    """Why an object is not there, without where the store keeps it."""
+    """Why an object is not there, without its place in the store."""
     cause = error.__cause__
     if isinstance(cause, OSError):
         return f"the object store does not have it: {cause.strerror or type(cause).__name__}"
@@ -237,7 +244,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _refuse_senseless(name: str, campaign: Campaign) -> None:
-    """Refuse rounds without trials: figures have a place for each, and memory has an end."""
+    """Refuse more rounds than trials: each takes memory, and a forger can write any number."""
     rounds, trials = campaign.plan.rounds, len(campaign.plan.trials)
     if not 0 < rounds <= trials:
         raise FaultyFileError(name, f"plan: {rounds} rounds, with {trials} trials in them")

@@ -1,4 +1,4 @@
-"""``manifest.json``: what is in a bundle, who made it by what, and the SHA-256 of every file.
+"""``manifest.json``: what is in a bundle, what made it, and the SHA-256 of every file.
 
 Its text is canonical, and its last entry is the SHA-256 of the others, so that a changed byte of
 the manifest itself is found even without the archive around it.
@@ -25,7 +25,7 @@ NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
 FORMAT = 1
 
-# What a report's text is made by, besides Benchlab itself; and its charts.
+# What a report's text depends on, and what its charts depend on, by the names in ``made_with``.
 TEXT_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
 CHARTS_BY = (*TEXT_BY, "matplotlib", "numpy", "pillow", "fonts_sha256", "processor")
 _LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy")
@@ -44,21 +44,21 @@ class Content(_Strict):
 
 
 class Missing(_Strict):
-    """A file that the store rows name and that is not there, with the reason."""
+    """A file that a row of the store names but that was not there, with the reason."""
 
     file: str
     reason: str
 
 
 class Manifest(_Strict):
-    """What a bundle says of itself.
+    """What a bundle says about itself.
 
     Attributes:
         format: of the bundle; counts the changes that an older Benchlab cannot read.
         campaign: its id.
-        made_with: versions of Benchlab and of what it was made with; ``source_sha256`` is of
-            Benchlab's own files, ``fonts_sha256`` of the names of the fonts for charts.
-        signed: a signature was made beside the manifest, as earlier releases could; now false.
+        made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's own
+            files, ``fonts_sha256`` of the names of the fonts for charts.
+        signed: whether there is a signature beside the manifest; only earlier releases made one.
         missing: files that should be there and were gone.
         redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
         files: every other file of the bundle, by name, without the signature.
@@ -75,7 +75,7 @@ class Manifest(_Strict):
     sha256: str
 
     def same(self, names: Iterable[str]) -> bool:
-        """Whether this Benchlab has the same of these."""
+        """Whether this Benchlab has the same versions of these."""
         mine = made_with()
         return all(self.made_with.get(name) == mine[name] for name in names)
 
@@ -112,7 +112,7 @@ def parse(content: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        FaultyFileError: it is none, or is not as it was written.
+        FaultyFileError: it is not a manifest, or was changed.
     """
     try:
         raw = json.loads(content.decode("utf-8"))
@@ -157,13 +157,13 @@ def _digest(raw: Mapping[str, Any]) -> str:
 
 
 def _text(raw: Mapping[str, Any]) -> bytes:
-    # Names may be anything that JSON can write, a lone half of a character included.
+    # Names may be anything that JSON can write, even a lone surrogate.
     text = json.dumps(raw, indent=2, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "surrogatepass")
 
 
 def _source_digest() -> str:
-    """Of all files of Benchlab: two builds of one version number are not the same."""
+    """The digest of Benchlab's own files: two builds may have one version number."""
     digest = hashlib.sha256()
     for name, file in sorted(_sources(resources.files("benchlab"), "")):
         digest.update(f"{name}\0".encode())
@@ -180,7 +180,7 @@ def _sources(directory: Traversable, prefix: str) -> Iterable[tuple[str, Travers
 
 
 def _fonts_digest() -> str:
-    """Of the fonts that charts can be drawn with: how a chart looks depends on them."""
+    """The digest of the fonts that charts can be drawn with: they decide how a chart looks."""
     with quiet_matplotlib({}):
         from matplotlib.font_manager import fontManager
 

@@ -1,4 +1,4 @@
-"""The published files of a report against those that are rendered again from the bundle."""
+"""Compares the published files of a report with those rendered again from the bundle."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from benchlab.report.evidence.trials import first_difference
 from benchlab.report.evidence.verification import RELATIVE, Findings
 
 FIGURES = "report.json"
-# What every Benchlab writes into a report: its files, by their last names; the keys of report.json
-# wherever this one writes them; and the columns of its tables. Without one of them it differs.
+# What every Benchlab writes into a report: its files, by the last part of their names; keys of
+# report.json, wherever this Benchlab writes them; and columns of its tables. A report that lacks
+# one of them differs.
 _FILES = {FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"}
 _KEYS = {
     *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
@@ -29,7 +30,7 @@ _COLUMNS = {
     *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used"),
     *("improvement_pct", "verdict", "p95_verdict"),
 }
-# What cannot be verified, counted.
+# Kinds of what cannot be verified.
 _PAGES, _PICTURES = "pages of another Benchlab", "pictures that are drawn otherwise here"
 _ONE_ONLY = "files or figures that only one Benchlab writes"
 _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
@@ -38,13 +39,13 @@ _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 def compare(
     published: Mapping[str, bytes], again: Mapping[str, bytes], said: Manifest, findings: Findings
 ) -> None:
-    """Note where the published files are not those that were rendered again.
+    """Note where the published files differ from those that were rendered again.
 
-    What the same Benchlab has written is the same byte for byte; figures at full precision may
-    differ by :data:`RELATIVE`. What another one has written is compared key by key and cell by
-    cell, where it is ``report.json`` or a table. Its pages cannot be compared, nor can pictures
-    that were drawn by other libraries or fonts: unless they are the same, they are not verified.
-    The manifest says who made it, which a forger can write as well.
+    If the same Benchlab wrote them they have to be equal byte for byte, except that figures at full
+    precision may differ by :data:`RELATIVE`. If another one did, ``report.json`` is compared key by
+    key and a table cell by cell; its pages, and pictures that were drawn with other libraries or
+    fonts, are not verified unless they are equal. Which Benchlab it was is in the manifest, where a
+    forger can write anything.
 
     Args:
         published, again: contents by path within the report.
@@ -62,7 +63,7 @@ def compare(
 
 
 class _Compared:
-    """One file of a report, by its path, against itself as it is rendered again."""
+    """One file of a report, by its path, to be compared with the one rendered again."""
 
     def __init__(self, name: str, said: Manifest, findings: Findings) -> None:
         self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
@@ -70,7 +71,7 @@ class _Compared:
         self.version = said.made_with.get("benchlab", "unknown")
 
     def compare(self, published: bytes | None, again: bytes | None) -> None:
-        """Compare it; None: there is none."""
+        """Compare the published file with the one rendered again; None: there is none."""
         before = len(self.findings.differences) + len(self.findings.unverified)
         if published is None:
             self._there_and_not_there("", False, required=self.name.split("/")[-1] in _FILES)
@@ -97,7 +98,7 @@ class _Compared:
             self._otherwise_drawn("")
 
     def _page(self, published: str, again: str) -> None:
-        """A page; without its pictures where they may have been drawn otherwise."""
+        """Compare a page, without its pictures if these may have been drawn differently."""
         if not self.same:
             why = f"{self.file}: another Benchlab ({self.version}) wrote it, and this one writes it"
             self.findings.cannot_verify(_PAGES, f"{why} otherwise")
@@ -110,7 +111,7 @@ class _Compared:
             self.findings.differs(self.file, **line)
 
     def _table(self, published: list[list[str]], again: list[list[str]]) -> None:
-        """A table: by position in what the same Benchlab wrote, else by the columns' names."""
+        """Compare a table; the same Benchlab has to have written the same columns in order."""
         header, wanted = published[0] if published else [], again[0]
         if (self.same and header != wanted) or len(set(header)) != len(header):
             self._differs("row 1", ", ".join(header) or "empty", ", ".join(wanted))
@@ -151,10 +152,11 @@ class _Compared:
             self._differs(where, _written(found), _written(again))
 
     def _there_and_not_there(self, where: str, is_published: bool, *, required: bool) -> None:
-        """Something, or the file itself, that only the report has, or only the one made again.
+        """Note something, or the whole file, that only one of the two has.
 
         Args:
-            required: every Benchlab writes it.
+            where: its place in the file; empty: the file itself.
+            required: whether every Benchlab writes it.
         """
         if self.same or (required and not is_published):
             one, other = ("there", "not there") if is_published else ("not there", "there")
@@ -185,7 +187,7 @@ def _parsed(content: bytes) -> Any:
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a key that is there twice a reader may take either value."""
+    """An object; refuses a duplicate key, of which a reader may take either value."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError("a key is there twice")

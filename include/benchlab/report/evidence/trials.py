@@ -1,4 +1,4 @@
-"""A trial computed again: from its raw output and host samples to what the store has of it."""
+"""Computes trials again from their raw outputs and host samples, and compares them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from benchlab.results.records import Campaign, GateResult, TrialResult
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 from benchlab.workloads.workload import Workload
 
-# What is kept of the hosts is rounded: bytes to whole ones, shares to four digits.
+# The stored figures of hosts are rounded: bytes to whole ones, shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
-# Columns that the bundle has and that are none of the client's.
+# Columns that follow from the campaign's row, not from the client's output.
 _OF_CAMPAIGN = ("inconsistent_dataset", "undeclared_differences", "unlike_hosts")
-# What cannot be verified, counted.
+# Kinds of what cannot be verified.
 _NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
 _NOT_JUDGED = "gates of trials that cannot be judged again"
 
@@ -35,6 +35,8 @@ class Recomputation:
     """Computes the trials of a campaign again from the objects of a bundle.
 
     Args:
+        bundle: has the objects.
+        campaign: the campaign.
         gates: the definitions.
         findings: gets what differs.
     """
@@ -49,7 +51,7 @@ class Recomputation:
         self._planned = {planned.id: planned for planned in campaign.plan.trials}
 
     def trial(self, stored: TrialResult) -> TrialResult | None:
-        """What a stored trial is by what the bundle has of it; None where nobody planned it."""
+        """A stored trial, recomputed from what the bundle has of it; None if it was not planned."""
         name = named(stored)
         if self._planned.get(stored.trial.id) != stored.trial:
             self.findings.differs(TRIALS, "it is not as the plan has it", where=name)
@@ -63,7 +65,7 @@ class Recomputation:
         return stored if text is None else self._from_output(stored, text, name)
 
     def note_otherwise_defined(self) -> None:
-        """Note the gates that trials were judged by and that are now defined otherwise."""
+        """Note the gates that judged trials by another definition than the bundle's."""
         for gate, trials in self._otherwise_defined.items():
             self.findings.cannot_verify(
                 _NOT_JUDGED,
@@ -72,10 +74,10 @@ class Recomputation:
             )
 
     def _object(self, name: str, trial_name: str, without: str | None = None) -> str | None:
-        """A text of the object store; None where there is none, which is noted.
+        """A text of the object store; None if it cannot be had, which is noted.
 
         Args:
-            without: what cannot be verified without it; None: everything in the report can be.
+            without: the kind of what cannot be verified without it; None: nothing depends on it.
         """
         file = f"{RAW}{name}"
         if file in self.bundle.missing:
@@ -113,9 +115,9 @@ class Recomputation:
             expected_errors=[int(number) for number in numbers.split(",") if number.isdigit()],
         )
         if not numbers and columns["unexpected_errors"]:
-            del columns["unexpected_errors"]  # which were expected was not recorded
+            del columns["unexpected_errors"]  # the expected ones were not recorded
         gates = self._gates(stored, module, columns, name)
-        # Only its gate has kept the client's exit code.
+        # The client's exit code is kept only by its gate.
         code = next((gate.observed for gate in gates if gate.gate == "client_exit"), None)
         reasons = client_reasons(output, None if code is None else int(code))
         return self._validity(stored, dataclasses.replace(result, gates=gates), module, reasons)
@@ -196,7 +198,7 @@ class Recomputation:
         module: Workload,
         client_reasons: tuple[str, ...],
     ) -> TrialResult:
-        """Whether it counts, and why not."""
+        """The trial with its validity and the reasons, decided again."""
         name = named(stored)
         self.findings.checked["trials"] += 1
         if not gates_module.is_valid(again.gates):
@@ -275,9 +277,10 @@ def _around(one: str, other: str) -> str:
 
 
 def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
-    """What a trial's gates get from the campaign, as far as it is the same for all its trials.
+    """The columns that the campaign gives the gates of all its trials alike.
 
-    Clocks are asked anew when a campaign is resumed; variables are those of both sides.
+    Clocks are not among them, as they are measured again when a campaign is resumed. Variables are
+    compared only if the facts of every side are known.
     """
     columns: dict[str, float | None] = {}
     if set(campaign.facts) == set(campaign.plan.sides):
@@ -294,7 +297,7 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
 def _judged(
     gate: Gate, result: GateResult, columns: Mapping[str, float | None], stored: TrialResult
 ) -> GateResult:
-    """One gate again; a column that only the target knew is what was observed then."""
+    """One gate, judged again; a column that only the target knew keeps its observed value."""
     if gate.column in columns:
         return gate.evaluate(columns)
     observed = result.observed
@@ -307,7 +310,7 @@ def _judged(
 
 
 def _of_hosts(column: str, stored: TrialResult) -> list[float]:
-    """What a column of the hosts' can be, by their figures; empty: it is none of them."""
+    """What a column can be by the hosts' figures; empty if it does not come from them."""
     if column == "cpu_steal_ratio":
         steal = [host.figures["cpu_steal"].mean for host in stored.host_figures
                  if "cpu_steal" in host.figures]  # fmt: skip
@@ -319,7 +322,7 @@ def _of_hosts(column: str, stored: TrialResult) -> list[float]:
         if host.processes:
             used = max(host.processes.values())
             found.append(used)
-            if "cpu_busy" in host.figures:  # counts where the client has its host alone
+            if "cpu_busy" in host.figures:  # counts where the client has its host to itself
                 found.append(max(used, host.figures["cpu_busy"].mean))
     return found
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from benchlab.report.evidence import archive
 
 VerificationOutcome = Literal["holds", "differs", "not verified"]
-"""Of a verification: nothing differs and all was compared; something differs; or nothing does, and
-something that can be forged could not be compared."""
+"""``holds``: everything was compared, and nothing differs. ``differs``: something does. ``not
+verified``: nothing differs, but something that can be forged could not be compared."""
 
-# How far a figure may be off that was computed again: processors and libraries round differently.
-# Figures that are only read again, as samples, may not differ at all.
+# How far a recomputed figure may be off: processors and libraries round differently. Figures that
+# are only read again, such as samples, may not differ at all.
 RELATIVE = 1e-9
 _LINE = 2000
 
@@ -23,7 +23,7 @@ class Difference:
     """Something in a bundle that is not as it should be.
 
     Attributes:
-        file: of the bundle; or the bundle itself.
+        file: a file of the bundle, or the bundle itself.
         where: in the file: a trial and its metric, a line, a place in a document; empty: the file.
         found: what it says.
         recomputed: what it should say; None where that is not known.
@@ -45,7 +45,7 @@ class Unverified:
     """Something that the report rests on or consists of and that could not be verified.
 
     Attributes:
-        what: its kind, in the plural, as ``pages of another Benchlab``.
+        what: its kind, in the plural, such as ``pages of another Benchlab``.
         why: which, and why, as a sentence.
     """
 
@@ -55,17 +55,17 @@ class Unverified:
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome.
+    """The outcome of verifying a bundle.
 
     Attributes:
         bundle: what was verified.
         campaign: its id; None where that could not be read.
         made_with: the version of Benchlab that made it; None where that could not be read.
-        checked: how many of what were checked, as ``files`` or ``samples``.
-        differences: all that was found.
-        unverified: what of this bundle could not be verified, though it can be of others.
-        not_recomputed: what is not recomputed of any bundle, or does not change the outcome, and
-            why, as sentences.
+        checked: by kind, such as ``files`` or ``samples``, how many were checked.
+        differences: all that were found.
+        unverified: what could not be verified in this bundle, though it can be in others.
+        not_recomputed: what is never recomputed, or does not change the outcome, and why, as
+            sentences.
     """
 
     bundle: str
@@ -89,7 +89,7 @@ class Verification:
         return self.outcome == "holds"
 
     def to_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The outcome for machines."""
         return {
             "outcome": self.outcome,
             "holds": self.holds,
@@ -98,7 +98,7 @@ class Verification:
         }
 
     def lines(self) -> list[str]:
-        """For people, a line each; what a bundle says is in them only as text that is harmless."""
+        """The outcome for people, line by line; what the bundle says is escaped."""
         counts = ", ".join(f"{number:,} {what}" for what, number in self.checked.items() if number)
         again = "" if self.campaign is None else f" of {self.campaign}"
         lines = [
@@ -123,7 +123,7 @@ class Verification:
 
 @dataclass
 class Findings:
-    """What is being found."""
+    """What a verification has found so far."""
 
     differences: list[Difference] = field(default_factory=list)
     unverified: list[Unverified] = field(default_factory=list)

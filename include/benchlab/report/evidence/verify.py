@@ -1,7 +1,7 @@
 """Verify a bundle: is it as it was made, and does all of it follow from the raw outputs?
 
 Nothing is read but the bundle: no store, no configuration, no network. Nothing is recomputed from
-a bundle that is not as it was made.
+a bundle that was changed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from benchlab.report.evidence.trials import Recomputation, named
 from benchlab.report.evidence.verification import Findings, Verification
 from benchlab.results.records import TrialResult, inconsistencies
 
-# What the comparison and the templates raise on rows that are of the right types and make no sense
-# together, as only a forged bundle has them.
+# What the comparison and the templates raise on rows that have the right types but make no sense
+# together, which only a forged bundle has.
 _SENSELESS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
     *(RecursionError, jinja2.TemplateError, BenchlabError),
@@ -54,7 +54,7 @@ def verify(path: Path) -> Verification:
     'holds'
 
     Args:
-        path: of its archive, or of the directory into which that was unpacked.
+        path: of the archive, or of the directory into which it was unpacked.
 
     Raises:
         EvidenceError: there is no such file, or it cannot be opened.
@@ -98,7 +98,7 @@ def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | Non
 
 
 def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
-    """Every file of the manifest is there with its hash, and no other."""
+    """Note files that are missing, were added or do not have their hash."""
     beside = {manifest.NAME, *([manifest.SIGNATURE] if said.signed else [])}
     for name in sorted(set(opened.names) - said.files.keys() - beside - {manifest.SIGNATURE}):
         findings.differs(name, "not in the manifest: it was added")
@@ -127,11 +127,11 @@ def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
 
 
 def _altered(opened: Archive, findings: Findings) -> None:
-    """No byte of the archive differs."""
+    """Note that a byte of the archive was changed outside its files."""
     try:
         if (altered := opened.altered()) is not None:
             findings.differs(*altered)
-    except FaultyFileError as error:  # of the signature, the one file that is not read above
+    except FaultyFileError as error:  # the signature is the one file that is not read above
         findings.differs(error.file, error.fault)
 
 
@@ -163,7 +163,7 @@ def recompute(bundle: Bundle, findings: Findings) -> None:
 
 
 def _unnamed(bundle: Bundle, own: Measured, findings: Findings) -> None:
-    """Every file is one that a bundle has, and what is missing is one that a row names."""
+    """Note files that nothing in the bundle names, and missing ones that no trial names."""
     raw = {f"{RAW}{name}" for name in objects(own.trials)}
     for name in bundle.manifest.files:
         is_gates = name.startswith(GATES) and name.endswith(".yaml")
@@ -229,7 +229,7 @@ def _report(
 
 
 def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibration:
-    """What the A/A campaigns of the bundle show; one that must not count differs."""
+    """What the A/A campaigns of the bundle show; notes those that must not count."""
     figures = {}
     for file, other in bundle.calibration():
         try:

@@ -1,4 +1,4 @@
-"""What every text for a terminal shares: plain words, colours only where they are asked for."""
+"""What every text for a terminal shares: plain words, and colours only on request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNBOUNDED = 10_000  # columns
 
 
 def console_for(width: int, colour: bool) -> Console:
-    """One that keeps what is printed, for :func:`text_of`; ``colour`` asks for ANSI codes.
+    """A console that keeps what is printed, for :func:`text_of`; ``colour``: with ANSI codes.
 
     Nothing in a text is taken for markup, an emoji or something to highlight.
     """
@@ -31,9 +31,9 @@ def console_for(width: int, colour: bool) -> Console:
 
 
 def table_of(*headings: str) -> Table:
-    """An empty table for :func:`print_table`; what does not fit is folded, and nothing is cut.
+    """An empty table for :func:`print_table`; cells that do not fit are folded, never cut.
 
-    What is copied from it into a command, such as an id, is not folded either.
+    Columns that people copy into a command, such as ids, are not folded either.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in headings:
@@ -42,7 +42,7 @@ def table_of(*headings: str) -> Table:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table: wider than the console where not even its single words would fit."""
+    """Print a table: wider than the console if not even its single words fit."""
     unbounded = console.options.update(max_width=_UNBOUNDED)
     sizes = [_size(console, unbounded, column) for column in table.columns]
     between = console.measure(table, options=unbounded).maximum - sum(most for _, most in sizes)
@@ -57,7 +57,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[int, int]:
-    """Characters of a column, folded at its words and not folded."""
+    """The width of a column in characters: folded at its words, and not folded."""
     cells = (column.header, *column.cells)
     sizes = [Measurement.get(console, unbounded, cell) for cell in cells]
     most = max(size.maximum for size in sizes)

@@ -13,8 +13,8 @@ from benchlab.results.records import UNITS, TrialResult
 
 Field = str | int | float | bool | None
 
-# Columns of every campaign, so that the files of several can be put into one; besides, there is the
-# metric that decides, and those of other metrics where a trial has them.
+# Columns that every campaign has, so that the files of several can be joined. The metric that
+# decides has one as well, and so has every other metric that a trial has.
 _ALWAYS = (
     *("tps", "qps", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
     "reconnects",
@@ -22,11 +22,11 @@ _ALWAYS = (
 
 
 def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
-    """One row per executed trial, the invalid and excluded ones too.
+    """One row per executed trial, including invalid and excluded ones.
 
     ``used`` says whether its figures are in the comparison: the trials behind one cell's
     figures are the rows of its workload, threads and side with ``used``. ``restored`` says
-    whether its data were laid back from the snapshot just before it. ``raw``, ``series`` and
+    whether its data were restored from the snapshot just before it. ``raw``, ``series`` and
     ``hosts`` are relative to the root of the object store.
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
@@ -82,7 +82,7 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def _restored(result: TrialResult) -> bool | None:
-    """Whether its data were restored; unknown where the phases died with the task that ran them."""
+    """Whether its data were restored; None if its phases were lost with the task that ran them."""
     if result.adopted or not result.phases:
         return None
     return "restore" in result.phases

@@ -1,4 +1,4 @@
-"""The report as one HTML page that stands alone: style and charts are in it, scripts are not."""
+"""The report as one self-contained HTML page: with its style and charts, without scripts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> s
     Args:
         report: what it says, and in which language.
         pictures: the charts by file name, of which those in SVG are put into the page.
-        page: where it lies, and which pages in other languages it refers to.
+        page: its place, and the pages in other languages that it links to.
     """
 
     def chart(stem: str, description: str) -> Markup:
@@ -44,7 +44,7 @@ def _inline(svg: str, description: str) -> Markup:
     start = svg.index("<svg")
     label = escape(description)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[start:], flags=re.DOTALL)
-    # Our own drawing: its texts are drawn as outlines.
+    # Safe: it is our own drawing, with its texts as outlines.
     return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
 
 

@@ -27,12 +27,12 @@ def to_json(
 ) -> dict[str, Any]:
     """The comparison for machines; what is missing is None.
 
-    ``client`` and ``consistency`` are there where the campaign has recorded them.
+    ``client`` and ``consistency`` are there if the campaign has recorded them.
 
     Args:
         campaign: what was measured.
         comparison: its outcome.
-        results: all executed trials, the invalid ones too.
+        results: all executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -82,13 +82,17 @@ def to_json(
 
 
 def trials_to_json(outcome: ComparedFile) -> Any:
-    """What ``benchlab compare --trials FILE --json`` prints: a list where a file has several."""
+    """What ``benchlab compare --trials FILE --json`` prints.
+
+    Returns:
+        A document; a list of them if the file has a column ``campaign``.
+    """
     documents = [_compared_json(compared, outcome) for compared in outcome.campaigns]
     return documents if outcome.several else documents[0]
 
 
 def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dict[str, Any]:
-    """One campaign that was measured elsewhere, as far as its file says it."""
+    """One campaign that was measured elsewhere: what its file says of it."""
     measured, workloads, cells = compared.measured, compared.workloads, compared.cells
     return {
         "campaign": measured.campaign,
@@ -110,7 +114,7 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
-    """The A/A campaigns and what they tell; None where there are none."""
+    """The A/A campaigns and what they show; None if there are none."""
     if not (components := calibration.components):
         return None
     return {

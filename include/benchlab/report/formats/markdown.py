@@ -1,6 +1,6 @@
-"""The report as Markdown, in the layout of the published sysbench pages; and its templates::
+"""The report as Markdown, in the layout of the published sysbench pages; and its templates.
 
-text = render(build(campaign, comparison, results))
+>>> text = render(build(campaign, comparison, results))
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchlab.report.model import commands, figures, hardware, hosts, software
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
 
-# What has a meaning within a line of Markdown or of a table; "_" within a word has none.
+# Characters with a meaning in a line of Markdown or of a table; "_" within a word has none.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
 _LONGEST_VALUE = 60
 
@@ -32,7 +32,7 @@ def render(report: Report, page: Page = TOP) -> str:
 
     Args:
         report: what it says, and in which language.
-        page: where it lies, and which pages in other languages it refers to.
+        page: its place, and the pages in other languages that it links to.
     """
     return _template().render(values(report, page))
 
@@ -51,7 +51,7 @@ def values(report: Report, page: Page) -> dict[str, Any]:
 
 
 def escape(value: object) -> str:
-    """Text that stands for itself: nothing in it is taken for Markdown or HTML."""
+    """Text of which nothing is taken for Markdown or HTML."""
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)

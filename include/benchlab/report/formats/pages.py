@@ -1,4 +1,4 @@
-"""Where the pages of a report lie, one folder for each language but the first."""
+"""Where the pages of a report are: a folder for each language except the first."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from benchlab.language import Language, load
 
 @dataclass(frozen=True)
 class Link:
-    """A page in another language; ``folder`` is its place as seen from the page that refers to it.
+    """A page in another language.
 
     Attributes:
+        code: of the language.
         name: of the language, in that language.
+        folder: of the page, relative to the page that links to it.
     """
 
     code: str
@@ -23,11 +25,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Page:
-    """Where a page lies.
+    """Where a page is.
 
     Attributes:
-        folder: of the page, from the report's root: nothing of the first language's, else ``zh/``.
-        root: the report's root as seen from the page: nothing, or ``../``.
+        folder: relative to the report's root: empty in the first language, else such as ``zh/``.
+        root: the report's root relative to the page: empty, or ``../``.
         others: the pages in the other languages.
     """
 
@@ -37,7 +39,7 @@ class Page:
 
 
 TOP = Page()
-"""A page that is there in one language."""
+"""The page of a report in a single language."""
 
 
 def of_languages(codes: Iterable[str]) -> dict[str, Page]:

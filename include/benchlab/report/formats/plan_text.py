@@ -25,7 +25,7 @@ def render(
     """The whole plan.
 
     Args:
-        reason: why this engine.
+        reason: why this engine was chosen.
         not_runnable: the sentence of a target that can only be planned for.
         sensitivity: lines on how small a slowdown it finds.
     """
@@ -44,7 +44,7 @@ def render(
 
 
 def question(spec: ReportSpec, plan: Plan) -> str:
-    """What a person is asked to approve, in Markdown; of a plan whose hosts are rented."""
+    """What a person is asked to approve, in Markdown; for a plan whose hosts are rented."""
     return "\n".join(_question(spec, plan))
 
 

@@ -22,7 +22,7 @@ from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import trust, wording
 
-# Sentences on trials that were measured elsewhere.
+# So many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
 
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
@@ -42,7 +42,7 @@ def render(report: Report, width: int, colour: bool) -> str:
 
 
 def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
-    """All campaigns of a file of trials; see :mod:`benchlab.analysis.elsewhere`."""
+    """All campaigns of a file of trials; see :mod:`benchlab.analysis.elsewhere.file`."""
     return "".join(
         _trials(compared.measured, compared.workloads, outcome.threshold_pct, width, colour)
         for compared in outcome.campaigns
@@ -56,7 +56,7 @@ def _trials(
     width: int,
     colour: bool,
 ) -> str:
-    """One campaign that was measured elsewhere: a row per workload, and what is to be said."""
+    """One campaign that was measured elsewhere: two rows per workload, then sentences."""
     console = console_for(width, colour)
     numbers = Numbers(english())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)

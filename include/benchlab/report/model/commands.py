@@ -35,7 +35,7 @@ class Command:
 
 
 def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
-    """How the dataset was prepared and a trial was run; empty where no client has the workloads."""
+    """How the dataset was prepared and a trial was run; empty if no client has all workloads."""
     names = {trial.workload for trial in campaign.plan.trials}
     modules = [module for name, module in workloads.by_name().items() if name in names]
     if len(modules) < len(names) or len(set(modules)) != 1:

@@ -18,7 +18,7 @@ class Consistency:
     """What was found.
 
     Attributes:
-        sentences: one a side, or one for both where the same was found.
+        sentences: one for each side, or one for both if the same was found.
         moments: after which a side was checked.
     """
 
@@ -27,7 +27,7 @@ class Consistency:
 
 
 def consistency_of(campaign: Campaign, language: Language) -> Consistency | None:
-    """Of a campaign of TPC-C; None for other workloads, which have no conditions."""
+    """What was found in a campaign of TPC-C; None for other workloads: they have no conditions."""
     plan = campaign.plan
     if all(plan.metric(trial.workload) != "tpmc" for trial in plan.trials):
         return None

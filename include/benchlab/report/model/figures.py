@@ -32,7 +32,7 @@ class Display:
         improvement: heading of that table's last column.
         signs: whether each improvement has a percent sign, or the heading has it for all.
         latency: the latency beside the throughput, in the chart and the terminal.
-        details: of each side, in a table of its own; none where the first one has all.
+        details: of each side, in a second table; empty where the first one has all.
         details_title: what that table shows.
     """
 
@@ -103,12 +103,12 @@ def header(report: Report, columns: Sequence[Column]) -> list[str]:
 
 
 def details(section: Section, language: Language) -> list[list[str]]:
-    """The cells of a workload's table of details, ."""
+    """The cells of a workload's second table: threads, the details of each side."""
     return _rows(section, display(section, language).details, Numbers(language))
 
 
 def metrics(names: Sequence[str]) -> list[str]:
-    """All metrics that are shown of workloads with these metrics, in the order of their tables."""
+    """All metrics shown for workloads with these metrics, in the order of their tables."""
     displays = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
     in_tables = [column.metric for shown in displays for column in (*shown.columns, *shown.details)]
     others = [metric for name in dict.fromkeys(names) for metric in FIGURES[name]]
@@ -116,7 +116,7 @@ def metrics(names: Sequence[str]) -> list[str]:
 
 
 def is_latency(metric: str) -> bool:
-    """Whether it is in milliseconds; the others are rates."""
+    """Whether a metric is a latency, in milliseconds; the others are rates."""
     return metric.endswith("_ms")
 
 

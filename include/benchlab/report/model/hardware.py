@@ -1,4 +1,4 @@
-"""The hosts of a fleet as a report's hardware table has them: a row a role."""
+"""The hosts of a fleet as a report's hardware table has them: a row for each role."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RoleHosts:
 
     Attributes:
         hosts: their names; empty where the plan names none.
-        told: what they say of themselves where it cannot be read as the other values.
+        told: their descriptions as recorded, if the other values cannot be read from them.
     """
 
     role: str
@@ -46,11 +46,11 @@ class FleetHardware:
     """The hosts of a fleet.
 
     Attributes:
-        rented: on EC2.
-        total: hosts, each counted once though it has several roles.
+        rented: whether they are on EC2.
+        total: how many hosts, each counted once even with several roles.
         shared: hosts with several roles, with them.
         zone: where a rented fleet is; None where it was not recorded.
-        role_of: the role or roles of each host by its name, ``tidb+pd`` of several.
+        role_of: the role of each host by its name, ``tidb+pd`` if it has several.
     """
 
     rented: bool
@@ -94,7 +94,7 @@ def header(found: FleetHardware, language: Language) -> list[str]:
 
 
 def rows(found: FleetHardware, client: str | None, language: Language) -> list[list[str]]:
-    """A row per role; the client's host is named by its ``client``, as published pages do."""
+    """A row per role; ``client`` names the client's host, as on published pages."""
     return [
         [
             _service(role.role, client, language),
@@ -115,7 +115,7 @@ def shared_system(found: FleetHardware) -> str | None:
 
 
 def sentences(found: FleetHardware, language: Language) -> list[str]:
-    """What the table does not show: where the hosts are, and which of them have several roles."""
+    """What the table does not show: zone, shared system, and hosts with several roles."""
     said = []
     if found.rented:
         where = found.zone or language.say("hardware-unknown-zone")

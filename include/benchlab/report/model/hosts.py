@@ -1,7 +1,7 @@
-"""What the hosts did while the clients ran, over the trials whose figures are used::
+"""What the hosts did while the clients ran, over the trials whose figures are used.
 
-found = host_tables(comparison, results, {"tikv-1": "tikv"})
-table = [header(language), *rows(found.groups, language)]
+>>> found = host_tables(comparison, results, {"tikv-1": "tikv"})
+>>> table = [header(language), *rows(found.groups, language)]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
 
-# Metric, what a printed unit is of the metric's own; None: a fraction, printed in percent.
+# A metric, and how much of it is one in its column; None: a fraction, printed in percent.
 _COLUMNS = (
     ("cpu_busy", None),
     ("cpu_steal", None),
@@ -40,11 +40,11 @@ class HostGroup:
     """The hosts of one role while one side was measured.
 
     Attributes:
-        name: the role, ``tidb+pd`` of several; of a host without one its own name.
+        name: the role, ``tidb+pd`` for several; for a host without a role, its own name.
         hosts: their names.
         trials: in which any of them has figures.
-        figures: by metric, mean over hosts and trials (each trial weighs alike) and the largest
-            value of any second.
+        figures: by metric, the mean over hosts and trials, all with the same weight, and the
+            largest value of any second.
     """
 
     side: Side
@@ -56,7 +56,7 @@ class HostGroup:
 
 @dataclass(frozen=True)
 class ProcessShare:
-    """CPU that client or load balancer used, as a fraction of what was granted to it."""
+    """CPU that the client or load balancer used, as a fraction of what it was granted."""
 
     name: str
     mean: float
@@ -96,7 +96,7 @@ class Hosts:
 def host_tables(
     comparison: Comparison, results: Sequence[TrialResult], roles: Mapping[str, str] | None = None
 ) -> Hosts:
-    """Gather it from the trials whose figures are used; ``roles`` are by the host's name."""
+    """What the hosts did in the trials whose figures are used; ``roles``: by host name."""
     excluded = {(trial.trial, trial.attempt) for trial in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     groups = _groups(used, roles or {})
@@ -132,7 +132,7 @@ def rows(groups: Iterable[HostGroup], language: Language) -> list[list[str]]:
 
 
 def sentences(found: Hosts, language: Language) -> list[str]:
-    """What the table is of, what limits it, and how hard client and load balancer worked."""
+    """What the table covers and lacks, and how hard client and load balancer worked."""
     gaps = [_gap(gap, language) for gap in found.gaps]
     if not found.sampled:
         if not gaps:
@@ -152,7 +152,7 @@ def sentences(found: Hosts, language: Language) -> list[str]:
 
 
 def to_json(found: Hosts) -> dict[str, Any]:
-    """For machines, in the metrics' own units: fractions, bytes, bytes a second."""
+    """The same for machines, in the metrics' own units: fractions, bytes, bytes per second."""
     return {
         "used_trials": found.used,
         "sampled_trials": found.sampled,
@@ -164,7 +164,7 @@ def to_json(found: Hosts) -> dict[str, Any]:
 
 
 def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tuple[HostGroup, ...]:
-    """By role, or host by host where ``roles`` is None."""
+    """The groups by role; host by host if ``roles`` is None."""
     members: dict[str, dict[Side, list[tuple[str, HostFigures]]]] = {}
     for result in used:
         for host in result.host_figures:
@@ -217,7 +217,7 @@ def _gap(gap: Gap, language: Language) -> str:
 
 
 def _role(host: str) -> str:
-    """Of ``tikv-2``: ``tikv``. Other names stand for themselves."""
+    """The role in a name: ``tikv`` for ``tikv-2``. Other names are returned as they are."""
     match = re.fullmatch(rf"({'|'.join(ROLES)})-[0-9]+", host)
     return match[1] if match else host
 

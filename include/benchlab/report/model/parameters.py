@@ -19,7 +19,11 @@ _VARIABLES = ""
 
 @dataclass(frozen=True)
 class Block:
-    """Parameters of one component, or global variables, as text of a language."""
+    """Parameters of one component, or global variables, as text.
+
+    Attributes:
+        language: of the text: ``yaml`` or ``sql``.
+    """
 
     heading: str
     language: str
@@ -27,7 +31,7 @@ class Block:
 
 
 def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
-    """What both sides have alike, then what one of them has, then what holds for one workload."""
+    """The parameters that both sides share, then those of one side, then of one workload."""
     sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
     made = list(_blocks(_alike(*sides), language))
     for side, own in zip(SIDES, sides, strict=True):
@@ -59,7 +63,7 @@ def grouped(side: SideSpec) -> Components:
 
 
 def _is_item(key: str) -> bool:
-    """A configuration item has a dot or a hyphen in its name, a global variable has not."""
+    """A configuration item has a dot or a hyphen in its name, a global variable does not."""
     return "." in key or "-" in key
 
 
@@ -88,7 +92,7 @@ def _by_workload(campaign: Campaign) -> Mapping[str, Components]:
 def _blocks(
     components: Components, language: Language, which: str = "", **of: Value
 ) -> Iterator[Block]:
-    """A block a component, under a heading that says ``of`` which side or workload they are."""
+    """A block for each component; ``which`` and ``of`` put its side or workload in the heading."""
     for name, items in components.items():
         if name == _VARIABLES:
             heading, form = language.say("parameters-variables"), "sql"

@@ -15,7 +15,7 @@ from benchlab.results.records import Campaign, GateKind, GateResult, TrialResult
 
 @dataclass(frozen=True)
 class GateTally:
-    """One gate over all executed trials, used or not; of a gate of cells, over the cells."""
+    """One gate over all executed trials, used or not; or a gate of cells over all cells."""
 
     gate: str
     kind: GateKind
@@ -27,7 +27,7 @@ class GateTally:
 
 @dataclass(frozen=True)
 class Repeat:
-    """A pair of blocks measured more than once; ``reasons`` are those of the attempts before."""
+    """A pair of blocks measured more than once; ``reasons`` are those of earlier attempts."""
 
     round: int
     title: str
@@ -65,7 +65,7 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Quality:
-    """What limits the trust in the figures; ``reconnects`` are None of a client without them."""
+    """What limits the trust in the figures; ``reconnects`` is None if no client reports them."""
 
     planned: int
     executed: int
@@ -86,7 +86,11 @@ def quality_of(
     results: Sequence[TrialResult],
     language: Language,
 ) -> Quality:
-    """Gather it from all executed trials, the invalid ones too."""
+    """What limits the trust in a campaign's figures.
+
+    Args:
+        results: all executed trials, including invalid ones.
+    """
     excluded = {(e.trial, e.attempt) for e in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     return Quality(
@@ -110,7 +114,7 @@ def quality_of(
 def _symptoms(
     comparison: Comparison, used: Iterable[TrialResult], language: Language
 ) -> tuple[Symptom, ...]:
-    """Of the trials whose figures are used, and of the cells that they make."""
+    """The symptoms of the trials whose figures are used, and of the cells that they make."""
 
     def cell(workload: str, threads: int) -> str:
         return language.say("quality-cell", workload=title_of(workload), threads=str(threads))
@@ -132,7 +136,7 @@ def _symptoms(
 
 
 def _counts(results: Sequence[TrialResult], metric: str) -> bool:
-    """Whether the client prints a metric at all, be it that it is missing in these trials."""
+    """Whether the client prints a metric at all, even if no trial has a value for it."""
     return not results or any(s.metric == metric for r in results for s in r.samples)
 
 
@@ -166,7 +170,7 @@ def _tally(used: Iterable[TrialResult], metric: str) -> Tally:
 def tally_gates(gates: Iterable[GateResult], language: Language) -> tuple[GateTally, ...]:
     """Count each gate's outcomes.
 
-    Where a gate's sentence differs between trials, that of a failure is taken first.
+    Where a gate's sentence differs between trials, the sentence of a failure is preferred.
     """
     by_gate: dict[str, list[GateResult]] = {}
     for result in gates:

@@ -51,8 +51,8 @@ class ReportSide:
     Attributes:
         label: its version, with the name of the side where both have the same version, and with
             how much it was slowed down on purpose.
-        server: what the server says of itself; None where it was not asked.
-        parameters: those that the other side does not have alike.
+        server: the version that the server reports; None where it was not asked.
+        parameters: those that the other side does not have with the same value.
         rows: rows loaded, over all tables.
     """
 
@@ -82,8 +82,8 @@ class Report:
         language: the language of its sentences.
         campaign: what was measured, without secrets.
         comparison: its outcome.
-        results: all executed trials, including the invalid ones.
-        data_docs: the gates' data docs are published with it.
+        results: all executed trials, including invalid ones.
+        data_docs: whether the gates' data docs are published with it.
     """
 
     language: Language
@@ -113,7 +113,7 @@ class Report:
 
     @cached_property
     def client(self) -> str | None:
-        """The benchmark, as titles have it."""
+        """The benchmark, as titles have it; None for other workloads, or for both."""
         names = {workload.name for workload in self.comparison.workloads}
         if all(name.startswith("oltp_") for name in names):
             return "Sysbench"
@@ -163,7 +163,7 @@ class Report:
 
     @cached_property
     def engine_caveat(self) -> str | None:
-        """What limits an engine's figures: as recorded where the language has no other words."""
+        """What limits an engine's figures; as recorded if the language has no message for it."""
         recorded = self.environment.get("engine_caveat")
         said = Message(f"caveat-{self.plan.engine}", fallback=recorded)
         return self.language.text(said) if recorded else None
@@ -187,7 +187,7 @@ class Report:
 
     @cached_property
     def fleet(self) -> hardware.FleetHardware | None:
-        """Its hosts; None where it ran on one machine."""
+        """The hosts of its fleet; None if it ran on one machine."""
         return hardware.fleet_hardware(self.campaign)
 
     @cached_property
@@ -206,7 +206,7 @@ class Report:
 
     @property
     def restored_dataset(self) -> bool:
-        """The dataset came from a dataset snapshot and was not loaded."""
+        """Whether the dataset came from a dataset snapshot and was not loaded."""
         return self.environment.get("dataset", "").startswith("restored")
 
     # ---------------------------------------------------------------- what came out
@@ -237,7 +237,7 @@ class Report:
 
     @cached_property
     def calibration(self) -> tuple[str, ...]:
-        """The A/A campaigns by which deployments are known."""
+        """The A/A campaigns that show the deployment variance; empty if no verdict uses it."""
         if all(section.figures.scope != "versions" for section in self.sections):
             return ()
         return tuple(plain(campaign) for campaign in self.comparison.calibration.campaigns)
@@ -251,7 +251,7 @@ def build(
     data_docs: bool = False,
     language: Language | None = None,
 ) -> Report:
-    """The report of a campaign, without its secrets, in English unless ``language`` is another."""
+    """The report of a campaign, without its secrets; in English if ``language`` is None."""
     campaign = redaction.of_campaign(campaign)
     campaign = dataclasses.replace(
         campaign,

@@ -51,8 +51,8 @@ class Part:
     """One thing that an event is about.
 
     Attributes:
-        name: of the workload or the task; of what was ended there is none.
-        marks: it was sent before where any of them was.
+        name: of the workload or the task; empty for what was ended.
+        marks: the part was sent before if one of them was.
         change: the change over campaigns; None for other kinds.
         reasons: why a task failed, or what was ended, in English.
     """
@@ -68,8 +68,8 @@ class Event:
     """What happened.
 
     Attributes:
-        report: the report type; None where it is of none, as an ended fleet.
-        campaign: in which it was found; None where in none.
+        report: the report type; None if there is none, as for an ended fleet.
+        campaign: in which it was found; None if in none.
         parts: at least one.
     """
 
@@ -86,11 +86,12 @@ def of_comparison(
 
     The verdict on p95 latency counts like the one on throughput, except for ``inconclusive``, which
     it often is because clients print it in steps. A change in an A/A campaign is a false alarm,
-    which calibration counts, and a slowdown on purpose is no news: neither is an event.
+    which calibration counts, and a change after a slowdown on purpose is no news: neither is an
+    event.
 
     Args:
         campaign: of two sides.
-        failed: it is also reported as failed, which says more than ``inconclusive`` does.
+        failed: whether it is also reported as failed, which says more than ``inconclusive`` does.
     """
     kinds: list[EventKind] = ["regression", "improvement", "unstable", "inconclusive"]
     if campaign.is_aa or campaign.plan.slowdown_pct:
@@ -114,9 +115,9 @@ def of_changes(
 ) -> tuple[Event, ...]:
     """An event for the change points of a report type, and one for its slow drifts.
 
-    A later campaign may find the same change point between the neighbouring two campaigns. It is
-    recognized by sharing one of them, and its direction. A drift grows with every campaign; it is
-    recognized by the version that it began with.
+    A later campaign may find the same change point between two neighbouring campaigns. It is
+    recognized by its direction and by one campaign that both share. A drift grows with every
+    campaign; it is recognized by the version that it began with.
 
     Args:
         campaign: after which they were found.
@@ -146,21 +147,21 @@ def of_failure(
 ) -> Event:
     """A task failed.
 
-    Another failure of the same task for the same reason is the same event: of the same campaign, or
-    where it is of none, on the same day.
+    Another failure of the same task for the same reason is the same event if it is in the same
+    campaign or, outside campaigns, on the same day.
 
     Args:
         task: its name.
         reasons: its own; then those of other tasks that failed before, where there are any.
         at: when, with a time zone; days are those of UTC.
-        report, campaign: of the campaign that failed with it; None where it is of none.
+        report, campaign: of the campaign that failed with it; None if there is none.
     """
     mark = f"{campaign or at.astimezone(UTC).date()}/{task}: {reasons[0]}"
     return Event("failed", report, campaign, (Part(task, (mark,), reasons=tuple(reasons)),))
 
 
 def of_reaped(sentences: Sequence[str]) -> Event | None:
-    """Fleets were ended past their expiry; None where nothing was.
+    """Fleets were ended past their expiry; None if none was.
 
     Args:
         sentences: what was ended, each with its id.

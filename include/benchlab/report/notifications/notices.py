@@ -1,7 +1,7 @@
 """Every notifier reports an event once.
 
 What each of them has sent is kept in the results store, so that a task that is tried again or
-cleared sends nothing twice. Sending is the caller's: under Airflow its own notifiers do it::
+cleared sends nothing twice. The caller does the sending: under Airflow, with Airflow's notifiers::
 
     tell(Notices(store), notifiers, event, send=lambda notifier, event: ..., say=print)
 """
@@ -27,10 +27,10 @@ from benchlab.results.store import Store
 log = logging.getLogger(__name__)
 
 MOST_PARTS = 20
-"""A message has so many parts at most; of more parts there are several messages."""
-# So often a claim is tried where others claim the same at the same time.
+"""A message has at most so many parts; more of them go into several messages."""
+# A claim is tried so often while others claim the same.
 _CLAIMS = 3
-# A claim whose process died before it could say whether the message went out.
+# After so long a claim is void: its process died before it recorded whether the message was sent.
 ABANDONED = timedelta(minutes=10)
 
 _COLUMNS = NOTICES.c
@@ -53,20 +53,20 @@ class Notices:
 
         A part was sent if one of its marks was, unless that mark belongs to another part of the
         event all of whose marks were sent: of two changes side by side, one may be new. All marks
-        of a part that was sent are kept, so that a place may move on and still be recognized.
+        of a part that was sent are kept, so that a change point may move and still be recognized.
 
         Args:
             now: with a time zone; None: the present.
 
         Raises:
-            StoreError: the store is out of reach, or others claim the same again and again.
+            StoreError: the store cannot be reached, or others claim the same again and again.
         """
         at = (now or datetime.now(UTC)).astimezone(UTC)
         for _ in range(_CLAIMS):
             try:
                 parts = self._claimed(notifier, event, at)
             except sa.exc.IntegrityError:
-                continue  # somebody claims the same just now; what they have is there now
+                continue  # somebody has just claimed the same: look again
             return replace(event, parts=parts) if parts else None
         raise StoreError(
             f"{event.kind} to {notifier.place}: {_CLAIMS} times others claimed it meanwhile; clear "
@@ -74,7 +74,7 @@ class Notices:
         )
 
     def keep(self, notifier: Notifier, event: Event) -> None:
-        """What was claimed has been sent."""
+        """Record that what was claimed has been sent."""
         with self.store.transaction() as connection:
             connection.execute(
                 NOTICES.update()
@@ -83,7 +83,7 @@ class Notices:
             )
 
     def unclaim(self, notifier: Notifier, event: Event) -> None:
-        """What was claimed could not be sent; the next to claim it sends it."""
+        """Record that what was claimed could not be sent; the next to claim it sends it."""
         with self.store.transaction() as connection:
             connection.execute(
                 NOTICES.delete().where(
@@ -104,7 +104,7 @@ class Notices:
             for of_part, is_new in zip(keys, new, strict=True):
                 if is_new:
                     added.update(dict.fromkeys(of_part))
-                elif any(map(told_at.get, of_part)):  # else it may yet be unclaimed, and these not
+                elif any(map(told_at.get, of_part)):  # not if only claimed: it may yet be unclaimed
                     added = {**dict.fromkeys(of_part, at.isoformat()), **added}
             now = at.isoformat()
             row = {"notifier": notifier.place[:255], "event": event.kind, "claimed_at": now}
@@ -130,8 +130,8 @@ def tell(
     One that fails does not affect the others.
 
     Args:
-        notices: None where the store is out of reach; then an event may be sent twice.
-        send: makes and sends one message; raises where it cannot.
+        notices: None if the store cannot be reached; then an event may be sent twice.
+        send: makes and sends one message; raises if it cannot.
         say: called with the outcome of each message: ``told`` or ``failed``, and a note.
     """
     for notifier in notifiers:
@@ -169,13 +169,13 @@ def _send(
     try:
         send(notifier, event)
         sent = True
-    finally:  # also where the process is asked to end
+    finally:  # also if the process is told to end
         if notices:
             (notices.keep if sent else notices.unclaim)(notifier, event)
 
 
 def _unknown(parts: Sequence[Collection[str]], there: Collection[str]) -> list[bool]:
-    """Which parts were not sent, by the keys of their marks; see :meth:`Notices.claim`."""
+    """Which parts nobody sent or claimed, by the keys of marks; see :meth:`Notices.claim`."""
     known = set(there)
     taken = {key for part in parts if known.issuperset(part) for key in part}
     return [not known.issuperset(part) and not (known - taken) & set(part) for part in parts]

@@ -18,7 +18,7 @@ from benchlab.plan.report_type import Name
 from benchlab.report.notifications.events import KINDS, Event, EventKind
 
 FILE = "notifications.yaml"
-# An improvement asks for nothing to be done, and an inconclusive verdict is frequent.
+# Sent by default: an improvement calls for no action, and an inconclusive verdict is frequent.
 TOLD: tuple[EventKind, ...] = tuple(
     kind for kind in KINDS if kind not in ("improvement", "inconclusive")
 )
@@ -28,7 +28,7 @@ _Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")]
 
 
 class _Notifier(BaseModel):
-    """What all notifiers have; each has a ``place`` as well, for people, and no other has it."""
+    """What all notifiers have. Each also has a ``place``: where it sends to, for people."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -37,13 +37,13 @@ class _Notifier(BaseModel):
     reports: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
 
     def wants(self, event: Event) -> bool:
-        """Whether it sends an event; one without a report type is of interest to all."""
+        """Whether it sends an event; one without a report type goes to all notifiers."""
         ours = self.reports is None or event.report is None or event.report in self.reports
         return ours and event.kind in self.events
 
 
 class Slack(_Notifier):
-    """Into a channel, by Slack's API; the Connection is of type ``slack``."""
+    """Sends into a channel by Slack's API; the Connection is of type ``slack``."""
 
     by: Literal["slack"]
     channel: Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
@@ -55,7 +55,7 @@ class Slack(_Notifier):
 
 
 class SlackWebhook(_Notifier):
-    """Into the channel of an incoming webhook; the Connection is of type ``slackwebhook``."""
+    """Sends into the channel of an incoming webhook; the Connection is of type ``slackwebhook``."""
 
     by: Literal["slack_webhook"]
 
@@ -66,7 +66,7 @@ class SlackWebhook(_Notifier):
 
 
 class Smtp(_Notifier):
-    """By mail; the Connection is of type ``smtp``.
+    """Sends by mail; the Connection is of type ``smtp``.
 
     Attributes:
         sender: ``from`` in the file; None: as the Connection's extra field ``from_email`` says.
@@ -94,10 +94,10 @@ class Notifications(BaseModel):
 
 
 def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
-    """The notifiers of an installation; none where the file is not there.
+    """The notifiers of an installation; none if there is no such file.
 
     Args:
-        reports: the report types there are.
+        reports: the names of all report types.
 
     Raises:
         SpecError: it cannot be read, does not validate, or names a report type that is not there;

@@ -64,7 +64,7 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
     """About workloads with a verdict, beside all verdicts of their campaign.
 
     Args:
-        event: with the workloads that are to be reported.
+        event: has the workloads that are to be reported.
         report: of its campaign.
         links: what else there is to see, and where.
     """
@@ -117,7 +117,7 @@ def html(message: Message) -> str:
 
 
 def mrkdwn(message: Message) -> str:
-    """As Slack reads it; its control characters ``& < >`` are escaped, so that nobody is called.
+    """As Slack reads it; its control characters ``& < >`` are escaped, so that nobody is mentioned.
 
     https://docs.slack.dev/messaging/formatting-message-text/ has the format.
     """
@@ -218,7 +218,7 @@ def _reports(change: WorkloadChange) -> Iterator[tuple[str, str]]:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> str:
-    """Columns under each other, in letters of one width, without what would end their block."""
+    """Aligned columns for a fixed-width block, without the backticks that would end it."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     text = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

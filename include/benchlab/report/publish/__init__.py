@@ -1,4 +1,4 @@
-"""Where a report goes. A module in this package with ``Publisher`` is a publisher."""
+"""Where a report goes. A module of this package that has a ``Publisher`` is a publisher."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def publisher_of(destination: Destination, home: Home, access: Access) -> BasePu
 
 
 def place(destination: Destination) -> str:
-    """Where a destination is, for people; see :attr:`.publisher.Options.place`."""
+    """Where a destination is, for people: the ``place`` of its options, such as ``files``."""
     return _options(destination).place
 
 

@@ -1,4 +1,4 @@
-"""Bringing a campaign's report to all its destinations, and remembering where it is."""
+"""Publishes a campaign's report to all its destinations, and records where it is."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from benchlab.errors import BenchlabError, PublishError
 from benchlab.plan.report_type import Destination
 from benchlab.report.publish.publisher import BasePublisher, Publication
 
-# The evidence bundle beside the report; among the faults: why there is none.
+# The evidence bundle beside the report; as a key of the faults, why there is none.
 EVIDENCE = "evidence.zip"
 
-# Phase and note of a step.
+# Takes the phase of a step, and a note.
 Say = Callable[[str, str], None]
 
 
 class PublicationRecord:
-    """Where a campaign's report is as it was last rendered: a small file, rewritten each time.
+    """Where the latest edition of a campaign's report is: a small file, rewritten each time.
 
     >>> PublicationRecord(home.campaign("c1") / "published").addresses()
     {'files': '/reports/c1/report.html'}
@@ -38,14 +38,14 @@ class PublicationRecord:
         return dict(self._read()["faults"])
 
     def instead(self) -> tuple[Destination, ...] | None:
-        """To where it is published instead of to the report type's destinations; None: to these."""
+        """The destinations that replace the report type's; None: none do."""
         instead = self._read()["instead"]
         return None if instead is None else tuple(map(Destination.model_validate, instead))
 
     def begin(
         self, edition: str, places: Collection[str], instead: Sequence[Destination] | None = None
     ) -> None:
-        """This edition is published from here on; where another one is, it is not.
+        """Record that an edition is being published; addresses of another one are forgotten.
 
         Args:
             edition: see :attr:`Publication.edition`.
@@ -62,20 +62,20 @@ class PublicationRecord:
         self._write({**known, "edition": edition})
 
     def add(self, place: str, address: str) -> None:
-        """It is there."""
+        """Record that it is at a place, under this address."""
         known = self._read()
         known["faults"].pop(place, None)
         known["addresses"][place] = address
         self._write(known)
 
     def fail(self, place: str, why: str) -> None:
-        """It could not be brought there; what was there before still is."""
+        """Record that it could not be brought to a place; an address before stays."""
         known = self._read()
         known["faults"][place] = why
         self._write(known)
 
     def forget(self) -> None:
-        """It is nowhere: the campaign is measured again."""
+        """Record that it is nowhere, as the campaign is measured again."""
         self.path.unlink(missing_ok=True)
 
     def _read(self) -> dict[str, Any]:
@@ -97,12 +97,12 @@ def publish_everywhere(
     again: str,
     without_evidence: str | None = None,
 ) -> None:
-    """Bring a report everywhere, one place after the other; all are tried though one fails.
+    """Bring a report to all its places, one after the other; all are tried even if one fails.
 
     Args:
         publication: the report.
         publishers: of the places.
-        record: has begun with this edition.
+        record: where it was recorded that this edition is being published.
         say: called with the outcome at each place.
         again: the command that repeats it.
         without_evidence: why the report has no evidence; None: it has.

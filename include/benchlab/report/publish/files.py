@@ -1,4 +1,4 @@
-"""Publish a report into a directory: of Benchlab's home, a directory for each campaign.
+"""Publish a report into Benchlab's home, in a directory for each campaign.
 
 Every report comes here first, whatever else a report type names.
 """
@@ -16,7 +16,7 @@ from benchlab.report.publish.publisher import BasePublisher, Options, Publicatio
 
 
 class FilesOptions(Options):
-    """None: the home says where."""
+    """No options: the home says where."""
 
     @property
     def place(self) -> str:
@@ -29,7 +29,7 @@ class Publisher(BasePublisher):
     options_model = FilesOptions
 
     def publish(self, publication: Publication) -> str:
-        """See :meth:`BasePublisher.publish`; the path of the main page."""
+        """See :meth:`BasePublisher.publish`; the address is the path of the main page."""
         directory = self.home.reports / publication.campaign
         write(publication.files, directory)
         for name in publication.lacks:
@@ -43,9 +43,9 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     >>> write({"report.md": b"...", "charts/tps.svg": b"..."}, Path("/reports/c1"))
     [PosixPath('/reports/c1/report.md'), PosixPath('/reports/c1/charts/tps.svg')]
 
-    They are written beside it first. A directory that is not there yet then appears whole; in one
-    that is, file after file is replaced, and no reader ever finds half a file. Other files in it
-    are left alone, and publishing again changes nothing.
+    They are first written beside it. A new directory then appears as a whole; in an existing one,
+    files are replaced one by one, and no reader ever finds half a file. Other files in it are left
+    alone, and publishing again changes nothing.
 
     Raises:
         StoreError: it cannot be written, or a name in the bundle leads out of the directory.
@@ -102,12 +102,12 @@ def _remove(path: Path) -> None:
 
 
 def _appear(beside: Path, directory: Path) -> bool:
-    """Give ``beside`` its name; False where a directory has that name and is to be filled."""
+    """Give ``beside`` its name; False if there is a directory of that name, to be filled."""
     try:
         if not directory.is_dir():
             beside.rename(directory)
             return True
     except OSError:
-        if not directory.is_dir():  # else it has come up in between
+        if not directory.is_dir():  # else somebody has just made it
             raise
     return False

@@ -39,7 +39,7 @@ DIGEST_LENGTH = 12
 
 @dataclass(frozen=True)
 class Publication:
-    """A campaign's report, and what a list of reports says of it.
+    """A campaign's report, and what a list of reports says about it.
 
     Attributes:
         campaign: its id.
@@ -50,7 +50,7 @@ class Publication:
         state: ``complete`` or ``failed``.
         aa: whether both sides are the same, so that a change would be a false alarm.
         verdicts: on the throughput, by workload.
-        pages: the path of the main page, by the code of its language; the first comes first.
+        pages: the path of the main page by the code of its language; the first language first.
         files: the whole report as bytes, by relative path.
         lacks: files or directories that other reports have and this one does not; a publisher
             removes those that an earlier report left.
@@ -70,7 +70,7 @@ class Publication:
 
     @functools.cached_property
     def edition(self) -> str:
-        """Names these files: twelve hexadecimal digits, others for any other name or byte."""
+        """Identifies these files: twelve hexadecimal digits of a hash of names and contents."""
         digest = hashlib.sha256()
         for name in sorted(self.files):
             digest.update(hashlib.sha256(name.encode()).digest())
@@ -86,8 +86,8 @@ class Publication:
 class Options(BaseModel, ABC):
     """What a report type may say of one place beside ``to``; derived models add their fields.
 
-    A field without a default has an example, with which the conformance tests try it. Options are
-    stored with the campaign, so none of them is a secret.
+    A field without a default has to have an example, which the conformance tests use. Options are
+    stored with the campaign, so none of them may be a secret.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -95,14 +95,14 @@ class Options(BaseModel, ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where that is, for people; two destinations of a campaign never have the same."""
+        """Where it is, for people; two destinations of a campaign never have the same."""
 
 
 class BasePublisher(ABC):
     """Brings reports to one place.
 
     Args:
-        options: of :attr:`options_model`.
+        options: an instance of :attr:`options_model`.
         home: the installation.
         access: to AWS.
     """
@@ -114,7 +114,7 @@ class BasePublisher(ABC):
 
     @property
     def place(self) -> str:
-        """As :attr:`Options.place`."""
+        """Where it brings them: :attr:`Options.place`."""
         place: str = self.options.place
         return place
 

@@ -48,7 +48,7 @@ def steps(report: Report) -> tuple[str, ...]:
 
 
 def contents(report: Report) -> str:
-    """Whether the two sides hold the same rows; nothing where that is not known."""
+    """A sentence if the two sides hold different rows; empty if they do not, or it is not known."""
     baseline, candidate = (side.dataset_checksum for side in report.sides.values())
     if baseline is None or candidate is None or baseline == candidate:
         return ""
@@ -196,7 +196,7 @@ def _estimate(report: Report) -> str | None:
 
 
 def sources(report: Report) -> str:
-    """Where the figures behind a figure are."""
+    """Where the data behind a figure are kept."""
     kept = sum(result.raw is not None for result in report.results)
     return report.language.say("sources", kept=kept, executed=len(report.results))
 

@@ -61,7 +61,7 @@ def parameters(report: Report) -> str:
 
 
 def variables(report: Report) -> str:
-    """Which effective variables differ though nobody asked, in one sentence."""
+    """How many effective variables differ though nobody asked for it, in one sentence."""
     found, say = report.variables, report.language.say
     if not found.known:
         return say("variables-unknown", missing=MISSING)
@@ -75,7 +75,7 @@ def variables(report: Report) -> str:
 
 
 def asked_alike(report: Report) -> str | None:
-    """The variables that were set alike and differ nevertheless."""
+    """The variables that were set alike but differ, in one sentence; None if there are none."""
     names = [change.name for change in report.variables.changed if change.asked]
     if not names:
         return None
@@ -107,11 +107,11 @@ def _server(report: Report, side: ReportSide) -> Row:
 
 
 def tool(report: Report, name: str, value: str) -> str:
-    """A tool's version; the client's with that of the published document, where they differ."""
+    """A tool's version; the client's beside the one that a published document names."""
     theirs = report.spec.published.client if report.spec.published else None
     if theirs is None:
         return value
-    # TPC-C's clients have a row of their own: the row of TiUP is what deploys the clusters.
+    # TPC-C's client has a row of its own: the row ``tiup`` is what deploys the clusters.
     row = "client" if report.client == "TPC-C" else theirs.split()[0]
     if name != row:
         return value

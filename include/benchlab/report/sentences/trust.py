@@ -1,6 +1,6 @@
 """The sentences on how far a verdict can be trusted, and on what stands beside it.
 
-Plain text, as :mod:`benchlab.report.sentences.wording`'s: the scope of the verdicts, p95 latency,
+Plain text, as in :mod:`benchlab.report.sentences.wording`: the scope of the verdicts, p95 latency,
 thread counts that moved against the rest, symptoms. ``latency_in_short(report, section)`` is
 ``"p95 latency: regression, +4.12%"``.
 """

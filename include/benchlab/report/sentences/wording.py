@@ -20,7 +20,7 @@ from benchlab.report.model.report import Report, Section
 from benchlab.results.records import GateKind
 
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""Stands in a sentence where a format puts what is not text alone: a link, words in bold."""
+"""The place in a sentence where a format puts more than text: a link, words in bold."""
 
 
 def title(report: Report) -> str:
@@ -178,7 +178,7 @@ def interval(report: Report, found: Decision | WorkloadComparison) -> str:
 
 
 def why(report: Report, section: Section) -> str:
-    """The reasons of a verdict, where it has any; else nothing."""
+    """The reasons of a verdict; empty if it has none."""
     found = [*report.language.texts(section.figures.reasons)]
     if report.plan.placement == "sequential":
         found.append(report.language.say("why-sequential"))
@@ -194,7 +194,7 @@ def rounds(report: Report, section: Section) -> str | None:
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
-    """Which client made the figures, where there are several whose figures differ."""
+    """Which client made the figures; only for TPC-C, whose clients give different ones."""
     if section.figures.metric != "tpmc":
         return ()
     say = report.language.say

@@ -47,7 +47,7 @@ def between(
     Args:
         releases: of one engine.
         kinds: of the releases in between.
-        first_of_series: take only the first release of each series, whatever its final kind.
+        first_of_series: take the first final release of each series instead, whatever its kind.
 
     Raises:
         SpecError: the first version is not the older one.

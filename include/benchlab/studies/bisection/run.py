@@ -90,7 +90,7 @@ class Bisection:
             spec: the report type; which versions it compares does not matter.
             good, bad: versions; what is looked for changed from the first to the second.
             kinds: of the releases in between.
-            first_of_series: take only the first release of each series, whatever its final kind.
+            first_of_series: take the first final release of each series instead, whatever its kind.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.

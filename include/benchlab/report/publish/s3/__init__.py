@@ -5,12 +5,12 @@
     <prefix>/<report type>/<campaign>/<edition>/report.html, ...   one edition, never changed
     <prefix>/_entries/<report type>/<campaign>.json         its line of the index
 
-An edition is named by its content, so that a report that is rendered otherwise later, as after more
-calibration, comes beside the earlier one. An object is there before anything leads to it, and the
-main page of an edition is its last: who finds it finds all of it.
+An edition is named by its content, so that a report that is rendered differently later, as after
+more calibration, is put beside the earlier one. Every object is written before anything links to
+it, and the main page of an edition last: if it is there, the whole edition is.
 
-The index is made from the entries. Publishers at the same time each write an entry of their own,
-and make the index anew until no entry has changed while they wrote it; so the last one has all.
+The index is made from the entries. Concurrent publishers each write their own entry, and renew the
+index until no entry has changed in the meantime; so the last index has all entries.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class S3Options(Options):
     """Where in S3.
 
     Attributes:
-        bucket: it must be there; who may read it is its owner's choice.
+        bucket: it must exist; its owner decides who may read it.
         prefix: what all keys begin with; empty: the reports have the bucket to themselves.
         region: of the bucket.
     """
@@ -71,7 +71,7 @@ class Publisher(BasePublisher):
 
     def publish(self, publication: Publication) -> str:
         """See :meth:`BasePublisher.publish`; the address is ``s3://bucket/key``."""
-        entry = Entry.from_publication(publication)  # before anything is there
+        entry = Entry.from_publication(publication)  # before anything is written
         bucket = self._bucket()
         folder = self._key(publication.report, publication.campaign)
         there = bucket.listing(f"{folder}/")
@@ -88,7 +88,7 @@ class Publisher(BasePublisher):
 
         try:
             client = self.access.aws("s3", self.options.region)
-        except (BotoCoreError, ValueError) as error:  # no such profile; an endpoint that is no URL
+        except (BotoCoreError, ValueError) as error:  # no such profile; endpoint is not a URL
             raise PublishError(f"{self.place}: no client for S3: {error}; {SETTINGS}") from error
         return Bucket(client, self.options.bucket)
 
@@ -96,7 +96,7 @@ class Publisher(BasePublisher):
         return "/".join(part for part in (self.options.prefix, *parts) if part)
 
     def _upload(self, bucket: Bucket, publication: Publication, to: str, there: Listing) -> None:
-        """What is missing of an edition, its main page last."""
+        """Upload what is missing of an edition, its main page last."""
 
         def put(name: str) -> None:
             found, content = there.get(f"{to}/{name}"), publication.files[name]
@@ -113,7 +113,7 @@ class Publisher(BasePublisher):
         while (there := bucket.listing(f"{self._key(pages.ENTRIES)}/")) != made_from:
             with ThreadPoolExecutor(AT_ONCE) as pool:
                 found = dict(zip(there, pool.map(bucket.read, there), strict=True))
-            # None: gone since it was listed, so that the next listing is another.
+            # None: gone since it was listed, so that the next listing differs.
             lines = {key: content for key, content in found.items() if content is not None}
             bucket.renew(self._key(INDEX), pages.index(lines))
             made_from = there

@@ -1,6 +1,6 @@
-"""A bucket of S3: what is there, and putting what is not.
+"""A bucket of S3: lists, reads and writes its objects.
 
-Retries (throttling, lost connections, 5xx) are the client's; what remains after them is raised as
+boto3's client retries (throttling, lost connections, 5xx); what still fails is raised as
 :class:`PublishError`.
 """
 
@@ -27,7 +27,7 @@ CONTENT_TYPES = {
     ".zip": "application/zip",
 }
 UNKNOWN = "application/octet-stream"
-# A year, the most that caches keep to.
+# A year, the longest that caches heed.
 FOR_EVER = "max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"
 
@@ -62,7 +62,7 @@ class Stored:
 
     Attributes:
         size: in bytes.
-        etag: another one for another content.
+        etag: differs if the content does.
         at: when it was put.
     """
 
@@ -76,7 +76,7 @@ Listing: TypeAlias = dict[str, Stored]
 
 
 class Bucket:
-    """One bucket; every call raises :class:`PublishError` where S3 does not answer, or refuses.
+    """One bucket; every call raises :class:`PublishError` if S3 refuses or does not answer.
 
     Args:
         client: boto3's, for S3.
@@ -116,8 +116,8 @@ class Bucket:
         """Write an object, in one piece or not at all.
 
         Args:
-            changes: whether another content may come under this key, so that readers have to ask
-                again; else they may keep it.
+            changes: whether the content under this key may change, so that caches have to ask
+                again; otherwise they may keep it.
         """
         with self._errors("writing", key):
             self._client.put_object(

@@ -1,7 +1,8 @@
-"""What leads to the reports in a bucket: the index, a page of each campaign, and their entries.
+"""What leads to the reports in a bucket: the index, a page for each campaign, and their entries.
 
-An entry is read by whichever Benchlab publishes next. So it is checked like anything from outside:
-every link is made from names that were checked, and all text is escaped. The pages load nothing.
+The next Benchlab that publishes reads an entry, whatever its version. So it is checked like
+anything from outside: every link is made from names that were checked, and all text is escaped. The
+pages load nothing.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _Page = Annotated[str, Field(pattern=r"^([A-Za-z0-9_-]+/)?[A-Za-z0-9_-]+\.html$"
 
 
 class Entry(BaseModel):
-    """What the index says of one campaign; see :class:`Publication` for what is not said here.
+    """What the index says about one campaign; the other attributes are those of a Publication.
 
     Attributes:
         edition: the latest.
     """
 
-    # Of later releases there may be more in it.
+    # Later releases may have added fields.
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     campaign: Annotated[str, Field(pattern=f"^{ID}$")]
@@ -54,7 +55,7 @@ class Entry(BaseModel):
         """The entry of a publication.
 
         Raises:
-            PublishError: something in it cannot stand in an index; it names the fields.
+            PublishError: a field has a value that an index cannot have; names the fields.
         """
         try:
             return cls.model_validate(publication, from_attributes=True)
@@ -65,17 +66,17 @@ class Entry(BaseModel):
             ) from error
 
     def to_json(self) -> bytes:
-        """As it is kept; the same entry is the same bytes."""
+        """The entry as it is kept; the same entry gives the same bytes."""
         return self.model_dump_json(indent=1).encode() + b"\n"
 
     @property
     def folder(self) -> str:
-        """Where its editions are, from the index."""
+        """Where its editions are, relative to the index."""
         return f"{self.report}/{self.campaign}"
 
 
 def index(lines: Mapping[str, bytes]) -> bytes:
-    """The page over all campaigns, the latest first.
+    """The page that lists all campaigns, the latest first.
 
     Args:
         lines: the entries as they are kept, by key; those that cannot be read are named.
