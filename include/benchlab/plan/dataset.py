@@ -1,4 +1,8 @@
-"""What is loaded before anything is measured."""
+"""What is loaded before anything is measured.
+
+Example:
+    ``Dataset(tables=16, table_size=1_000_000).rows`` is 16000000.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ class Warehouses(Frozen):
 
     @property
     def rows(self) -> int:
-        """About so many rows of all tables (TPC-C 5.11, table 1.2.1)."""
+        """The approximate number of rows of all tables (TPC-C 5.11, table 1.2.1)."""
         return 100_000 + 499_011 * self.warehouses
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Files that people write: YAML as frozen data, all of whose faults are named, and CSV."""
+"""Files that people write: YAML, read as frozen data with all faults named at once, and CSV."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchlab.errors import SpecError
 
 Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
-# By which pydantic tells the kinds of a dataset apart; they are no fields.
+# Pydantic's tags for the kinds of a dataset; they are not fields.
 DATASET_KINDS = ("sysbench", "tpcc")
 
 
 class Frozen(BaseModel):
-    """Data of a file that somebody wrote."""
+    """Base of data from a file that a person wrote; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -28,7 +28,7 @@ def read_text(path: Path) -> str:
     """The text of a file.
 
     Raises:
-        SpecError: it cannot be read; names it.
+        SpecError: it cannot be read; names the file.
     """
     try:
         return path.read_text(encoding="utf-8")
@@ -37,28 +37,29 @@ def read_text(path: Path) -> str:
 
 
 def from_yaml(text: str, where: str) -> Any:
-    """What YAML text says; None where it says nothing.
+    """The content of YAML text; None where it is empty.
 
     Example:
         ``from_yaml("rounds: 2", "a.yaml")`` is ``{"rounds": 2}``.
 
     Raises:
-        SpecError: it is not YAML, or a key is in one mapping twice; begins with ``where``.
+        SpecError: it is not YAML, or a mapping has a key twice; begins with ``where``.
     """
     try:
         return yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError) as error:
-        # PyYAML's own for values that their tag does not fit: a 45th of a month, `!!int x`.
+        # PyYAML raises these for values that do not fit their tag: a 45th of a month, `!!int x`.
         raise SpecError(f"{where}: not YAML: {error}") from error
     except RecursionError as error:
         raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
 
 
 def validated(model: type[Model], raw: object, where: str) -> Model:
-    """A document as its model.
+    """A document as an instance of its model.
 
     Raises:
-        SpecError: all faults, each beginning with ``where`` and its field.
+        SpecError: it does not validate; one line per fault, each beginning with ``where`` and the
+            field.
     """
     try:
         return model.model_validate(raw)
@@ -70,8 +71,8 @@ def faults(error: ValidationError, within: tuple[str | int, ...] = ()) -> list[s
     """What is wrong, as sentences that each begin with the field.
 
     Args:
-        error: of a document's model, or of the model of a part of it.
-        within: the field whose part that is.
+        error: from a document's model, or from the model of a part of it.
+        within: the path of that part.
     """
     sentences = []
     items = error.errors(include_url=False)
@@ -80,7 +81,7 @@ def faults(error: ValidationError, within: tuple[str | int, ...] = ()) -> list[s
             len(other["loc"]) > len(item["loc"]) and other["loc"][: len(item["loc"])] == item["loc"]
             for other in items
         ):
-            continue  # the list is only short because its items were refused
+            continue  # the list is short only because its items were refused
         place = (*within, *item["loc"])
         if place[:1] == ("dataset",) and place[1:2] and place[1] in DATASET_KINDS:
             place = (place[0], *place[2:])
@@ -101,7 +102,8 @@ def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
     """The columns of a CSV file, and its rows with their line numbers.
 
     Raises:
-        SpecError: it cannot be read, or a row has too many cells; names the file and the line.
+        SpecError: it cannot be read, or a row has too many cells; names the file, and the line of
+            the row.
     """
     try:
         # A spreadsheet may begin a file with a byte order mark.
@@ -114,7 +116,7 @@ def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
                     raise SpecError(
                         f"{path}: line {lines.line_num}: has more than {len(columns)} columns"
                     )
-                # A line break stays, and is refused where the text is read.
+                # Line breaks stay; they are refused where the cell is read.
                 cells = {column: (text or "").strip(" \t") for column, text in row.items()}
                 rows.append((lines.line_num, cells))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -123,7 +125,7 @@ def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """PyYAML lets a repeated key silently win; here it is an error."""
+    """A loader to which a repeated key is an error; PyYAML silently takes the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

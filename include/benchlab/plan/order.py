@@ -1,9 +1,12 @@
-"""In which order a campaign's trials run.
+"""The order in which a campaign's trials run; docs/GLOSSARY.md defines the terms.
 
-Interleaved (the words are those of docs/GLOSSARY.md): a round holds, for every workload, the block
-of each side, the two adjacent in time so that slow drift of the machine hits both alike. Which of
-the two comes first is balanced over the rounds of a workload and otherwise random, decided by a
-seed that the plan carries. Sequential: all blocks of the baseline, then all of the candidate.
+Interleaved: a round holds both sides' blocks of every workload, adjacent in time so that slow drift
+of the machine affects both alike. Which side comes first is balanced over the rounds of a workload
+and otherwise random, decided by a seed that the plan keeps. Sequential: all blocks of the baseline,
+then all blocks of the candidate.
+
+Example:
+    ``[trial.id for trial in trials(spec, seed=1, read_only={"oltp_point_select"})]``
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ class PlannedTrial:
         index: place in the plan, from 0.
         round: from 1.
         restore: whether the snapshot is restored before it.
-        seconds: measured length, without warm-up.
+        seconds: measured time, without warm-up.
     """
 
     index: int
@@ -37,7 +40,7 @@ class PlannedTrial:
 
     @property
     def id(self) -> str:
-        """Its name within the campaign, fit for a file name."""
+        """Its name within the campaign, usable as a file name."""
         return f"r{self.round}-{self.side}-{self.workload}-t{self.threads}"
 
     @property
@@ -48,23 +51,23 @@ class PlannedTrial:
 
     @property
     def pair(self) -> tuple[int, str]:
-        """The pair of blocks it belongs to: measured again as a whole when one is invalid."""
+        """Round and workload of its pair of blocks, which is measured again as a whole."""
         return (self.round, self.workload)
 
 
 def seed_of(campaign: str) -> int:
-    """A seed from a campaign's id: the same id plans the same order, another one another."""
+    """A seed from a campaign's id, so that the same id always plans the same order."""
     return int.from_bytes(hashlib.sha256(campaign.encode()).digest()[:4])
 
 
 def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[PlannedTrial]:
-    """Every trial of a campaign in the order in which they run.
+    """Every trial of a campaign, in the order in which they run.
 
     Args:
-        read_only: the workloads that leave the data as they found it.
+        read_only: the workloads that do not change the data.
     """
     unchanging = frozenset(read_only)
-    dirty = dict.fromkeys(SIDES, True)  # after the load: not yet proven equal to the snapshot
+    dirty = dict.fromkeys(SIDES, True)  # after the load: the data may differ from the snapshot
     index = 0
     for round_number, workload, side in _blocks(spec, seed):
         for position, threads in enumerate(spec.threads):
@@ -106,7 +109,7 @@ def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
 
 
 def _balanced_first_sides(rounds: int, rng: random.Random) -> list[Side]:
-    """Each side comes first in half of the rounds; with an odd number, chance has one."""
+    """The side that comes first in each round: each in half of them; an odd round is random."""
     sides: list[Side] = [*SIDES * (rounds // 2), *rng.sample(SIDES, k=rounds % 2)]
     rng.shuffle(sides)
     return sides

@@ -1,4 +1,4 @@
-"""A report type becomes a plan: ordered trials, steps with their minutes, hosts, disk, dollars."""
+"""Makes a plan from a report type: ordered trials, steps with minutes, hosts, disk, dollars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
 from benchlab.plan.steps import GIB, PlanStep, disk_bytes, page_minutes, plan_steps
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
-# What a workload's throughput is where the plan does not say: transactions per second.
+# The metric of a workload's throughput where the plan names none: transactions per second.
 DEFAULT_METRIC = "tps"
 
 
@@ -26,9 +26,10 @@ class Host:
     """A machine of the plan.
 
     Attributes:
-        role: of several, joined by ``+``; ``all`` of a single machine.
-        instance_type, vcpu: None where nothing is rented.
-        name: its name in the fleet; empty where it has none.
+        role: several are joined by ``+``; ``all`` for a single machine.
+        instance_type: of TiDB Cloud's nodes their size; None where nothing is rented.
+        vcpu: None where it is not known.
+        name: its name in the fleet; empty for a single machine.
     """
 
     role: str
@@ -42,20 +43,21 @@ class Plan:
     """What a campaign will do.
 
     Attributes:
-        minutes: estimated wall time; the sum of the steps'.
+        minutes: estimated wall time, the sum over the steps.
         dollars: None where nothing is rented, or the price is not known (TiDB Cloud).
         disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
             of a fleet.
         topology: name of the topology; None on one machine.
-        vcpus: of the rented hosts, which the account's quota has to allow; None where there are
-            none.
-        prices_as_of: day of the oldest price in ``dollars``, as ``2025-01-31``.
-        page_minutes: a published plan's estimate as its page does it, by hand.
-        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
-            it has them already, or its hosts are not rented.
+        vcpus: of the rented EC2 hosts, which the account's quota must allow; None without any.
+        prices_as_of: day of the oldest price in ``dollars``, such as ``2025-01-31``.
+        page_minutes: estimated time of a published plan done by hand, as its page describes it;
+            None for other plans.
+        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where it
+            has them already, or its hosts are not rented.
         warnings: what a reader should know before it is run, as sentences.
-        metrics: by workload, the metric that its throughput is; see :meth:`metric`.
-        slowdown_pct: the share of the time for which the candidate's server is stopped on purpose.
+        metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
+        slowdown_pct: the percentage of the time for which the candidate's server is stopped on
+            purpose.
     """
 
     report: str
@@ -82,7 +84,7 @@ class Plan:
     slowdown_pct: float = 0.0
 
     def metric(self, workload: str) -> str:
-        """The metric on which a workload's verdict is; plans of earlier releases know only TPS."""
+        """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
         return self.metrics.get(workload, DEFAULT_METRIC)
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +97,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Plan:
-        """The inverse of :meth:`to_json`; what a plan of an earlier release lacks is as it was."""
+        """The inverse of :meth:`to_json`; what an earlier release did not write has its default."""
         return _adapter().validate_python(raw)
 
 
@@ -123,16 +125,16 @@ def make(
     Args:
         spec: the report type, overrides applied.
         engine: the engine that is deployed; a key of ``spec.engines``.
-        campaign: the campaign's id; its hash is the seed where the spec has none.
-        read_only: the workloads that leave the data as they found it.
+        campaign: the campaign's id; its hash is the seed where ``spec`` has none.
+        read_only: the workloads that do not change the data.
         topology: the one that ``spec`` names; None on one machine.
-        prices: needed where hosts are rented.
-        metrics: by workload, the metric that its throughput is; others' are left out.
-        warnings: what a reader should know of it.
+        prices: required where hosts are rented.
+        metrics: the metric of each workload's throughput; other workloads are ignored.
+        warnings: what a reader should know before it is run, as sentences.
 
     Raises:
-        SpecError: a price is missing, a rented fleet has no budget, or the plan is above its
-            limit; says how it adds up.
+        SpecError: a price is missing, a rented fleet has no budget, or the plan costs more than its
+            limit; says how the cost adds up.
     """
     seed = spec.seed if spec.seed is not None else seed_of(campaign)
     trials = tuple(order.trials(spec, seed, read_only))
@@ -158,7 +160,7 @@ def make(
         metrics={
             name: metric
             for name, metric in (metrics or {}).items()
-            # As in plans of earlier releases, which knew no other.
+            # TPS is not written, as in plans of earlier releases, which had no other metric.
             if name in spec.workloads and metric != DEFAULT_METRIC
         },
         slowdown_pct=spec.slowdown_pct,
@@ -186,7 +188,7 @@ def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList 
 
 
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:
-    """Whether a person has to approve a plan before anything is rented."""
+    """Whether a person must approve a plan before anything is rented."""
     return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
 
 
@@ -209,7 +211,7 @@ def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ..
     """The machines of a plan.
 
     Raises:
-        SpecError: the price list does not have the vCPUs of an instance type.
+        SpecError: the price list lacks an instance type, or its number of vCPUs.
     """
     match topology:
         case Ec2Topology() if prices is not None:

@@ -1,8 +1,8 @@
 """What rented hosts cost: the dated list prices of ``configs/prices.csv``.
 
-One line a price: ``instance_type,region,vcpu,usd_per_hour,as_of,source``. ``instance_type`` is an
-EC2 instance type (on demand, Linux, shared tenancy), or ``gp3`` for a GiB of a root volume, which
-has no vCPUs. Amounts are decimal numbers and stay such until they are rounded up to whole cents.
+One line per price: ``instance_type,region,vcpu,usd_per_hour,as_of,source``. ``instance_type`` is an
+EC2 instance type (on demand, Linux, shared tenancy), or ``gp3`` for one GiB of a root volume, which
+has no vCPUs. Amounts stay decimal numbers until they are rounded up to whole cents.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Price:
     """One list price.
 
     Attributes:
-        vcpu: of the instance type; None of a volume.
-        usd_per_hour: of one host; of a volume for one GiB.
-        as_of: the day on which it was so.
+        vcpu: of the instance type; None for a volume.
+        usd_per_hour: for one host, or for one GiB of a volume.
+        as_of: a day on which this was the price.
         source: where it is published.
     """
 
@@ -47,9 +47,9 @@ class Rent:
 
     Attributes:
         usd_per_hour: of all hosts with their root volumes.
-        vcpus: of all hosts, which the account's quota has to allow.
+        vcpus: of all hosts, which the account's quota must allow.
         as_of: day of the oldest price in it.
-        arithmetic: how it adds up, as ``3 x m5.xlarge at $0.192``.
+        arithmetic: the terms of the sum, such as ``3 x m5.xlarge at $0.192``.
     """
 
     usd_per_hour: Decimal
@@ -58,14 +58,14 @@ class Rent:
     arithmetic: tuple[str, ...]
 
     def dollars(self, minutes: float) -> float:
-        """The rent of so many minutes, billed by the second, rounded up to whole cents."""
+        """The rent for a number of minutes, billed by the second, rounded up to whole cents."""
         seconds = (Decimal(str(minutes)) * 60).to_integral_value(ROUND_CEILING)
         return float((self.usd_per_hour * seconds / 3600).quantize(CENT, ROUND_CEILING))
 
 
 @dataclass(frozen=True)
 class PriceList:
-    """Prices by instance type and region, and the file they are from."""
+    """Prices by instance type and region, and the file that they are from."""
 
     path: Path
     prices: Mapping[tuple[str, str], Price]

@@ -1,8 +1,8 @@
 """The release calendar: ``configs/releases.csv``, every release with the day it came out.
 
-Columns ``version``, ``release_date`` (``2022-12-29``) and ``type`` (a :data:`versions.Kind`), in
-the order of the days; releases of one day in the order of their versions. The engine of a
-release follows from how its version is written.
+Columns ``version``, ``release_date`` (``2022-12-29``) and ``type``
+(:data:`benchlab.plan.versions.ReleaseKind`), sorted by day, then version. The engine of a release
+follows from the form of its version.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from benchlab.plan.documents import Row, csv_rows
 from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, Version
 
 COLUMNS = ("version", "release_date", "type")
-# Of a list of releases: what came before there were versions to be named, as `rc1`.
+# The type, in a list of releases, of what came before versions had numbers, such as `rc1`.
 BEFORE_VERSIONS = "pre-GA"
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """All releases that are known, in the order of their days."""
+    """All known releases, in the order of their days."""
 
     releases: tuple[Release, ...]
 
     def owned(self, owns: Callable[[str], bool]) -> tuple[Release, ...]:
-        """The releases of one engine, which says of a version whether it is one of its own."""
+        """The releases of one engine; ``owns`` says whether a version is one of its own."""
         return tuple(found for found in self.releases if owns(found.version.text))
 
     def to_csv(self) -> str:
@@ -47,11 +47,11 @@ class Calendar:
 
 @dataclass(frozen=True)
 class NewReleases:
-    """What a list of releases has for the calendar.
+    """The releases in a list that is to be merged into the calendar.
 
     Attributes:
         releases: in the order of the list.
-        left_out: lines that name no version, as ``line 2: rc1 (pre-GA)``.
+        left_out: lines that name no version, such as ``line 2: rc1 (pre-GA)``.
     """
 
     releases: tuple[Release, ...]
@@ -60,10 +60,10 @@ class NewReleases:
 
 @dataclass(frozen=True)
 class Merged:
-    """A calendar with the releases of a list.
+    """A calendar into which the releases of a list were merged.
 
     Attributes:
-        changed: releases whose day or type is another one now: as it was, as it is.
+        changed: releases whose day or type has changed, as pairs of before and after.
     """
 
     calendar: Calendar
@@ -78,11 +78,11 @@ def days(releases: Iterable[Release], kinds: Iterable[ReleaseKind]) -> tuple[dat
 
 
 def load(path: Path) -> Calendar:
-    """Read a calendar: ``load(path).releases[-1].day`` is that of its last release.
+    """Read a calendar: ``load(path).releases[-1]`` is its last release.
 
     Raises:
-        SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, a
-            version twice; names the file and each such line.
+        SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, or a
+            repeated version; names the file and each wrong line.
     """
     columns, rows = csv_rows(path)
     if columns != COLUMNS:
@@ -99,13 +99,13 @@ def load(path: Path) -> Calendar:
 
 
 def read_new(path: Path) -> NewReleases:
-    """Read a list of releases in any order: the columns of a calendar, and maybe more.
+    """Read a list of releases in any order, with a calendar's columns and perhaps others.
 
-    A type that is missing follows from the version: with a ``-`` it is a pre-release, with a patch
-    number above 0 a patch.
+    A missing type follows from the version: with a ``-`` it is a pre-release, with a patch number
+    above 0 a patch.
 
     Raises:
-        SpecError: as :func:`load` says, but for the order; or a type has to be written.
+        SpecError: as :func:`load`, except for the order; or a missing type does not follow.
     """
     columns, rows = csv_rows(path)
     if missing := [column for column in COLUMNS[:2] if column not in columns]:
@@ -123,15 +123,15 @@ def read_new(path: Path) -> NewReleases:
 
 
 def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) -> Merged:
-    """A calendar with releases added, whatever their order.
+    """Merge releases, in any order, into a calendar.
 
     Args:
         new: each version once.
         replace: take their day and type where the calendar has others.
 
     Raises:
-        SpecError: the calendar has another day or type of a version; names all, as they are in
-            both.
+        SpecError: the calendar has another day or type for a version, and ``replace`` is not set;
+            names all such versions, with both entries.
     """
     there = {_name(release): release for release in calendar.releases}
     new = sorted(new, key=_place)
@@ -150,14 +150,14 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
 
 
 def write(calendar: Calendar, path: Path) -> None:
-    """Write a calendar: the whole file or nothing."""
+    """Write a calendar, as a whole or not at all."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(calendar.to_csv(), encoding="utf-8")
     part.replace(path)
 
 
 def _name(release: Release) -> str:
-    """The key of a version: `-RC.1` is `-rc.1`."""
+    """The key of a release, in which case does not matter: `-RC.1` is `-rc.1`."""
     return release.version.text.casefold()
 
 
@@ -170,7 +170,7 @@ def _place(release: Release) -> tuple[date, tuple[int, int, int], str]:
 
 
 def _releases(path: Path, rows: Iterable[tuple[int, Row]]) -> list[tuple[int, Release]]:
-    """The release of each row with its line; all faults at once."""
+    """The release of each row with its line; names all faults at once."""
     faults = list[str]()
     found = dict[str, tuple[int, Release]]()
     for line, row in rows:
@@ -196,7 +196,7 @@ def _release(row: Row) -> Release:
 
 def _day(text: str) -> date:
     with contextlib.suppress(ValueError):
-        # Python also reads 20221229 and 2022-W52-4, which nobody would find again in a calendar.
+        # Python also reads 20221229 and 2022-W52-4; a calendar has one way to write a day.
         if (day := date.fromisoformat(text)).isoformat() == text:
             return day
     raise SpecError(f"release_date: {text!r} is not a day as 2022-12-29")

@@ -1,8 +1,8 @@
-"""Report types as frozen data: one YAML under ``configs/reports/`` each.
+"""Report types as frozen data, each from one YAML file in ``configs/reports/``.
 
-A choice that changes what is measured has no default: it must be written down. Unknown keys,
-duplicate keys and values out of range are refused, each naming the field, what was found and
-what is allowed.
+A choice that changes what is measured has no default; it must be written down. Unknown keys,
+duplicate keys and values out of range are refused with the field, what was found and what is
+allowed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from benchlab.plan.schedule import Schedule
 Side = Literal["baseline", "candidate"]
 SIDES: tuple[Side, Side] = ("baseline", "candidate")
 RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
-# Engines, workloads, targets, publishers and languages are found by presence, so their names are
-# checked against what is there by campaign/fit.py; here they only have to look like names.
+# Engines, workloads, targets, publishers and languages are found by presence. Here their names only
+# have to look like names; campaign/fit.py checks that they exist.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 Port = Annotated[int, Field(ge=1024, le=65535)]
-# Parameters end up in option files and in SQL: one line each, and numbers that can be written.
+# Parameters are written to option files and SQL: one line each, and finite numbers.
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
@@ -40,15 +40,15 @@ MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # The publisher of every report.
 FILES = "files"
-# How long a person is waited for who has to approve a plan.
+# How long a plan waits for a person's approval.
 APPROVAL_DAYS = 3
 
 
 def _version(text: str) -> str:
-    """A version as it is written, for a validator: pydantic adds the field.
+    """A version, for a validator; pydantic adds the field to the message.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a version.
     """
     try:
         return versions.parse(text).text
@@ -64,7 +64,8 @@ class SideSpec(Frozen):
     """One side: a version plus the parameters that only this side has.
 
     Attributes:
-        version: or the version rule that names it as of a day; see :mod:`benchlab.plan.versions`.
+        version: a version, or a version rule that names one as of a day; see
+            :mod:`benchlab.plan.versions`.
         parameters: of the SQL server: configuration items and global variables.
         components: configuration items of a cluster's other components, by component.
     """
@@ -77,16 +78,16 @@ class SideSpec(Frozen):
 
     @property
     def is_resolved(self) -> bool:
-        """Its version is one, and no version rule."""
+        """Whether its version is a version, not a version rule."""
         return not versions.is_rule(self.version)
 
 
 class VersionParameters(Frozen):
-    """Parameters of the sides whose version lies in a range.
+    """Parameters for sides whose version lies in a range.
 
     Attributes:
-        since, until: the first version that has them, and the first that has them no more; None:
-            without an end.
+        since, until: the first version that has them, and the first that no longer has them; None:
+            the range is open at that end.
     """
 
     since: Annotated[str, AfterValidator(_version)] | None = None
@@ -118,9 +119,9 @@ class EngineSpec(Frozen):
 
     Attributes:
         candidate: None where only one version is measured (``sides: single``).
-        parameters, components: for both sides; a side's own come on top.
-        by_version: for the sides whose version lies in a range, on top of those of both sides.
-        by_workload: components' items that hold while one workload is measured.
+        parameters, components: for both sides; a side's own override them.
+        by_version: for sides whose version lies in a range; they override those for both sides.
+        by_workload: configuration items of components while one workload is measured.
     """
 
     baseline: SideSpec
@@ -144,8 +145,8 @@ class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
-        program: which of the programs that can run the workloads; None: the first of them that
-            is on the client's host.
+        program: the program that runs the workloads; None: the first suitable one that is on the
+            client's host.
         report_interval: seconds between the values of a series.
         auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
     """
@@ -162,7 +163,7 @@ class Published(Frozen):
         document: its title.
         client: the client it names, where Benchlab uses another version.
         differences: sentences that say where this plan differs from the document, and why.
-        describes: of the steps that a plan may do without, those that the document does.
+        describes: the optional steps that the document includes.
     """
 
     document: Annotated[str, Field(min_length=1)]
@@ -172,11 +173,11 @@ class Published(Frozen):
 
 
 class Budget(Frozen):
-    """Dollars of one campaign.
+    """How much one campaign may cost, in dollars.
 
     Attributes:
-        approve_above: above it a person has to approve the plan before anything is rented.
-        limit: above it the plan is refused.
+        approve_above: a more expensive plan must be approved by a person before anything is rented.
+        limit: a more expensive plan is refused.
     """
 
     approve_above: Annotated[float, Field(ge=0, strict=False)]
@@ -192,7 +193,7 @@ class Budget(Frozen):
 class Ports(Frozen):
     """Where things listen: the load balancer, and the servers of a ``local`` target.
 
-    ``entry`` is the load balancer's, the one address the client is given; ``stats`` its
+    ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
     statistics. On one machine each side's server has its own port, and ``status`` is TiDB's HTTP
     status; all listen on loopback.
     """
@@ -216,8 +217,7 @@ class Destination(BaseModel):
 
     Attributes:
         to: its publisher.
-        options: what the publisher has to know, as its own fields beside ``to``; that these are
-            right is checked by campaign/report_types.py.
+        options: the publisher's own fields, written beside ``to``; campaign/fit.py checks them.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
@@ -237,28 +237,28 @@ class ReportSpec(Frozen):
     """One report type.
 
     Attributes:
-        report: its name; the name of its file and of its DAG.
-        engine: the engine to deploy, a key of ``engines``; ``auto`` takes the first of them
-            that can be had on the machine.
+        report: its name, which is also the name of its file and of its DAG.
+        engine: the engine to deploy, a key of ``engines``; ``auto`` takes the first one that is
+            available on the machine.
         topology: the hosts of a fleet, by the name of a file in ``configs/topologies/``; None
             where the target has none.
         sides: ``different``; ``same`` for an A/A campaign, in which the candidate is the baseline
-            once more, deployed and loaded on its own; ``single`` where one version is measured.
+            again, deployed and loaded separately; ``single`` where one version is measured.
         placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
             then all of the candidate.
         snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
             always loaded.
-        published: the document whose plan this is; None where it is nobody's.
-        threads: client threads of the sweep, in the order they are run.
-        seconds: measured length of a trial; ``warmup_seconds`` come before and are not counted.
+        published: the published document whose plan this is; None where there is none.
+        threads: numbers of client threads, in the order in which they are run.
+        seconds: measured time of a trial; ``warmup_seconds`` come before it and are not counted.
         threshold_pct: the smallest change that is called a regression or an improvement.
         repeat_limit: how often a pair of blocks with an invalid trial is measured again.
-        slowdown_pct: the candidate is slowed down on purpose: its server is stopped for this share
-            of the time while it is measured, to see whether Benchlab finds it. 0: it is not.
-        seed: decides the order of the blocks; None takes it from the campaign's id.
-        languages: of the report, by code; its main page is in the first.
+        slowdown_pct: the percentage of the time for which the candidate's server is stopped on
+            purpose while it is measured, to see whether Benchlab detects it; 0: never.
+        seed: decides the order of the blocks; None: derived from the campaign's id.
+        languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
-        schedule: when it is run by the calendar; None: only when somebody starts it.
+        schedule: when it is run by the calendar; None: only when a person starts it.
     """
 
     report: Name
@@ -342,20 +342,20 @@ class ReportSpec(Frozen):
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
-        """Where the report is published: into files first, named or not, so that it is there
-        even if the others fail.
+        """Where the report is published: files first, named or not, so that the report exists even
+        if the others fail.
         """
         others = (place for place in self.publish if place.to != FILES)
         return (Destination(to=FILES), *others)
 
     @property
     def deployable_engines(self) -> tuple[str, ...]:
-        """The engines that a campaign may deploy."""
+        """The engines that a campaign may deploy: with ``engine: auto`` all, else the named one."""
         return tuple(self.engines) if self.engine == "auto" else (self.engine,)
 
     @property
     def is_resolved(self) -> bool:
-        """Every side that may be deployed has a version, and no version rule."""
+        """Whether every side that may be deployed has a version, not a version rule."""
         return all(
             side.is_resolved
             for name in self.deployable_engines
@@ -367,7 +367,7 @@ class ReportSpec(Frozen):
         """The effective side where ``engine`` is deployed, common parameters merged in.
 
         Args:
-            by_version: with the parameters of its range of versions.
+            by_version: whether to merge in the parameters for its range of versions.
         """
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
@@ -409,7 +409,7 @@ class ReportSpec(Frozen):
 
 
 def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:
-    """Validate; where that fails on keys that are unknown here, once more without them."""
+    """Validate; where keys are unknown to this version, validate again without them."""
     try:
         return cast(ReportSpec, validate(raw))
     except pydantic.ValidationError as error:
@@ -425,14 +425,14 @@ def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> Repo
 def _drop(raw: Any, path: tuple[Any, ...]) -> None:
     *parents, last = path
     for parent in parents:
-        if isinstance(raw, list) or parent in raw:  # else the name of a union's member
+        if isinstance(raw, list) or parent in raw:  # else pydantic's tag of a union's member
             raw = raw[parent]
     del raw[last]
 
 
 RecordedSpec = Annotated[ReportSpec, pydantic.WrapValidator(_as_known)]
-"""A report type as a campaign recorded it, maybe by another version of Benchlab: keys that this
-version does not know are dropped, and missing ones mean what they meant, their defaults."""
+"""A report type as a campaign recorded it, perhaps with another version of Benchlab: keys that this
+version does not know are dropped, and missing ones have their defaults."""
 
 
 def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:
@@ -449,8 +449,8 @@ def load(path: Path) -> ReportSpec:
     """Read one report type: ``load(Path("sysbench_local.yaml")).rounds``.
 
     Raises:
-        SpecError: the file cannot be read, is not YAML, or does not validate; all faults of
-            the file are named at once.
+        SpecError: the file cannot be read, is not YAML, does not validate, or has another name than
+            its report type; all faults of validation are named at once.
     """
     spec = loads(read_text(path), where=str(path))
     if spec.report != path.stem and spec.published is None:
@@ -459,7 +459,7 @@ def load(path: Path) -> ReportSpec:
 
 
 def loads(text: str, where: str = "report type") -> ReportSpec:
-    """Read one report type from YAML text; ``where`` begins each message."""
+    """Read one report type from YAML text; ``where`` begins each message. Raises SpecError."""
     raw = from_yaml(text, where)
     if not isinstance(raw, dict):
         raise SpecError(

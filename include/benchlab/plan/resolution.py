@@ -1,4 +1,4 @@
-"""Version rules of a report type become versions, as of a day."""
+"""Replaces a report type's version rules with versions as of a day."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from benchlab.plan.versions import FINAL, Release, Version
 
 @dataclass(frozen=True)
 class Resolved:
-    """A report type as it was on a day.
+    """A report type as of a day.
 
     Attributes:
         spec: with a version on each side that may be deployed.
-        notes: which rule named which version, as sentences; none where there was no rule.
+        notes: which rule named which version, as sentences; empty where there was no rule.
     """
 
     spec: ReportSpec
@@ -35,19 +35,20 @@ def resolve(
     *,
     aa: bool = False,
 ) -> Resolved:
-    """A report type whose version rules are replaced by versions.
+    """A report type with its version rules replaced by versions.
 
     Example:
         ``resolve(spec, lambda engine: releases, date(2022, 12, 31)).spec.is_resolved`` is true.
 
     Args:
-        releases_of: the releases of an engine, by its name.
-        aa: an A/A campaign of the candidate: both sides are what the candidate is. Of a report
-            type with `sides: same` every campaign is one, and of the baseline.
+        releases_of: gives the releases of an engine by its name.
+        aa: whether to make it an A/A campaign of the candidate, with the candidate on both sides.
+            Only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
+            the baseline.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
-            the same; names the field.
+            the same one; names the field.
     """
     aa = aa and spec.sides == "different"
     notes: list[str] = []
@@ -69,7 +70,7 @@ def resolve(
                 **chosen.model_dump(mode="json"),
                 "version": version.text,
             }
-            # With `sides: same` the candidate only serves to name a baseline.
+            # With `sides: same` the candidate's version only serves to find the baseline's.
             if rule and not (spec.sides == "same" and side == "candidate"):
                 notes.append(f"{'both sides' if spec.sides == 'same' else side}: {rule}")
         if spec.sides == "different" and not aa:
@@ -98,10 +99,10 @@ def _version(
     on: date,
     candidate: Version | None,
 ) -> tuple[Version, str | None]:
-    """The version of a side, and which rule named it; None: it was written."""
+    """A side's version, and a sentence on the rule that named it; None where there is no rule."""
     if chosen.is_resolved:
         return versions.parse(chosen.version), None
-    # What the release of a day may be is what the schedule has runs for.
+    # The release of the day is one of the kinds for which the schedule has runs.
     kinds = spec.schedule.types if isinstance(spec.schedule, OnRelease) else FINAL
     try:
         rule = versions.parse_rule(chosen.version)

@@ -1,7 +1,7 @@
 """When a report type is run by the calendar, and at which moments.
 
-A schedule starts nothing by itself but what ``catchup_days`` allows: the past is measured by a
-backfill that somebody asks for.
+A schedule catches up only on moments within ``catchup_days``; everything older is measured by a
+backfill that a person starts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from benchlab.plan.documents import Frozen
 from benchlab.plan.releases import days
 from benchlab.plan.versions import Release, ReleaseKind
 
-# Monday, as in ISO weeks; weeks are counted from it.
+# A Monday, with which ISO weeks begin; weeks are counted from it.
 FIRST_MONDAY = date(1970, 1, 5)
-# One moment a day at most. An R in place of a field is croniter's word for a random number.
+# At most one moment a day. croniter takes an R in a field for a random number.
 _CRON = re.compile(r"[0-9]{1,2} [0-9]{1,2}( (?![Rr])[0-9A-Za-z*,/#-]+){3}")
 
 
@@ -29,8 +29,8 @@ class _Schedule(Frozen):
     """What every schedule has.
 
     Attributes:
-        catchup_days: a moment that was missed is still run for so many days; 0: not at all.
-        measure_again: also a pair that has been measured with the same plan.
+        catchup_days: for how many days a missed moment is still run; 0: not at all.
+        measure_again: whether to run a pair that has already been measured with the same plan.
     """
 
     catchup_days: Annotated[int, Field(ge=0, le=366)] = 0
@@ -49,10 +49,10 @@ class OnRelease(_Schedule):
 
 
 class Weekly(_Schedule):
-    """Runs by a cron expression in UTC, as ``0 2 * * 1`` for Mondays at two.
+    """Runs by a cron expression in UTC, such as ``0 2 * * 1`` for Mondays at two.
 
     Attributes:
-        aa_every: every so many weeks the run is an A/A campaign of the candidate; 0: never.
+        aa_every: every this many weeks the run is an A/A campaign of the candidate; 0: never.
     """
 
     runs: Literal["weekly"]
@@ -74,7 +74,7 @@ class Weekly(_Schedule):
         return value
 
     def is_aa(self, moment: datetime | date) -> bool:
-        """Whether a run of this moment is an A/A campaign: by its week, whatever ran before.
+        """Whether a run of this moment is an A/A campaign; depends only on its week.
 
         Args:
             moment: a day in UTC, or a time with a time zone.
@@ -89,14 +89,14 @@ Schedule = Annotated[OnRelease | Weekly, Field(discriminator="runs")]
 def moments(
     schedule: OnRelease | Weekly, releases: Sequence[Release], first: datetime, last: datetime
 ) -> tuple[datetime, ...]:
-    """The moments of a schedule between two, both included, in order.
+    """The moments of a schedule from ``first`` to ``last``, both included, in order.
 
     Example:
         ``moments(spec.schedule, releases, midnight(first), midnight(last))``
 
     Args:
         releases: of the engine that is compared.
-        first, last: with a time zone.
+        first, last: times with a time zone.
     """
     if isinstance(schedule, Weekly):
         if first > last:  # croniter would count backwards

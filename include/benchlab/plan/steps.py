@@ -1,10 +1,12 @@
-"""What a campaign does, step by step, and about how long each takes.
+"""The steps of a campaign, and about how long each takes.
 
-Everything here is an estimate that is made before anything has started. On one machine it rests on
-times seen on 2 cores with MariaDB. For a fleet nothing has been measured: the constants are round
-numbers for clusters of the size of the published ones, each with its reason, chosen so that a
-campaign rather ends early than late. The time left of a campaign at work is taken from its own
-pace.
+Everything here is estimated before anything has started. For one machine the estimates come from
+times measured on 2 cores with MariaDB. For a fleet nothing has been measured: the constants are
+round numbers for clusters as large as the published ones, each with its reason, chosen so that a
+campaign ends early rather than late. The time left of a running campaign comes from its own pace.
+
+Example:
+    ``sum(step.minutes for step in plan_steps(spec, trials, topology))`` is the estimate.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, To
 
 GIB = 2**30
 
-# One machine, seconds; seen on 2 cores with MariaDB.
+# One machine, seconds; measured on 2 cores with MariaDB.
 PREPARE_S = 9.0
 LOCAL_LOAD_ROWS_PER_S = 60_000
 RESTORE_S = 0.6
@@ -30,34 +32,34 @@ RESTART_S = 1.9
 CAMPAIGN_S = 18.0
 
 # One machine, bytes: an empty server (system tables, redo and undo logs), and a row with its index
-# entry and the free space of half-filled pages, as measured after `sysbench prepare`.
+# entry and the free space in its pages, as measured after `sysbench prepare`.
 EMPTY_SERVER_BYTES = 160 * 2**20
 ROW_BYTES = 260
 
 PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
 CHECK_HOSTS_S = 60.0
-"""Owned hosts: login and programs; nothing is rented or installed."""
+"""Owned hosts: logging in and checking programs; nothing is rented or installed."""
 CLOUD_PROVISION_S = 1500.0
-"""TiDB Cloud's CREATING to ACTIVE; its documents speak of 20 to 30 minutes."""
+"""TiDB Cloud's CREATING to ACTIVE; its documentation says 20 to 30 minutes."""
 DEPLOY_S = 180.0
-"""`tiup cluster deploy` with its downloads, to all hosts at once, and the first start."""
+"""`tiup cluster deploy` with its downloads, on all hosts at once, and the first start."""
 LOAD_ROWS_PER_S = 60_000
-"""`sysbench prepare` with 16 threads, one a table, through TiDB, its secondary index included."""
+"""`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
 LOAD_WAREHOUSES_PER_S = 1 / 4.0
-"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, some 125,000 rows a second."""
+"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second."""
 SEED_BYTES_PER_S = 150e6
-"""A dataset snapshot from object storage, on each storage host, all at once."""
+"""Reading a dataset snapshot from object storage, on each storage host, all at once."""
 ANALYZE_ROWS_PER_S = 400_000
-"""`ANALYZE TABLE`, one table after another; it reads every row once."""
+"""`ANALYZE TABLE`, one table after another, each read once."""
 CHECKSUM_ROWS_PER_S = 1_000_000
-"""Counting rows and hashing them, by SQL: after the load and after a side's first restore."""
+"""Counting and hashing rows by SQL, after the load and after a side's first restore."""
 CHECK_ROWS_PER_S = 1_000_000
-"""The conditions of TPC-C's dataset: aggregates over orders and their lines, most of all rows."""
+"""TPC-C's consistency conditions: aggregates over orders and order lines, most of the rows."""
 CUSTOMERS_CHECKED_UP_TO = 10
-"""Warehouses up to which each of their customers is checked as well: it takes long, and memory."""
+"""The most warehouses for which each customer is checked as well; it takes time and memory."""
 CUSTOMERS_CHECK_S = 1.5
-"""That, for each warehouse, with the index that it needs; as seen on one machine."""
+"""Checking one warehouse's customers, with the index that this needs; seen on one machine."""
 STOP_S = 12.0
 """`tiup cluster stop`: TiDB, then TiKV, then PD."""
 REFLINK_S = 5.0
@@ -67,25 +69,25 @@ COPY_BYTES_PER_S = 500e6
 START_S = 20.0
 """`tiup cluster start`: PD, then TiKV, then TiDB, until each answers."""
 BALANCE_S = 20.0
-"""Until all stores are Up and leaders are spread evenly after a start."""
+"""After a start, until all stores are Up and leaders are spread evenly."""
 TRIAL_S = 3.0
-"""Of every trial, beside its run: the load balancer, checks before and after, results fetched."""
+"""Beside the run of every trial: load balancer, checks before and after, fetching results."""
 REPEAT_SHARE = 0.05
-"""Measuring again what was invalid; a guess until campaigns have shown their own share."""
+"""Share of the measuring time spent on repetitions; a guess until campaigns have shown it."""
 PUBLISH_S = 120.0
 """Data docs, comparison, report, upload."""
 RELEASE_S = 120.0
-"""Terminating, and waiting until groups and keys can be removed."""
+"""Terminating the hosts, and waiting until groups and keys can be removed."""
 
 REPLICAS = 3
-"""Copies of a region in TiKV, as PD has it by default."""
+"""Copies of each region in TiKV, PD's default."""
 TIKV_ROW_BYTES = 220
-"""A sysbench row with its index entry in TiKV, compressed, with some room for compaction."""
+"""A sysbench row with its index entry in TiKV, compressed, with room for compaction."""
 WAREHOUSE_BYTES = 75 * 2**20
 """A TPC-C warehouse in TiKV, likewise."""
 
 PAGE_COPY_BYTES_PER_S = 1e9
-"""`cp` of a data directory on one host's NVMe disk, as by hand: one host after the other."""
+"""`cp` of a data directory on one host's NVMe disk, by hand, one host after another."""
 
 
 Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
@@ -93,8 +95,8 @@ Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
 _Before = Literal["plan", "register", "provision", "prepare"]
 _After = Literal["measure", "trial", "repeats", "validate", "publish", "verdict", "notify"]
 Stage = Preparation | _Before | _After | Literal["give back"]
-"""Of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of ``measure``,
-``repeats`` are the pairs of blocks measured again.
+"""The stages of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of
+``measure``, and ``repeats`` are the pairs of blocks that are measured again.
 """
 EARLIER_STAGES = {"release": "give back"}
 
@@ -104,13 +106,13 @@ class PlanStep:
     """One step of a campaign.
 
     Attributes:
-        stage: a dataset without conditions is not checked.
-        side: None where it is not of one side.
-        what: for people.
-        minutes: estimated.
+        stage: the stage to which it belongs.
+        side: None where it is not about one side.
+        what: a description for people.
+        minutes: estimated time.
     """
 
-    # Of a stored plan whatever another release wrote.
+    # A stored plan may have stages that another release named.
     stage: Annotated[Stage, PlainValidator(lambda name: EARLIER_STAGES.get(name, name))]
     side: Side | None
     what: str
@@ -126,12 +128,12 @@ def plan_steps(
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:
-    """How long a published plan takes as its page says it, step after step by hand.
+    """Minutes that a published plan takes by hand, step after step as its page describes it.
 
     Every side is deployed and loaded anew. Where the page describes it, every table is analyzed,
     and before every workload but the first the cluster is stopped and its data are copied back,
-    host by host. Fleet, load and cluster are taken to be as fast as Benchlab's, which is in the
-    page's favour; so is that nobody ever waits for a person.
+    host by host. Fleet, load and cluster are assumed to be as fast as Benchlab's, which is in the
+    page's favour, and so is the assumption that no one waits for a person.
     """
     blocks = len(spec.workloads) * spec.rounds
     one_side = DEPLOY_S + _load_s(spec)
@@ -140,14 +142,14 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
         one_side += spec.dataset.rows / ANALYZE_ROWS_PER_S
     if "restore" in published.describes:
         copy = data_bytes(spec, topology) * _tikv_count(topology) / PAGE_COPY_BYTES_PER_S
-        # As many copies as workloads: one into the backup, one back before each of the others.
+        # One copy per workload: the first is the backup, the others restore it.
         one_side += blocks * (STOP_S + copy + START_S + BALANCE_S)
     provision, _, release = _around(topology)
     return (provision + len(spec.measured_sides) * one_side + release) / 60
 
 
 def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
-    """One copy of the dataset: on the machine, or on each storage host of a fleet."""
+    """Bytes of one copy of the dataset, on the machine or on each storage host of a fleet."""
     if topology is None:
         return EMPTY_SERVER_BYTES + spec.dataset.rows * ROW_BYTES
     if isinstance(spec.dataset, Dataset):
@@ -158,9 +160,9 @@ def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
 
 
 def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
-    """Data and snapshot of every side: on the machine, or on each storage host of a fleet.
+    """Bytes of every side's data and snapshot, on the machine or on each storage host of a fleet.
 
-    Shared blocks take less; but compaction rewrites them in time. TiDB Cloud keeps no snapshot.
+    Shared blocks take less at first, but compaction rewrites them. TiDB Cloud keeps no snapshot.
     """
     copies = 1 if isinstance(topology, CloudTopology) else 2
     return len(spec.measured_sides) * copies * data_bytes(spec, topology)
@@ -222,7 +224,7 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Time
         yield "load", side, f"{spec.dataset} from the dataset snapshot, once there is one", seconds
     else:
         yield "load", side, f"load {spec.dataset}", _load_s(spec)
-    # The second checksum, of the first restore, is counted here as well.
+    # The second checksum, after the first restore, is counted here as well.
     checksums = 1 if spec.restore == "never" or in_cloud else 2
     analyze = spec.dataset.rows * (1 / ANALYZE_ROWS_PER_S + checksums / CHECKSUM_ROWS_PER_S)
     yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
@@ -234,7 +236,7 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Time
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
-    """After the last trial, each side is started on the data that it has then."""
+    """The check after the last trial, for which each side is started without a restore."""
     if _has_conditions(spec):
         for side in spec.measured_sides:
             what = "whether the last trial has left the dataset consistent"
@@ -244,7 +246,7 @@ def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
 def _before(
     spec: ReportSpec, trial: PlannedTrial, previous: PlannedTrial | None, topology: Topology
 ) -> float:
-    """Seconds until a trial's cluster is up with the data that it is to have."""
+    """Seconds until a trial's cluster is up with the data that it needs."""
     if isinstance(topology, CloudTopology):
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + spec.dataset.rows / ANALYZE_ROWS_PER_S if trial.restore else 0.0
@@ -257,7 +259,7 @@ def _before(
 def _portions(
     spec: ReportSpec, trials: Sequence[PlannedTrial]
 ) -> Iterator[tuple[Side | None, str, list[PlannedTrial]]]:
-    """The trials in portions to be shown: a round, or in sequence a workload of one side."""
+    """The trials in portions for display: by round, or, in sequence, by side and workload."""
     portions: dict[tuple[Side | None, str], list[PlannedTrial]] = {}
     for trial in trials:
         if spec.placement == "sequential" or spec.sides == "single":
@@ -272,7 +274,7 @@ def _portions(
 
 
 def _around(topology: Topology | None) -> tuple[float, str, float]:
-    """Seconds of provisioning, what it is, seconds of releasing."""
+    """Seconds of provisioning, its description, and seconds of giving back."""
     match topology:
         case Ec2Topology():
             number = sum(machines.count for machines in topology.roles.values())
@@ -305,7 +307,7 @@ def _load_s(spec: ReportSpec) -> float:
 
 
 def _copy_s(spec: ReportSpec, topology: Topology) -> float:
-    """Rented disks are formatted with XFS; of an owned host's file system nothing is known."""
+    """Rented disks have XFS, which shares blocks; an owned host's file system is not known."""
     if isinstance(topology, HostsTopology):
         return data_bytes(spec, topology) / COPY_BYTES_PER_S
     return REFLINK_S

@@ -1,6 +1,6 @@
-"""Topologies: which hosts a campaign runs on, one YAML under ``configs/topologies/`` each.
+"""Topologies: the hosts that a campaign runs on, each one YAML file in ``configs/topologies/``.
 
-``kind: ec2`` is rented for the campaign, ``kind: hosts`` is owned, ``kind: tidb_cloud`` is a
+``kind: ec2`` is rented for the campaign, ``kind: hosts`` is owned, and ``kind: tidb_cloud`` is a
 cluster that TiDB Cloud runs. Unknown keys are errors.
 """
 
@@ -24,7 +24,7 @@ HostKey = Annotated[str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [
 
 
 class Machines(Frozen):
-    """The rented hosts of one role: all alike.
+    """The rented hosts of one role, all alike.
 
     Attributes:
         root_gib: size of the root volume (gp3); it holds data and snapshots where the instance
@@ -37,7 +37,7 @@ class Machines(Frozen):
 
 
 class Image(Frozen):
-    """The AMI, by its id or by the SSM parameter that names the newest of a release."""
+    """The AMI, by its id or by the SSM parameter that names a release's newest image."""
 
     id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]+$")] | None = None
     ssm_parameter: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/._-]+$")] | None = None
@@ -53,15 +53,15 @@ class Ec2Topology(Frozen):
     """A fleet to be rented.
 
     Attributes:
-        subnets: ids, in the order in which they are tried when a zone has no capacity; the
-            whole fleet is in one. Empty: the default subnets of the region, by zone name.
+        user: the image's account that has ``sudo``.
+        subnets: ids, in the order in which they are tried when a zone has no capacity; the whole
+            fleet is in one subnet. Empty: the default subnets of the region, by zone name.
         ssh_from: the addresses (CIDR) from which Benchlab logs in.
         ssh_by: which of a host's addresses Benchlab uses.
-        user: the account of the image that has ``sudo``.
-        tiup: how TiUP gets onto the client: the ``https`` address of its install script, or
-            ``image`` where the image has it. None: not decided, so that nothing is rented.
-        instance_profile: lets the hosts read and write dataset snapshots on S3; None: they
-            get no permission at all.
+        tiup: how TiUP gets onto the client's host: the ``https`` address of its install script, or
+            ``image`` where the image has it. None: not decided, so nothing is rented.
+        instance_profile: lets the hosts read and write dataset snapshots on S3; None: they get no
+            permissions at all.
     """
 
     kind: Literal["ec2"]
@@ -92,10 +92,10 @@ class Ec2Topology(Frozen):
 
 
 class OwnedHost(Frozen):
-    """A host that is there already; see :class:`benchlab.hosts.fleet.FleetHost`.
+    """A host that exists already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
-        host_key: None where it is not known yet; then no campaign can log in.
+        host_key: None where it is not known yet; no campaign can log in then.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -110,8 +110,9 @@ class HostsTopology(Frozen):
     """A fleet of owned hosts.
 
     Attributes:
-        ssh: name of the Airflow Connection with the private key; the command line takes the
-            file named in ``BENCHLAB_SSH_KEY``.
+        ssh: name of the Airflow Connection with the private key; the command line uses the file
+            named in ``BENCHLAB_SSH_KEY``.
+        user: the account that Benchlab logs in as, on every host.
         data: directory for data and snapshots on every host, on one file system.
     """
 
@@ -132,7 +133,7 @@ class HostsTopology(Frozen):
         return self
 
     def fleet(self) -> Fleet:
-        """The hosts; the key of one that is not known yet is empty, and no host has that."""
+        """The hosts as a fleet; an unknown host key is empty text, which equals no host's key."""
         return Fleet(
             tuple(
                 FleetHost(
@@ -151,11 +152,11 @@ class HostsTopology(Frozen):
 
 
 class Nodes(Frozen):
-    """The servers of one component in TiDB Cloud: all alike.
+    """The servers of one component in TiDB Cloud, all alike.
 
     Attributes:
         size: vCPUs and memory of each, as TiDB Cloud writes it: ``16C32G``.
-        storage_gib: of each; None where it keeps no data.
+        storage_gib: of each; None for a component that keeps no data.
     """
 
     size: Annotated[str, Field(pattern=r"^[0-9]+C[0-9]+G$")]
@@ -190,7 +191,7 @@ def load(path: Path) -> Topology:
     """Read one topology: ``load(home.configs / "topologies" / "ec2_published.yaml").kind``.
 
     Raises:
-        SpecError: it cannot be read or does not validate; names the file and the field.
+        SpecError: it cannot be read or does not validate; names the file and each field.
     """
     raw = from_yaml(read_text(path), str(path))
     kind = raw.get("kind") if isinstance(raw, dict) else None
@@ -200,10 +201,10 @@ def load(path: Path) -> Topology:
 
 
 def regions(directory: Path) -> list[str]:
-    """The regions of all EC2 topologies in a directory, sorted; broken files are passed over.
+    """The regions of all EC2 topologies in a directory, sorted; skips invalid files.
 
-    A search for what is left to be given back must not be stopped by a file that does not
-    validate; `benchlab validate` names those.
+    An invalid file must not stop a search for what is left to be given back; `benchlab validate`
+    names such files.
     """
     found = set()
     for path in directory.glob("*.yaml"):

@@ -1,8 +1,8 @@
-"""Versions of the engines, how they are written, and which one was current on a day.
+"""Versions of the engines: how they are written, and which one was current on a day.
 
-TiDB's versions carry a leading ``v`` (``v6.5.0``, ``v2.1.0-rc.2``), as TiUP writes them;
-MariaDB's do not (``10.11.5``). Where a report type does not name a version, it has a *version rule*
-that names one as of a day, from the releases of the calendar (releases.py).
+TiDB's versions have a leading ``v`` (``v6.5.0``, ``v2.1.0-rc.2``), as TiUP writes them; MariaDB's
+do not (``10.11.5``). Instead of a version, a report type may have a *version rule*, which names one as
+of a day, from the releases of the calendar (releases.py).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Literal, get_args
 
 from benchlab.errors import NoReleaseError, SpecError
 
-# Without leading zeros, so that a version is written in one way.
+# Without leading zeros, so that there is only one way to write a version.
 _NUMBER = "(?:0|[1-9][0-9]{0,3})"
 _PATTERN = re.compile(rf"v?({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-[0-9A-Za-z.-]+)?")
 
 
 @dataclass(frozen=True)
 class Version:
-    """One version, as it was written and as numbers; a pre-release has its release's numbers."""
+    """One version, as text and as numbers; a pre-release has the numbers of its release."""
 
     text: str
     numbers: tuple[int, int, int]
@@ -34,7 +34,7 @@ class Version:
 
     @property
     def is_prerelease(self) -> bool:
-        """An alpha, a beta or a release candidate."""
+        """Whether it is an alpha, a beta or a release candidate."""
         return "-" in self.text
 
 
@@ -54,17 +54,17 @@ def parse(text: str) -> Version:
 
 
 ReleaseKind = Literal["GA", "LTS", "DMR", "patch", "pre-release"]
-"""Of a release. GA, LTS and DMR are the first of a series: generally available, with long-term
-support, a development milestone."""
+"""Kind of a release. GA (generally available), LTS (long-term support) and DMR (development
+milestone) are the first release of a series."""
 RELEASE_KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
-# What is compared unless a rule says otherwise: everything that was meant to be used.
+# What is compared unless a rule says otherwise: all releases that are meant for use.
 FINAL: tuple[ReleaseKind, ...] = ("GA", "LTS", "DMR", "patch")
 
 NEWEST = "newest"
 OF_THE_DAY = "release of the day"
 PREVIOUS = ("previous series", "previous patch", "previous LTS")
 RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *PREVIOUS)
-"""Version rules, for people; ``LTS`` and ``6.5`` stand for any kind and any series."""
+"""Version rules, for messages; ``LTS`` and ``6.5`` stand for any kind and any series."""
 _NEWEST_OF = re.compile(
     rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"
 )
@@ -81,12 +81,12 @@ class Release:
 
 @dataclass(frozen=True)
 class VersionRule:
-    """A version as of a day.
+    """A rule that names a version as of a day.
 
     Attributes:
         text: as it is written, see :data:`RULES`.
-        kinds: the releases that it looks at.
-        series: the only series that it looks at; None: all.
+        kinds: the kinds of releases that it considers.
+        series: the only series that it considers; None: all.
     """
 
     text: str
@@ -95,12 +95,12 @@ class VersionRule:
 
     @property
     def is_relative(self) -> bool:
-        """It names a baseline by its candidate."""
+        """Whether it names a baseline relative to its candidate."""
         return self.text in PREVIOUS
 
 
 def is_rule(text: str) -> bool:
-    """Whether this is a version rule, and no version."""
+    """Whether this is a version rule, not a version."""
     return text in (OF_THE_DAY, *PREVIOUS) or _NEWEST_OF.fullmatch(text) is not None
 
 
@@ -108,7 +108,7 @@ def parse_rule(text: str) -> VersionRule:
     """Read one version rule: ``parse_rule("newest 6.5").series`` is ``(6, 5)``.
 
     Raises:
-        SpecError: it is none; says which there are.
+        SpecError: it is not a version rule; lists them.
     """
     if text in (OF_THE_DAY, *PREVIOUS):
         return VersionRule(text)
@@ -133,15 +133,16 @@ def resolve(
 
     Args:
         releases: of one engine.
-        candidate: for a rule that is relative to it.
-        kinds_of_day: what the `release of the day` may be.
+        candidate: needed by a rule that is relative to it.
+        kinds_of_day: the kinds that the `release of the day` may have.
 
     Raises:
-        NoReleaseError: none fits; says what the calendar has.
+        NoReleaseError: no release fits; says what the calendar has.
+        SpecError: the rule is relative to a candidate, and there is none.
     """
     there = [release for release in releases if release.day <= on]
     if rule.text == OF_THE_DAY:
-        # Of the last day that has a release, the highest version.
+        # The highest version of the last day that has a release.
         fit = [release for release in there if release.kind in kinds_of_day]
         last = max((release.day for release in fit), default=None)
         found = newest([release for release in fit if release.day == last], RELEASE_KINDS)
@@ -169,7 +170,7 @@ def newest(
     kinds: Sequence[ReleaseKind] = FINAL,
     series: tuple[int, int] | None = None,
 ) -> Release | None:
-    """The highest version of these kinds and this series; None where there is none."""
+    """The release with the highest version of these kinds and this series; None without one."""
     fit = [
         release
         for release in releases
@@ -179,9 +180,9 @@ def newest(
 
 
 def _previous(rule: VersionRule, releases: Sequence[Release], candidate: Version) -> Release | None:
-    """The version that a candidate is compared with.
+    """The release that a candidate is compared with.
 
-    ``previous series``, the newest patch of the series before, is what published reports take.
+    Published reports compare with ``previous series``, the newest patch of the series before.
     """
     if rule.text == "previous patch":
         same = [release for release in releases if release.version.series == candidate.series]
@@ -194,14 +195,14 @@ def _previous(rule: VersionRule, releases: Sequence[Release], candidate: Version
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two texts are one version, written with or without ``v``: ``v5.1.1``, ``5.1.1``."""
+    """Whether two texts are the same version, with or without ``v``: ``v5.1.1``, ``5.1.1``."""
     return _spelt_alike(one) == _spelt_alike(other)
 
 
 def order(text: str) -> tuple[tuple[int, ...], bool, str]:
-    """The key by which versions are sorted: a pre-release before its release, a hotfix after it.
+    """A sort key for versions: a pre-release before its release, a hotfix after it.
 
-    Reads any way of writing a version, also those of published pages.
+    Accepts any way of writing a version, including those of published pages.
 
     Example:
         ``sorted(["v5.1.0", "v5.0.6", "v5.1.0-rc.1"], key=order)`` begins with ``v5.0.6`` and ends
@@ -213,7 +214,7 @@ def order(text: str) -> tuple[tuple[int, ...], bool, str]:
 
 
 def without_letter(text: str) -> str:
-    """A version without its ``v`` and without what parentheses behind it say."""
+    """A version in lower case, without its ``v`` and without anything in parentheses after it."""
     return text.partition("(")[0].strip().lower().removeprefix("v")
 
 
