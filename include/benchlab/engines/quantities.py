@@ -1,4 +1,4 @@
-"""Durations and sizes as servers write them in their configuration.
+"""Durations and sizes as servers write them in their configurations.
 
 TiKV reads and writes ``1h30m`` and ``1.5GB`` (units in that order, ``KB`` and ``KiB`` are both
 1024 bytes); PD and TiDB write Go's durations, ``1h30m0s``, and sizes as ``1.5GiB``.
@@ -24,7 +24,7 @@ _SIZE = r"(\d+(?:\.\d+)?) ?(?:([KMGTP])(?:I?B)?|B)?"
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values are one duration, or one size: ``same("1m", "60s")`` is True."""
+    """Whether two values are the same duration or size: ``same("1m", "60s")`` is True."""
     for read in (milliseconds, size_bytes):
         if (found := read(one)) is not None:
             return found == read(other)
@@ -32,7 +32,7 @@ def same(one: object, other: object) -> bool:
 
 
 def milliseconds(value: object) -> Decimal | None:
-    """A duration; None where it is none. ``1m`` is a minute, ``1M`` is none."""
+    """A duration in milliseconds; None for anything else. ``1m`` is a minute, ``1M`` is not."""
     text = str(value).strip()
     if re.fullmatch(f"({_PART})+", text) is None:
         return None
@@ -40,7 +40,7 @@ def milliseconds(value: object) -> Decimal | None:
 
 
 def size_bytes(value: object) -> int | None:
-    """A size; None where it is none. A bare number is bytes."""
+    """A size in bytes; None for anything else. A bare number is bytes."""
     match = re.fullmatch(_SIZE, str(value).strip().upper())
     if match is None:
         return None

@@ -1,8 +1,8 @@
 """The engine port: a database that is one server on this machine, run as a job.
 
-Each module in ``engines/`` has one class ``Engine`` that derives from :class:`BaseEngine`. It
-says how a version is obtained and how its server is deployed and started. An engine that can
-also be deployed as a cluster on a fleet names that class in ``Engine.cluster``.
+An engine's class ``Engine`` derives from :class:`BaseEngine`. It says how a version is obtained and
+how its server is deployed and started. An engine that can also be deployed as a cluster on a fleet
+names that class in ``Engine.cluster``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ SLOWDOWN_LIMIT_S = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(Deployed):
-    """One side's server on one host; ``directory`` has its ``data`` and ``snapshot`` too.
+    """One side's server on one host; ``directory`` also holds its ``data`` and ``snapshot``.
 
     Attributes:
-        slowdown_pct: the share of the time for which the server is stopped on purpose while it is
-            measured; 0: it is not slowed down.
+        status_port: for an engine with :attr:`BaseEngine.has_status_port`.
+        slowdown_pct: the percentage of the time for which the server is stopped on purpose while it
+            is measured; 0: never.
     """
 
     status_port: int
@@ -41,7 +42,7 @@ class Instance(Deployed):
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a version can be had on this machine, and how or why not."""
+    """Whether a version is available on this machine, and how or why not."""
 
     available: bool
     how: str
@@ -52,7 +53,7 @@ class BaseEngine(Database):
 
     Args:
         executor: the host it runs on.
-        instance: which version, where.
+        instance: its version and place.
         servers: directory of downloaded server binaries.
 
     Example:
@@ -61,11 +62,11 @@ class BaseEngine(Database):
 
     #: Whether its server also listens on the status port.
     has_status_port: ClassVar[bool] = False
-    #: Parameters that Benchlab sets itself, so that a report type may not.
+    #: Parameters that Benchlab sets itself and a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()
-    #: Parameters by which a server refuses connections above a number; 0 is no limit.
+    #: Parameters that limit the number of connections; 0 is no limit.
     connection_limits: ClassVar[frozenset[str]] = frozenset()
-    #: The class of its clusters on a fleet; None where it runs on one machine only.
+    #: The class of its clusters on a fleet; None where it runs only on one machine.
     cluster: ClassVar[type[BaseCluster] | None] = None
 
     def __init__(self, executor: Executor, instance: Instance, servers: Path) -> None:
@@ -73,7 +74,7 @@ class BaseEngine(Database):
         self.instance: Instance = instance
         self.servers = servers
 
-    # What each engine says of itself
+    # What each engine does in its own way
 
     @classmethod
     def parameter_faults(
@@ -94,7 +95,7 @@ class BaseEngine(Database):
     @classmethod
     @abstractmethod
     def owns(cls, version: str) -> bool:
-        """Whether a version is written as this engine's are."""
+        """Whether a version is written as this engine writes its versions."""
 
     @classmethod
     @abstractmethod
@@ -104,23 +105,27 @@ class BaseEngine(Database):
     @classmethod
     @abstractmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
-        """Fetch the version if it is not here.
+        """Fetch the version unless it is here.
 
         Raises:
-            UnavailableError: it cannot be had.
+            UnavailableError: it cannot be fetched.
         """
 
     @abstractmethod
     def initialise(self) -> None:
-        """Write the configuration and an empty data directory."""
+        """Write the configuration and prepare an empty data directory."""
 
     @abstractmethod
     def server_command(self) -> tuple[list[str], dict[str, str]]:
-        """The server's command line and environment."""
+        """The server's command line, and variables to add to its environment.
+
+        Raises:
+            UnavailableError: the server's program is gone.
+        """
 
     @abstractmethod
     def secure(self) -> None:
-        """On the fresh server: create the client's account, close the others."""
+        """On a new server: create the client's account and close all others."""
 
     # What all share
 
@@ -156,13 +161,13 @@ class BaseEngine(Database):
         self.wait_until_ready()
 
     def start_for_trial(self) -> None:
-        """See :class:`Database`; slowed down, where that is asked for.
+        """See :class:`Database`; slows the server down where that is asked for.
 
         Raises:
-            EngineError: the slowdown did not begin; quotes it.
+            EngineError: the slowdown did not begin; quotes its output.
         """
         if self.executor.job_status(self._slowdown_job).state in ("complete", "lost"):
-            self.stop()  # killed, it may have left the server as it should not be
+            self.stop()  # a slowdown that was killed may have left the server stopped
         self.start()
         if self.instance.slowdown_pct:
             self._slow_down()
@@ -207,7 +212,7 @@ class BaseEngine(Database):
         """See :class:`Database`.
 
         Raises:
-            EngineError: the server is not slowed down any more, though it should be.
+            EngineError: the slowdown ended during the trial.
         """
         slowdown_job = self.executor.job_status(self._slowdown_job)
         if self.instance.slowdown_pct and slowdown_job.state != "running":
@@ -233,7 +238,7 @@ class BaseEngine(Database):
         return f"the slowdown of {self.instance.slowdown_pct:g} % {how}; its output:\n{output}"
 
     def _stop_server(self) -> None:
-        # In this order: the slowdown resumes the server when it is asked to end.
+        # The slowdown first: it resumes the server when it is asked to end.
         self.executor.stop_job(self._slowdown_job)
         self.executor.forget_job(self._slowdown_job)
         self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)

@@ -1,12 +1,12 @@
-"""A server slowed down on purpose, to see whether Benchlab finds it.
+"""Slows a server down on purpose, to see whether Benchlab detects it.
 
-``python -m benchlab.engines.slowdown PID PERCENT`` stops the process for that share of the time and
-lets it run for the rest, in periods of 20 ms or more, by SIGSTOP and SIGCONT. These need no root
-and hold all threads, be they computing or writing to a disk. The books are kept by the monotonic
-clock: what one period has too much or too little, because others were at work on the CPU, the next
-ones make good.
+``python -m benchlab.engines.slowdown PID PERCENT`` stops the process for that part of the time and
+lets it run for the rest, in periods of 20 ms or more, by SIGSTOP and SIGCONT. These do not need
+root and stop all threads, whether they compute or write to a disk. Where a stop was too long or too
+short, because other processes had the CPU, later periods make up for it. Times are those of the
+monotonic clock.
 
-It ends on SIGTERM, or when the server has gone. However it ends, the server is not left stopped.
+It ends on SIGTERM, or when the server has ended. However it ends, the server is not left stopped.
 """
 
 from __future__ import annotations
@@ -22,25 +22,29 @@ from collections.abc import Callable, Sequence
 
 from benchlab.errors import TargetError
 
-#: What it prints when the server has been stopped for the first time.
+#: Printed when the server has been stopped for the first time.
 AT_WORK = "at work"
 
 PERIOD_S = 0.02
-# What is to be made good is spread over periods: between its stops the server gets something done,
-# and no query waits for longer than a few.
+# No period is stopped for longer; later ones make up for the rest. So the server makes progress in
+# between, and no query waits for long.
 LONGEST_STOP_S = 0.05
 SHORTEST_RUN_S = 0.001
-# A stop begins when the thread that takes the signal has got a CPU: mostly at once, on a busy
-# machine up to 5 ms later. Without looking, a server asked to stand still 30 % of the time was
-# seen to do so for 23 %.
+# Time between looks at whether a stop has begun, which takes until the thread that handles the
+# signal gets a CPU: mostly at once, on a busy machine up to 5 ms. Without looking, a server that
+# should have been stopped for 30 % of the time was seen to be stopped for 23 %.
 LOOK_AGAIN_S = 0.0001
 STOP_LIMIT_S = PERIOD_S
-# Further off than this, the server is not slowed down as it should be.
+# A larger difference than this counts as a failed slowdown.
 DEBT_LIMIT_S = 1.0
 
 
 def command(job: str, percent: float) -> list[str]:
-    """The command of a job that slows another one down; its directory is that one's neighbour.
+    """The command of a job that slows down another job of the same executor.
+
+    Args:
+        job: the id of the job that is slowed down.
+        percent: of the time for which it is stopped.
 
     Example:
         ``executor.start_job("slowdown-candidate", command("server-candidate", 10.0))``
@@ -50,18 +54,18 @@ def command(job: str, percent: float) -> list[str]:
 
 
 def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
-    """How long the period that begins now stops the server, in seconds.
+    """For how many seconds the period that begins now should stop the server.
 
-    At its end ``share`` of all the time shall have been spent stopped. What is too much for one
-    period is left to the next ones.
+    At its end the server should have been stopped for ``share`` of the whole time. What is too much
+    for one period is left to the next ones.
 
     Args:
-        share: of the time, 0 to 0.9.
-        elapsed_s: since the books were opened.
-        stopped_s: of it, how long the server has been stopped.
+        share: fraction of the time, 0 to 0.9.
+        elapsed_s: seconds since the slowdown began.
+        stopped_s: for how many of them the server was stopped.
 
     Raises:
-        TargetError: more than :data:`DEBT_LIMIT_S` too much or too little; says how much.
+        TargetError: that is off by more than :data:`DEBT_LIMIT_S`; says how far.
     """
     if abs(share * elapsed_s - stopped_s) > DEBT_LIMIT_S:
         raise TargetError(
@@ -76,10 +80,10 @@ def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
 class Server:
     """The process that is slowed down.
 
-    It is held by a file descriptor, so that a later process of the same pid is never touched.
+    It is held by a file descriptor, so that a later process with the same pid is never touched.
 
     Raises:
-        ProcessLookupError: there is no process of this pid.
+        ProcessLookupError: there is no process with this pid.
     """
 
     def __init__(self, pid: int) -> None:
@@ -90,10 +94,10 @@ class Server:
             raise ProcessLookupError(f"process {pid} has just ended") from error
 
     def stop_for(self, seconds: float) -> float:
-        """Stop it and let it run again; how long it was seen stopped, in seconds.
+        """Stop it and let it run again; returns for how many seconds it was seen stopped.
 
         Raises:
-            ProcessLookupError: it has gone.
+            ProcessLookupError: it has ended.
         """
         signal.pidfd_send_signal(self._process, signal.SIGSTOP)
         try:
@@ -101,27 +105,27 @@ class Server:
                 return 0.0
             since = time.monotonic()
             self.gone_within(seconds)
-            # Before it runs again: its threads then take the CPU, maybe this process's.
+            # Read before it runs again, when its threads may take this process's CPU.
             return time.monotonic() - since
         finally:
             self.go_on()
 
     def go_on(self) -> None:
-        """Let it run.
+        """Let it run again.
 
         Raises:
-            ProcessLookupError: it has gone.
+            ProcessLookupError: it has ended.
         """
         signal.pidfd_send_signal(self._process, signal.SIGCONT)
 
     def gone_within(self, seconds: float) -> bool:
-        """Wait so long, or until it has ended; whether it has."""
+        """Wait until it has ended, for at most so many seconds; returns whether it has."""
         return bool(select.select([self._process], [], [], seconds)[0])
 
     def _is_stopped(self) -> bool:
-        """Wait until its first thread is; the kernel stops the others with it."""
+        """Wait until its first thread is stopped, and the others with it; returns whether it is."""
         until = time.monotonic() + STOP_LIMIT_S
-        # The state is one letter, as proc(5) has it.
+        # The state is one letter, described in proc(5).
         while os.pread(self._stat, 512, 0).rpartition(b") ")[2][:1] != b"T":
             if time.monotonic() > until:
                 return False
@@ -130,7 +134,10 @@ class Server:
 
 
 def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -> str:
-    """Stop a server for a share of the time, until it has gone or SIGTERM comes.
+    """Stop a server for a share of the time, until it has ended or SIGTERM comes.
+
+    Args:
+        on_first_stop: called once, when the server has been stopped for the first time.
 
     Returns:
         What was done, for people.
@@ -145,7 +152,7 @@ def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -
     _go_first()
     begin = time.monotonic()
     stopped_s = 0.0
-    with contextlib.suppress(ProcessLookupError):  # the server has gone
+    with contextlib.suppress(ProcessLookupError):  # the server has ended
         while not asked_to_end.is_set():
             now = time.monotonic()
             first = stopped_s == 0
@@ -160,7 +167,7 @@ def slow_down(server: Server, share: float, on_first_stop: Callable[[], None]) -
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Slow down the process of this pid by so many percent; returns the exit code."""
+    """Slow down the process with the pid and by the percentage given; returns the exit code."""
     pid, percent = int(arguments[0]), float(arguments[1])
     try:
         done = slow_down(Server(pid), percent / 100, lambda: _say(AT_WORK))
@@ -172,7 +179,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _guard(server: Server) -> None:
-    """Should this process be killed while the server is stopped, a child resumes it."""
+    """Start a child that resumes the server if this process is killed while it is stopped."""
     this = os.pidfd_open(os.getpid())
     if os.fork() == 0:
         try:
@@ -184,7 +191,7 @@ def _guard(server: Server) -> None:
 
 
 def _go_first() -> None:
-    """Come before other processes where that is allowed; without it there is more to make good."""
+    """Run before other processes where that is allowed; otherwise stops are less exact."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 

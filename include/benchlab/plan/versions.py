@@ -1,8 +1,8 @@
 """Versions of the engines: how they are written, and which one was current on a day.
 
 TiDB's versions have a leading ``v`` (``v6.5.0``, ``v2.1.0-rc.2``), as TiUP writes them; MariaDB's
-do not (``10.11.5``). Instead of a version, a report type may have a *version rule*, which names one as
-of a day, from the releases of the calendar (releases.py).
+do not (``10.11.5``). Instead of a version, a report type may have a *version rule*, which names one
+as of a day, from the releases of the calendar (releases.py).
 """
 
 from __future__ import annotations

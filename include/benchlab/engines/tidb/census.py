@@ -1,4 +1,8 @@
-"""Asking every server of a cluster, each on its own host and port, how it is and what it is."""
+"""Asks every server of a cluster, each on its own host and port, for its state and its facts.
+
+Example:
+    ``Census(executor, fleet, ports, places).silent()`` is empty where every server answers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost
 UP_LIMIT_S = 300.0
 BALANCE_LIMIT_S = 300.0
 BALANCED = 0.05
-# PD works at the balance every second: what has not moved for so long is as even as it gets.
+# PD schedules every second: leaders that have not moved for this long are as even as they get.
 SETTLED_S = 10.0
 POLL_S = 1.0
 API = "/pd/api/v1"
@@ -35,7 +39,7 @@ class Census:
 
     Args:
         executor: the host from which they are asked.
-        places: where the side lies on a host.
+        places: gives the side's places on a host.
     """
 
     executor: Executor
@@ -44,18 +48,18 @@ class Census:
     places: Callable[[FleetHost], Places]
 
     def servers(self) -> Iterator[tuple[Component, FleetHost]]:
-        """Every server that ought to run, and its host."""
+        """Every server that should be running, and its host."""
         for component in COMPONENTS:
             for host in self.fleet.with_role(component):
                 yield component, host
 
     def silent(self) -> list[str]:
-        """The servers that do not answer: ``tikv on kv-1``."""
+        """The servers that do not answer, such as ``tikv on kv-1``."""
         routes = {self._up_route(*server): server for server in self.servers()}
         return self._silent_among(routes, status.ask(self.executor, [*routes]))
 
     def not_up(self) -> list[str]:
-        """The servers that do not answer, and the stores that PD does not call Up."""
+        """The servers that do not answer; else stores that are not Up and unhealthy PD members."""
         routes = {self._up_route(*server): server for server in self.servers()}
         about = {path: self._pd_urls(path) for path in ("/stores", "/health")}
         answers = status.ask(
@@ -66,7 +70,7 @@ class Census:
         try:
             stores = status.read_stores(self._first(about["/stores"], answers))
             unhealthy = status.read_unhealthy(self._first(about["/health"], answers))
-        except EngineError as error:  # a PD that has just started knows no leader yet
+        except EngineError as error:  # a PD that has just started has no leader yet
             return [str(error)]
         states = {store.address: store.state for store in stores}
         found = {
@@ -78,14 +82,14 @@ class Census:
         ]
 
     def wait_until_up(self) -> list[str]:
-        """Wait until every server answers and every store is Up; returns what is not in time."""
+        """Wait until :meth:`not_up` is empty, for five minutes at most; returns what is left."""
         deadline = time.monotonic() + UP_LIMIT_S
         while (waiting := self.not_up()) and time.monotonic() < deadline:
             time.sleep(POLL_S)
         return waiting
 
     def wait_until_balanced(self) -> None:
-        """Wait until PD has spread the leaders evenly, or does so no further."""
+        """Wait until PD has spread the leaders evenly or has stopped, for five minutes at most."""
         deadline = time.monotonic() + BALANCE_LIMIT_S
         seen: list[int] = []
         since = time.monotonic()
@@ -111,11 +115,15 @@ class Census:
         return status.read_stores(self._first(urls, status.ask(self.executor, urls)))
 
     def tidb(self, address: str) -> Server:
-        """One TiDB server."""
+        """One TiDB server.
+
+        Raises:
+            EngineError: it does not answer.
+        """
         return self._tidb(address, status.ask(self.executor, self._tidb_urls(address)))
 
     def instances(self) -> tuple[InstanceFacts, ...]:
-        """What every server is.
+        """The facts of every server.
 
         Raises:
             EngineError: one does not answer, or PD does not know a store.
@@ -168,7 +176,7 @@ class Census:
         return without_places(
             config,
             addresses=[host.address for host in self.fleet.hosts],
-            # A server may report it without links, which are above this.
+            # A server may report it with links resolved; those are above this part.
             root=f"/{self.places(host).root.relative_to(host.data)}",
             ports=vars(self.ports).values(),
         )
@@ -183,7 +191,7 @@ class Census:
         ]
 
     def _first(self, urls: Sequence[str], answers: Answers) -> Any:
-        """From any member of PD that answers: followers pass the question on to the leader."""
+        """The first answer of a member of PD; followers forward the question to the leader."""
         found = [answers.found[url] for url in urls if answers.found.get(url) is not None]
         if not found:
             raise EngineError(f"no member of PD answers {', '.join(urls)}: {answers.complaint}")

@@ -1,8 +1,8 @@
-"""A TiDB cluster on a fleet, deployed by ``tiup cluster`` on the client host.
+"""A TiDB cluster on a fleet, deployed by ``tiup cluster`` on the client's host.
 
-Versions, sources and configuration are asked over HTTP of every server. The snapshot is physical:
-the directories of every PD and TiKV server, copied on their own hosts while the cluster is
-stopped, and restored on the same ones.
+Every server is asked for its version, source and configuration over HTTP. The snapshot is physical:
+the directories of every PD and TiKV server, copied and restored on their own hosts while the
+cluster is stopped.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ class ClusterInstance(Deployed):
 
     Attributes:
         components: configuration items of ``pd``, ``tikv`` and ``tidb``.
-        cluster_name: under which TiUP knows it.
-        subdirectory: of every host's data directory; everything of the side is in it.
-        tiup_key: path of the private key on the client host, by which TiUP logs in as ``user``.
+        cluster_name: the name that TiUP knows it by.
+        subdirectory: the part of every host's data directory that holds everything of the side.
+        tiup_key: path of the private key, on the client's host, with which TiUP logs in as
+            ``user``.
     """
 
     components: dict[str, Parameters]
@@ -59,8 +60,8 @@ class Cluster(TiDB, BaseCluster):
     """One side's cluster.
 
     Args:
-        fleet: its hosts; the client host runs TiUP and asks the servers.
-        executors: gives the executor of a host; asked from several threads at once.
+        fleet: its hosts; the client's host runs TiUP and asks the servers.
+        executors: gives the executor of a host; called from several threads at once.
     """
 
     def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
@@ -86,7 +87,7 @@ class Cluster(TiDB, BaseCluster):
         database: str,
         password: str,
     ) -> Self:
-        """See :class:`BaseCluster`; ``tiup_key``, by which TiUP logs in, is in the directory."""
+        """See :class:`BaseCluster`; TiUP logs in with the key ``tiup_key`` in the directory."""
         return cls(
             fleet,
             executors,
@@ -125,9 +126,10 @@ class Cluster(TiDB, BaseCluster):
         """See :class:`Database`.
 
         Raises:
-            UnavailableError: TiUP does not have the version.
+            UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
-            EngineError: TiUP failed; nothing of the deployment is left.
+            EngineError: TiUP failed; what could not be removed of the deployment is named.
+            TargetError: an earlier deployment cannot be removed.
         """
         self._check()
         self.destroy()
@@ -137,12 +139,12 @@ class Cluster(TiDB, BaseCluster):
         self.wait_until_ready()
 
     def start(self) -> None:
-        """See :class:`Database`; after a restore it also waits for the leaders' balance.
+        """See :class:`Database`; also waits until PD has balanced the leaders.
 
-        The wait for the balance is bounded; what is left of it is in :meth:`columns`.
+        That wait is bounded; :meth:`columns` has the imbalance that is left.
 
         Raises:
-            EngineError: a server does not come up, or the data are half restored.
+            EngineError: a server does not come up, or the data are only partly restored.
         """
         if self.executor.run(["test", "-e", str(self._half_restored)], check=False).exit_code == 0:
             raise EngineError(
@@ -174,14 +176,14 @@ class Cluster(TiDB, BaseCluster):
             if name in self._tiup.clusters():
                 self._tiup.destroy(name)
         except UnavailableError:
-            pass  # where there is no TiUP it has deployed nothing
-        except BenchlabError as error:  # what it left is removed by path
+            pass  # without TiUP nothing has been deployed
+        except BenchlabError as error:  # what TiUP left is removed by path
             failed = f"\nTiUP: {error}"
         if left := self._clean_up():
             raise TargetError(f"{self._name()}: cannot be destroyed as a whole{left}{failed}")
 
     def wait_until_ready(self, *, user: str = USER) -> None:
-        """See :class:`Database`; then until every server answers and every store is Up.
+        """See :class:`Database`; also waits until every server answers and every store is Up.
 
         Raises:
             EngineError: names the servers that do not.
@@ -199,10 +201,10 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._half_restored)])
 
     def restore(self) -> None:
-        """See :class:`Database`; drops what the hosts have cached of the data as well.
+        """See :class:`Database`; also drops the hosts' file caches.
 
         Raises:
-            EngineError: a host has no snapshot, or one of another backup; nothing was changed.
+            EngineError: a host has no snapshot, or one from another backup; nothing was changed.
         """
         self._hosts.check_snapshot()
         self.stop()
@@ -214,7 +216,7 @@ class Cluster(TiDB, BaseCluster):
         """Copy the loaded database to object storage; the cluster is running.
 
         Args:
-            url: ``s3://bucket/prefix``; BR refuses one that holds anything of another backup.
+            url: ``s3://bucket/prefix``; BR refuses one that contains part of another backup.
             region: of the bucket.
 
         Raises:
@@ -224,7 +226,7 @@ class Cluster(TiDB, BaseCluster):
         self._copy_dataset("backup", url, region)
 
     def load_dataset(self, url: str, region: str) -> None:
-        """Fill the empty database from what :meth:`save_dataset` copied; see there."""
+        """Fill the empty database from what :meth:`save_dataset` copied; raises the same errors."""
         self.sql(f"DROP DATABASE IF EXISTS {self.instance.database}")
         self._copy_dataset("restore", url, region)
 
@@ -252,14 +254,14 @@ class Cluster(TiDB, BaseCluster):
         return self._census.tidb(self.instance.host).git_hash
 
     def version(self) -> str:
-        """What the TiDB server calls itself, by its status route."""
+        """The version that the TiDB server reports on its status route."""
         return self._census.tidb(self.instance.host).version
 
     def instances(self) -> tuple[InstanceFacts, ...]:
-        """Every server: what it is and how it is configured.
+        """Every server: its version, source and configuration.
 
         Raises:
-            EngineError: one does not answer.
+            EngineError: one does not answer, or PD does not know a store.
         """
         return self._census.instances()
 
@@ -267,8 +269,9 @@ class Cluster(TiDB, BaseCluster):
         """See :class:`Database`.
 
         Raises:
-            TargetError: a server is another version than asked for, or is built or configured
+            TargetError: a server has another version than requested, or is built or configured
                 unlike its peers; names each.
+            EngineError: see :meth:`instances`.
         """
         instances = self.instances()
         if faults := misfits(instances, self.instance.version):
@@ -286,11 +289,11 @@ class Cluster(TiDB, BaseCluster):
         )
 
     def variables(self) -> dict[str, str]:
-        """Global variables, and configuration items as ``tikv.raftstore.store-pool-size``."""
+        """Global variables, and configuration items such as ``tikv.raftstore.store-pool-size``."""
         return self._settings(self.instances())
 
     def requested(self) -> Parameters:
-        """Parameters by the names under which :meth:`variables` has them."""
+        """See :class:`Database`; configuration items have their component in the name."""
         variables = {
             key: value
             for key, value in self.instance.parameters.items()
@@ -303,9 +306,9 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def ineffective(self, variables: dict[str, str]) -> dict[str, str]:
-        """See :class:`Database`; components that report no configuration are left out.
+        """See :class:`Database`; items of components that report no configuration are omitted.
 
-        Servers write durations and sizes in their own way: ``1m`` for ``60s``, ``1536MiB`` for
+        Durations and sizes may be written differently: ``1m`` for ``60s``, ``1536MiB`` for
         ``1.5GB``.
         """
         reported, requested = {key.partition(".")[0] for key in variables}, self.requested()
@@ -317,7 +320,7 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def columns(self) -> dict[str, float | None]:
-        """See :class:`Database`; besides, whether servers ended and how the leaders lie."""
+        """See :class:`Database`; also how many servers ended, and the imbalance of leaders."""
         silent = self._census.silent()
         columns: dict[str, float | None] = {
             "ended_servers": float(len(silent)),
@@ -345,7 +348,7 @@ class Cluster(TiDB, BaseCluster):
         log = self._hosts.places(host).log("tidb")
         return self._executors(host).run(["tail", "-n", "12", str(log)], check=False).stdout
 
-    # Steps of the above
+    # Parts of the methods above
 
     @property
     def _topology(self) -> Path:
@@ -369,7 +372,7 @@ class Cluster(TiDB, BaseCluster):
             raise SpecError("\n".join(f"{self._name()}: {fault}" for fault in faults))
 
     def _install(self) -> None:
-        """Put the servers on their hosts; none is started."""
+        """Deploy the servers on their hosts without starting them."""
         directory, name = self.instance.directory, self.instance.cluster_name
         rendered = topology.render(
             self.fleet,
@@ -384,7 +387,7 @@ class Cluster(TiDB, BaseCluster):
         self._hosts.prepare()
         try:
             self._tiup.deploy(name, self.instance.version, self._topology)
-            # Both sides lie on the same hosts: none may come up with them.
+            # Both sides are on the same hosts, so neither may start when a host boots.
             self._tiup.disable(name)
         except BenchlabError as error:
             left = self._clean_up()
@@ -398,7 +401,7 @@ class Cluster(TiDB, BaseCluster):
         self._note_started()
 
     def _note_started(self) -> None:
-        """What every server is known by from now on; of another identity it has been restarted."""
+        """Record the identity of every server; one with another identity later was restarted."""
         self.executor.put(
             self._started, json.dumps({_id(one): one.identity for one in self.instances()})
         )
@@ -409,17 +412,17 @@ class Cluster(TiDB, BaseCluster):
         return noted
 
     def _clean_up(self) -> str:
-        """Remove everything by path; returns what could not be, as lines, or nothing."""
+        """Remove everything by path; returns a line per host that could not be cleaned."""
         left: dict[str, str] = {}
         login = ""
         try:
             state = self._tiup.state(self.instance.cluster_name)
             login = self._tiup.login(state)
             self.executor.run(["rm", "-rf", str(self.instance.directory)], timeout_s=600)
-        except BenchlabError as error:  # the other hosts shall be cleaned all the same
+        except BenchlabError as error:  # the other hosts are cleaned nevertheless
             left[self.fleet.client.name] = str(error)
         left |= self._hosts.clean(login)
-        if not left:  # until then the login must be known that is to be removed
+        if not left:  # until then this holds the login that is to be removed
             self.executor.run(["rm", "-rf", state])
         return "".join(f"\n{name} could not be cleaned: {why}" for name, why in left.items())
 

@@ -1,4 +1,8 @@
-"""What every server of a cluster is: version, source, configuration; and what does not fit."""
+"""Version, source and configuration of every server of a cluster, and which ones do not fit.
+
+Example:
+    ``misfits(cluster.instances(), "v6.5.0")`` is empty where every server is as requested.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from dataclasses import dataclass, field
 
 from benchlab.engines.tidb.topology import COMPONENTS, Component
 
-# Sized from the machine's memory, in which two hosts of one kind differ by a few pages.
+# Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
 SIZED_BY_MEMORY = re.compile(
     r"storage\.block-cache\.capacity|memory-usage-limit|raft-engine\.memory-limit"
     r"|(rocksdb|raftdb)\.\w+\.block-cache-size"
@@ -24,10 +28,10 @@ class InstanceFacts:
 
     Attributes:
         host: name of its host in the fleet.
-        version: as it writes it itself: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
+        version: as the server itself writes it: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
         git_hash: of its source; None where it is not reported.
-        config: effective configuration items by dotted name, without those that say where it
-            lies; None where it is not reported.
+        config: effective configuration items by dotted name, without addresses, directories and
+            ports; None where it is not reported.
         identity: changes whenever the server starts; None where it is not reported.
     """
 
@@ -40,7 +44,7 @@ class InstanceFacts:
 
     @property
     def digest(self) -> str | None:
-        """A hash of the configuration, by which peers can be compared at a glance."""
+        """A hash of the configuration without items sized by memory, to compare peers by."""
         if self.config is None:
             return None
         items = {key: value for key, value in self.config.items() if not sized_by_memory(key)}
@@ -55,10 +59,10 @@ def sized_by_memory(key: str) -> bool:
 def without_places(
     config: Mapping[str, str], addresses: Iterable[str], root: str, ports: Iterable[int]
 ) -> dict[str, str]:
-    """A configuration without what says where the server lies: addresses, directories, ports.
+    """A configuration without items that contain addresses, directories or ports.
 
-    What is left is the same on all servers of a component and on both sides, unless somebody
-    chose otherwise.
+    The rest is the same on all servers of a component and on both sides, unless it was configured
+    otherwise.
     """
     hosts = "|".join(re.escape(address) for address in addresses)
     numbers = "|".join(map(str, ports))
@@ -67,10 +71,9 @@ def without_places(
 
 
 def misfits(instances: Sequence[InstanceFacts], wanted: str) -> list[str]:
-    """What is wrong with a cluster, as sentences that name the server; empty where all fits.
+    """What is wrong with a cluster, as sentences that name the server; empty where nothing is.
 
-    A server must be the version that was asked for, and built and configured like most of its
-    peers.
+    A server must have the requested version, and be built and configured like most of its peers.
     """
     faults = [
         f"{one.component} on {one.host} is version {one.version}, asked for was {wanted}"
@@ -111,9 +114,9 @@ def differing(one: InstanceFacts, other: InstanceFacts) -> str:
 
 
 def is_version(wanted: str, reported: str) -> bool:
-    """Whether a server is the version asked for, however its component writes it.
+    """Whether a server has the requested version, in whatever form its component reports it.
 
-    A pre-release is another version, a build's own suffix makes no other one.
+    A pre-release is another version; a build's own suffix does not matter.
     """
     number = re.escape(wanted.removeprefix("v"))
     tidb = reported.rpartition("TiDB-")[2]

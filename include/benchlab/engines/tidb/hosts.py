@@ -1,7 +1,7 @@
 """One side's directories and processes on the hosts of a fleet, without TiUP.
 
-TiUP starts and stops servers. What it does not do is here: copying and restoring data, and
-removing what it no longer knows of.
+TiUP starts and stops servers. This module does what TiUP does not: it copies and restores data, and
+removes what TiUP no longer knows of.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
 
-# Servers have their own directory as the current one; they run as the login's user or as root.
-# The kernel shows it without links, even where the directory was removed under a server.
+# A server's working directory is its own; servers run as the login's user or as root. The kernel
+# shows that directory without links, even where it was removed while the server runs.
 _OURS = """ours() (
     real=$(readlink -m -- "$1") || exit 1
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
 """
-# If this is cut off, even by a full disk, the owner must not be locked out.
+# If this is interrupted, or the disk is full, the owner must not be locked out.
 _FORGET_LOGIN = """
 forget_login() (
     set -e
@@ -93,8 +93,8 @@ class SideOnHosts:
     """One side on all hosts of a cluster.
 
     Args:
-        executors: gives the executor of a host; asked from several threads at once.
-        subdirectory: of every host's data directory; everything of the side is in it.
+        executors: gives the executor of a host; called from several threads at once.
+        subdirectory: the part of every host's data directory that holds everything of the side.
     """
 
     fleet: Fleet
@@ -113,11 +113,11 @@ class SideOnHosts:
         return self.fleet.with_role(*STORAGE)
 
     def places(self, host: FleetHost) -> Places:
-        """Where the side lies on a host."""
+        """The side's places on a host."""
         return Places(host.data / self.subdirectory, self.ports)
 
     def prepare(self) -> None:
-        """Empty directories on every host that belong to the login's user, as do the servers."""
+        """Make the side's directories on every host, owned by the account that logs in."""
 
         def work(host: FleetHost) -> None:
             places = self.places(host)
@@ -136,10 +136,13 @@ class SideOnHosts:
         return any(on_all(self.all, work).values())
 
     def clean(self, public_key: str) -> dict[str, str]:
-        """Remove processes, units, files and TiUP's login of this side from every host.
+        """Remove this side's processes, units, files and TiUP's login from every host.
+
+        Args:
+            public_key: of TiUP's login, without its type and name; empty where there is none.
 
         Returns:
-            Why a host could not be cleaned, by its name; empty where all are clean.
+            Why a host could not be cleaned, by host name; empty where all are clean.
         """
 
         def work(host: FleetHost) -> str | None:
@@ -147,14 +150,14 @@ class SideOnHosts:
             arguments = [str(places.root), host.user, public_key, *places.units()]
             try:
                 self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
-            except BenchlabError as error:  # the others shall be cleaned all the same
+            except BenchlabError as error:  # the other hosts are cleaned nevertheless
                 return str(error)
             return None
 
         return {name: why for name, why in on_all(self.all, work).items() if why}
 
     def back_up(self, backup: str) -> None:
-        """Copy the data of every host, all at once. The servers must have ended.
+        """Copy the data of every storage host, all at once. The servers must have ended.
 
         Until every host has its copy there is no snapshot at all.
 
@@ -170,7 +173,7 @@ class SideOnHosts:
 
         def copy(host: FleetHost) -> None:
             executor, places = self.executors(host), self.places(host)
-            # TiKV makes this file of some GB at its start, to have room when the disk is full.
+            # TiKV makes this file of several GB when it starts, as a reserve for a full disk.
             placeholder = ["-name", "space_placeholder_file", "-delete"]
             executor.run(["find", str(places.data), "-maxdepth", "2", *placeholder])
             with _named(host, "backing up"):
@@ -184,10 +187,10 @@ class SideOnHosts:
         on_all(self.storage, confirm)
 
     def check_snapshot(self) -> None:
-        """See that every host has its part of one and the same backup.
+        """Check that every storage host has its part of the same backup.
 
         Raises:
-            EngineError: it has not; names the hosts.
+            EngineError: one does not; names the hosts.
         """
 
         def read(host: FleetHost) -> str:
@@ -210,7 +213,7 @@ class SideOnHosts:
             )
 
     def restore(self) -> None:
-        """Copy the snapshot of every host back, all at once, and forget what is cached of it.
+        """Copy every storage host's snapshot back, all at once, and drop the hosts' file caches.
 
         Raises:
             BenchlabError: names the hosts that failed.
@@ -234,7 +237,7 @@ class SideOnHosts:
 
 @contextmanager
 def _named(host: FleetHost, doing: str) -> Iterator[None]:
-    """Errors inside say on which host of the fleet and at what they happened."""
+    """Add the host, and what was being done, to errors that are raised inside."""
     try:
         yield
     except BenchlabError as error:

@@ -1,7 +1,10 @@
-"""Which version of TiDB knows which parameter, so that a report type fails while it is read.
+"""Which versions of TiDB accept which parameters, so that a report type fails when it is read.
 
-The rules are data: ``configs/parameters/tidb.yaml``. Otherwise a server says so, an hour later,
-when it refuses its configuration on a rented fleet.
+Without these rules, which are data in ``configs/parameters/tidb.yaml``, a server would refuse its
+configuration only an hour later, on a rented fleet.
+
+Example:
+    ``faults("v6.5.0", {"tidb_enable_1pc": "ON"}, {})`` is empty.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.plan.report_type import Parameters
 
-# The oldest on TiUP's public mirror; what came before was deployed with Ansible.
+# The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
 FIRST_OF_BR = "v4.0.0"
 
@@ -43,7 +46,7 @@ class Rule(BaseModel):
     sentence: str
 
     def fault(self, version: str, value: object, storage_vcpu: int | None) -> str | None:
-        """Why a version refuses this value, as a sentence; None where it does not."""
+        """Why a version refuses this value, as sentences; None where it does not."""
         known_since = None if self.vcpu else self.since
         what: str | None = None
         if known_since and _before(version, known_since):
@@ -65,7 +68,7 @@ class Rule(BaseModel):
 
     @property
     def name(self) -> str:
-        """The parameter as a person looks for it: ``tikv: raftstore.sync-log``."""
+        """The parameter as shown to people: ``tikv: raftstore.sync-log``."""
         return self.key if self.component == "variable" else f"{self.component}: {self.key}"
 
     def _too_many(self, version: str, value: object, storage_vcpu: int | None) -> bool:
@@ -90,6 +93,9 @@ def faults(
             variables (any other).
         components: configuration items by component.
         storage_vcpu: vCPUs of a TiKV host; None where it is not known.
+
+    Raises:
+        SpecError: see :func:`rules`.
     """
     unknown = [
         f"{name}: there is no such component; there are: {', '.join(COMPONENTS)}"
@@ -117,7 +123,7 @@ def not_deployable(version: str) -> str | None:
 
 
 def no_br(version: str) -> str | None:
-    """Why a version's dataset cannot be kept on object storage; None where it can."""
+    """Why BR cannot copy a version's dataset, as a sentence; None where it can."""
     if not _before(version, FIRST_OF_BR):
         return None
     return (

@@ -1,7 +1,7 @@
 """TiDB on one machine: one ``tidb-server`` with its embedded storage, unistore.
 
-SQL layer, optimizer and executor are the real ones; the storage is a test store that stands in
-for TiKV. Figures therefore compare the SQL layers of two releases, and the report says so.
+SQL layer, optimizer and executor are the real ones; the storage is a test store in place of TiKV.
+Figures therefore compare the SQL layers of two releases, and the report says so.
 
 A parameter with a dot or a hyphen in its name (``performance.max-procs``, ``mem-quota-query``)
 is a configuration item; any other (``tidb_enable_1pc``) is a global variable.
@@ -26,7 +26,7 @@ from benchlab.plan import versions
 from benchlab.plan.report_type import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
-# Where index creation spills to; older versions refuse the item.
+# From this version on there is `temp-dir`, for index creation; older versions refuse the item.
 TEMP_DIR_SINCE = (6, 3, 0)
 
 
@@ -63,12 +63,12 @@ class Engine(TiDB, BaseEngine):
 
     @classmethod
     def owns(cls, version: str) -> bool:
-        """TiDB's versions carry a ``v``: ``v6.5.0``, ``v2.1.0-rc.2``."""
+        """TiDB's versions begin with ``v``: ``v6.5.0``, ``v2.1.0-rc.2``."""
         return re.fullmatch(r"v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?", version) is not None
 
     @classmethod
     def availability(cls, version: str, servers: Path) -> Availability:
-        """In ``BENCHLAB_TIDB_HOME``, or installed by TiUP, or installable by it."""
+        """Whether it is in ``BENCHLAB_TIDB_HOME`` or installed by TiUP, or TiUP can fetch it."""
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
         if (tiup := _tiup()) is not None:
@@ -81,14 +81,14 @@ class Engine(TiDB, BaseEngine):
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
-        """Let TiUP fetch the component, unless a binary that runs and is this version is here."""
+        """Let TiUP fetch it, unless there is a binary that runs and reports this version."""
         if (fault := _fault(executor, version)) is None:
             return
         if (tiup := _tiup()) is None:
             raise UnavailableError(f"TiDB {version}: {fault}, and no `tiup` to fetch it")
         try:
-            # --force: TiUP takes any directory with something in it for an installed
-            # version, also what an interrupted installation left.
+            # --force: TiUP takes any directory that is not empty for an installed version,
+            # including what an interrupted installation left.
             done = executor.run(
                 [tiup, "install", "--force", f"tidb:{version}"], timeout_s=DOWNLOAD_LIMIT_S
             )
@@ -105,12 +105,12 @@ class Engine(TiDB, BaseEngine):
             )
 
     def initialise(self) -> None:
-        """Write the configuration; the server makes its own data directory."""
+        """Write the configuration, and make empty directories for data and temporary files."""
         self.executor.put(self._config, self._options())
         self.executor.run(["mkdir", "-p", str(self.data), str(self._temporary)])
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
-        """The server in the foreground; its job keeps its log."""
+        """The server in the foreground; its log is the job's output."""
         program = _program(self.instance.version)
         if program is None:
             raise UnavailableError(f"{self._name()}: the binary is gone; run `benchlab install`")
@@ -124,11 +124,11 @@ class Engine(TiDB, BaseEngine):
             f"--status-host={self.instance.host}",
             f"--status={self.instance.status_port}",
         ]
-        # v6.1 crashes without it when it was built with a recent Go.
+        # Without this, v6.1 crashes if it was built with a recent Go.
         return command, {"GODEBUG": "tracefpunwindoff=1"}
 
     def git_hash(self) -> str | None:
-        """From ``tidb_version()``."""
+        """See :class:`Database`; from ``tidb_version()``."""
         text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
         match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
         return match[1] if match else None
@@ -149,7 +149,7 @@ class Engine(TiDB, BaseEngine):
     def _options(self) -> str:
         options: Parameters = {
             "enable-telemetry": False,
-            # No socket, and nothing of this server outside its own directory.
+            # No socket, and no file outside the server's own directory.
             "socket": "",
             "tmp-storage-path": str(self._temporary),
             "log.slow-query-file": str(self.instance.directory / "slow.log"),
@@ -169,7 +169,7 @@ def _program(version: str) -> Path | None:
 
 
 def _fault(executor: Executor, version: str) -> str | None:
-    """Why there is no server of this version to run; an interrupted TiUP leaves half a binary."""
+    """Why this version's server cannot be run, if so; an interrupted TiUP leaves half a binary."""
     program = _program(version)
     if program is None:
         return f"there is no {_tiup_home() / 'components' / 'tidb' / version / 'tidb-server'}"
@@ -183,7 +183,7 @@ def _fault(executor: Executor, version: str) -> str | None:
 
 
 def _tiup() -> str | None:
-    """TiUP's own installer puts it on the PATH of login shells only."""
+    """The path of ``tiup``, which its installer puts on the PATH of login shells only."""
     return shutil.which("tiup") or shutil.which("tiup", path=str(_tiup_home() / "bin"))
 
 
@@ -192,7 +192,7 @@ def _tiup_home() -> Path:
 
 
 def _toml(options: Parameters) -> str:
-    """Dotted names as TOML's tables; TiDB's reader takes no dotted keys."""
+    """Options as TOML, with dotted names as tables: TiDB does not read dotted keys."""
     tables: dict[str, list[str]] = {"": []}
     for key, value in options.items():
         table, _, name = key.rpartition(".")

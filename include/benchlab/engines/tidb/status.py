@@ -1,8 +1,11 @@
-"""What a cluster's servers say of themselves over HTTP, asked with ``curl`` on the client host.
+"""What a cluster's servers report over HTTP, asked with ``curl`` on the client's host.
 
 Routes: TiDB's status port ``/status``, ``/info`` and ``/config``; PD's API ``/pd/api/v1/stores``,
-``/health``, ``/status``, ``/config``; TiKV's status port ``/config``. Sizes and
-durations are text in them (``1GiB``, ``10s``). What a version does not report is None.
+``/health``, ``/status`` and ``/config``; TiKV's status port ``/config``. Sizes and durations are
+text there (``1GiB``, ``10s``). What a version does not report is None.
+
+Example:
+    ``ask(executor, [url]).must(url)["version"]``
 """
 
 from __future__ import annotations
@@ -55,16 +58,16 @@ class Answers:
 
     Attributes:
         found: the JSON of each answer; None where the server has no such route. A server that
-            answers with an error (503 of a PD without a leader) is not in it: it is as good as
-            silent.
-        complaint: what ``curl`` said of those that did not answer, and what others answered.
+            answers with an error (503 from a PD without a leader) counts as silent and is missing.
+        complaint: what ``curl`` printed about servers that did not answer, and answers that were
+            errors.
     """
 
     found: Mapping[str, Any]
     complaint: str
 
     def get(self, url: str) -> Any:
-        """The answer of one; None where the server has no such route.
+        """The answer of one URL; None where the server has no such route.
 
         Raises:
             EngineError: it did not answer.
@@ -74,7 +77,7 @@ class Answers:
         return self.found[url]
 
     def must(self, url: str) -> Any:
-        """The answer of one.
+        """The answer of one URL, which must exist.
 
         Raises:
             EngineError: it did not answer, or has no such route.
@@ -89,7 +92,7 @@ def ask(executor: Executor, urls: Sequence[str]) -> Answers:
     """Ask several servers over HTTP with one command on one host.
 
     Raises:
-        EngineError: an answer is no JSON, or ``curl`` itself cannot be run.
+        EngineError: an answer is not JSON, or ``curl`` itself cannot be run.
     """
     command = ["curl", "--silent", "--show-error", "--noproxy", "*", "--write-out", WRITE_OUT]
     limits = ["--connect-timeout", str(CONNECT_LIMIT_S), "--max-time", str(ASK_LIMIT_S)]
@@ -105,7 +108,7 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
     """What one ``curl`` printed for its URLs: each body, then :data:`WRITE_OUT`.
 
     Raises:
-        EngineError: an answer is no JSON, or there are not as many as were asked for.
+        EngineError: an answer is not JSON, or there are fewer or more answers than URLs.
     """
     *parts, rest = re.split(MARK, stdout)
     bodies, codes = parts[::2], parts[1::2]
@@ -120,7 +123,7 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
             found[url] = document(body, url)
         elif code == "404":
             found[url] = None
-        elif code != "000":  # curl's for no answer at all
+        elif code != "000":  # curl's code for no answer at all
             complaints.append(f"{url}: HTTP {code}: {body.strip()[:200]}")
     return Answers(found, "; ".join(filter(None, complaints)))
 
@@ -129,7 +132,7 @@ def document(text: str, url: str) -> Any:
     """Read one answer.
 
     Raises:
-        EngineError: it is no JSON.
+        EngineError: it is not JSON.
     """
     try:
         return json.loads(text)
@@ -138,10 +141,10 @@ def document(text: str, url: str) -> Any:
 
 
 def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Server:
-    """TiDB's ``/status`` and ``/info``.
+    """Read TiDB's ``/status`` and ``/info``.
 
-    ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server takes a
-    new ``ddl_id`` at every start.
+    ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server has a new
+    ``ddl_id`` after every start.
     """
     identity = (info or {}).get("ddl_id")
     return Server(status["version"], status.get("git_hash") or None, identity)
@@ -155,7 +158,7 @@ def read_pd(status: Mapping[str, Any]) -> Server:
 
 
 def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
-    """PD's ``/stores``; a store that is down has no figures, and counts as having no leaders.
+    """Read PD's ``/stores``; a store that is down has no figures and counts as without leaders.
 
     ``{"count":1,"stores":[{"store":{"id":1,"address":"10.0.0.1:20160","version":"6.5.0",
     "git_hash":"...","start_timestamp":1669...,"state_name":"Up"},
@@ -184,7 +187,7 @@ def read_unhealthy(answer: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def leader_imbalance(stores: Sequence[Store]) -> float | None:
-    """How far the number of leaders of any store is from their mean, as a part of the mean.
+    """The largest distance of a store's number of leaders from the mean, as a fraction of the mean.
 
     None while no store has a leader.
     """
@@ -194,14 +197,14 @@ def leader_imbalance(stores: Sequence[Store]) -> float | None:
 
 
 def leaders_even(stores: Sequence[Store]) -> bool:
-    """Whether no transfer of a leader could make their numbers more even."""
+    """Whether no transfer of a leader could make the stores' numbers more even."""
     counts = [store.leaders for store in stores if store.state != "Tombstone"]
     return sum(counts) > 0 and max(counts) - min(counts) <= 1
 
 
 def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
-    """Nested configuration as dotted names and texts: ``{"log": {"level": "info"}}`` becomes
-    ``log.level``. Switches are ``true`` and ``false``, lists JSON.
+    """A nested configuration as texts by dotted name: ``{"log": {"level": "info"}}`` becomes
+    ``{"log.level": "info"}``. Switches are ``true`` and ``false``, lists are JSON.
     """
     flat: dict[str, str] = {}
     for key, value in config.items():

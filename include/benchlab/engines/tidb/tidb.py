@@ -1,4 +1,4 @@
-"""What one TiDB server and a cluster have in common: the first SQL, and jobs in the background."""
+"""What one TiDB server and a cluster have in common: accounts, variables, background jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
 from benchlab.engines.tidb.topology import is_config
 from benchlab.plan import versions
 
-# From then on the ANALYZE jobs of all servers are in a table; before, each server remembers some.
+# From this version on a table has the ANALYZE jobs of all servers; before, each remembers some.
 ANALYZE_JOBS_SINCE = (6, 1, 0)
 
 # The history of DDL jobs has all of them, by the cluster's own clock.
@@ -14,7 +14,7 @@ _DDL = (
     "SELECT COUNT(*), COALESCE(SUM(state NOT IN ('synced', 'cancelled', 'rollback done')), 0) "
     "FROM information_schema.ddl_jobs"
 )
-# A running job renews its row every few seconds; one that a server's end has cut keeps its state.
+# A running job updates its row every few seconds; a job whose server ended keeps its state.
 _ANALYZE = (
     "SELECT COUNT(start_time), COALESCE(SUM(state = 'running' AND end_time IS NULL "
     "AND update_time > NOW() - INTERVAL 1 MINUTE), 0) FROM mysql.analyze_jobs"
@@ -26,16 +26,16 @@ class TiDB(Database):
 
     name = "tidb"
     title = "TiDB"
-    # MySQL's own and TiDB's: write conflicts, schema changes and failed commits.
+    # MySQL's and TiDB's: write conflicts, schema changes and failed commits.
     retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
 
     def secure(self) -> None:
-        """One account for the client, a password for root, and the requested variables."""
+        """Create the client's account, give root a password, and set the requested variables."""
         self.wait_until_ready(user="root")
         self.make_accounts()
 
     def make_accounts(self) -> None:
-        """The statements of :meth:`secure`; configuration items are none of SQL's."""
+        """The statements of :meth:`secure`; configuration items are not set by SQL."""
         parameters, password = self.instance.parameters, self.instance.password
         variables = "".join(
             f"SET GLOBAL {key} = {sql_value(value)};"
@@ -51,9 +51,9 @@ class TiDB(Database):
         )
 
     def background_jobs(self) -> BackgroundJobs | None:
-        """DDL and ANALYZE jobs so far, automatic ones included; None from old versions.
+        """DDL and ANALYZE jobs, including automatic ones; None before v6.1.
 
-        Backups by SQL are not counted: BR, which takes them here, is a program of its own.
+        Backups by SQL are not counted: Benchlab's are taken by BR, a separate program.
         """
         if versions.parse(self.instance.version).numbers < ANALYZE_JOBS_SINCE:
             return None

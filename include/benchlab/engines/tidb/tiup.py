@@ -1,6 +1,6 @@
-"""The contract of the ``tiup`` command line, on the host that drives the load.
+"""The contract of the ``tiup`` command line, which runs on the client's host.
 
-TiUP keeps what it knows of a cluster in ``~/.tiup`` of the machine it runs on. Seen with 1.16:
+TiUP keeps what it knows of clusters in ``~/.tiup`` on the machine it runs on. Seen with 1.16:
 
 * with ``--format json`` the result is on stdout and ``{"exit_code": 0}`` on stderr;
 * a second deployment under one name, an unknown version, a configuration that a server refuses
@@ -9,6 +9,9 @@ TiUP keeps what it knows of a cluster in ``~/.tiup`` of the machine it runs on. 
   destroy.
 
 BR, which copies a dataset to object storage and back, is another component of TiUP.
+
+Example:
+    ``TiUP(executor, "admin", key).clusters()`` are the names of its clusters.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from pathlib import Path
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
 from benchlab.hosts.executor import Completed, Executor
 
-# Operations of one server's: systemd's stop of a TiKV may take its 90 s.
+# For an operation on one server: systemd may take 90 s to stop a TiKV.
 WAIT_S = 120
 CONCURRENCY = 5
 DEPLOY_LIMIT_S = 1800.0
@@ -30,7 +33,7 @@ OPERATION_LIMIT_S = 900.0
 QUERY_LIMIT_S = 120.0
 COPY_LIMIT_S = 6 * 3600.0
 
-# What TiUP's own words mean for a campaign, and what to do.
+# What TiUP's messages mean for a campaign, and what to do.
 HINTS = {
     r"deploy\.name_dup|is duplicated": (
         "a cluster of this name is there already: destroy it with `tiup cluster destroy NAME`"
@@ -61,7 +64,7 @@ class TiUP:
     Args:
         executor: the host it runs on.
         user: the account on the cluster's hosts, with ``sudo``.
-        key: path of its private key, on the host that TiUP runs on.
+        key: path of the account's private key, on the host that TiUP runs on.
     """
 
     def __init__(self, executor: Executor, user: str, key: Path) -> None:
@@ -69,7 +72,7 @@ class TiUP:
 
     @cached_property
     def program(self) -> str:
-        """Its path: TiUP's own installer puts it on the PATH of login shells only.
+        """Its path, because TiUP's installer puts it on the PATH of login shells only.
 
         Raises:
             UnavailableError: it is not installed.
@@ -89,7 +92,8 @@ class TiUP:
         """Copy and configure a cluster's servers; none is started.
 
         Raises:
-            CommandError: it failed; with what TiUP said and what to do.
+            CommandError: it failed; has TiUP's message and what to do.
+            UnavailableError: TiUP is not installed.
         """
         arguments = ["deploy", name, version, str(topology)]
         login = ["--user", self.user, "--identity_file", str(self.key)]
@@ -104,13 +108,13 @@ class TiUP:
         self._cluster(["stop", name])
 
     def disable(self, name: str) -> None:
-        """Keep a cluster's servers from starting with their hosts, as a deployment lets them."""
+        """Keep a cluster's servers from starting when their hosts boot, as TiUP has them do."""
         self._cluster(["disable", name])
 
     def destroy(self, name: str) -> None:
         """Remove a cluster with its data.
 
-        Without ``--force``: with it, TiUP forgets the login of a host that is down, which stays.
+        Without ``--force``, with which TiUP would forget its login on a host that is down.
         """
         self._cluster(["destroy", name])
 
@@ -120,14 +124,14 @@ class TiUP:
         return read_list(done.stdout)
 
     def state(self, name: str) -> str:
-        """The directory in which TiUP keeps what it knows of a cluster, also of half of one."""
+        """The directory where TiUP keeps what it knows of a cluster, even a half-deployed one."""
         home = self.executor.run(["sh", "-c", 'echo "${TIUP_HOME:-$HOME/.tiup}"']).stdout.strip()
         return f"{home}/storage/cluster/clusters/{name}"
 
     def login(self, state: str) -> str:
-        """The public key that TiUP lets log in to a cluster's hosts, without its type and name.
+        """The public key of TiUP's login on a cluster's hosts, without its type and name.
 
-        Empty where it has made none.
+        Empty where TiUP has made none. ``state`` is from :meth:`state`.
         """
         public = self.executor.run(["cat", f"{state}/ssh/id_rsa.pub"], check=False)
         return (public.stdout.split() or ["", ""])[1]
@@ -144,12 +148,14 @@ class TiUP:
     ) -> None:
         """Copy one database to object storage (``backup``) or back (``restore``).
 
-        One database, because from v6.2 on a full restore refuses a cluster that has any.
+        Only one database, because from v6.2 on a full restore refuses a cluster that has any.
 
         Args:
+            action: ``backup`` or ``restore``.
+            pd: address of a PD server, as ``host:port``.
             storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, with
                 its host's permissions (an instance profile).
-            region: of the bucket; BR would take it for ``us-east-1``.
+            region: of the bucket; BR's default is ``us-east-1``.
         """
         command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]
         options = ["--s3.region", region, "--db", database]
@@ -158,7 +164,7 @@ class TiUP:
     def _cluster(
         self, arguments: Sequence[str], *, timeout_s: float = OPERATION_LIMIT_S
     ) -> Completed:
-        # With --yes it never asks back.
+        # With --yes TiUP never asks for confirmation.
         options = ["--yes", "--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
         return self._run([self.program, "cluster", *arguments, *options], timeout_s=timeout_s)
 
@@ -176,7 +182,10 @@ class TiUP:
 def read_list(text: str) -> list[str]:
     """Names in ``tiup cluster list --format json``: ``{"clusters": [{"name": "c1", ...}]}``.
 
-    The document may have TiUP's own remarks before and after it.
+    TiUP may print remarks before and after the document.
+
+    Raises:
+        CommandError: it is not JSON.
     """
     try:
         document, _ = json.JSONDecoder().raw_decode(text, text.find("{"))
@@ -188,7 +197,7 @@ def read_list(text: str) -> list[str]:
 
 
 def said(output: str) -> str:
-    """What TiUP's output says of the failure, without the progress before it, which is long."""
+    """The part of TiUP's output that reports the failure, without the long progress before it."""
     lines = [line for line in output.splitlines() if line.strip()]
     begin = next((n for n, line in enumerate(lines) if line.startswith("Error:")), None)
     return "\n".join(lines if begin is None else lines[begin:])

@@ -1,8 +1,8 @@
-"""What ``tiup cluster deploy`` is given of one side: hosts, ports, directories, configuration.
+"""The topology file of one side for ``tiup cluster deploy``: hosts, ports, directories, settings.
 
-Both sides may lie on the same hosts, one of them running at a time: each has ports and
-directories of its own. HAProxy is no component of TiUP and monitoring would only disturb, so
-neither is in it.
+Both sides may be on the same hosts, one of them running at a time; each has its own ports and
+directories. HAProxy is not a component of TiUP, and monitoring would only disturb, so neither is in
+the file.
 
 Format: TiUP's "Topology Configuration File for TiDB Deployment".
 """
@@ -21,7 +21,7 @@ from benchlab.plan.report_type import Parameters, Side
 
 Component = Literal["pd", "tikv", "tidb"]
 COMPONENTS: tuple[Component, ...] = ("pd", "tikv", "tidb")
-# What keeps data; a TiDB server holds none.
+# The components that keep data; a TiDB server keeps none.
 STORAGE: tuple[Component, ...] = ("pd", "tikv")
 SIDE_STEP = 100
 
@@ -44,7 +44,7 @@ class Ports:
         return cls(**{field.name: getattr(cls, field.name) + step for field in fields(cls)})
 
     def main(self, component: Component) -> int:
-        """The port by which TiUP names a server of this component."""
+        """The port in TiUP's name for a server of this component."""
         return {"pd": self.pd, "tikv": self.tikv, "tidb": self.tidb}[component]
 
     def status(self, component: Component) -> int:
@@ -54,10 +54,10 @@ class Ports:
 
 @dataclass(frozen=True)
 class Places:
-    """Where one side lies on a host.
+    """Where one side is on a host.
 
     Attributes:
-        root: everything of this side on the host.
+        root: the directory of everything of this side.
     """
 
     root: Path
@@ -65,12 +65,12 @@ class Places:
 
     @property
     def deploy(self) -> Path:
-        """Binaries, configuration and logs, a directory a server."""
+        """Binaries, configuration and logs, one directory per server."""
         return self.root / "deploy"
 
     @property
     def data(self) -> Path:
-        """Data of PD and TiKV, a directory a server: ``pd-2379``, ``tikv-20160``."""
+        """Data of PD and TiKV, one directory per server: ``pd-2379``, ``tikv-20160``."""
         return self.root / "data"
 
     @property
@@ -80,7 +80,7 @@ class Places:
 
     @property
     def snapshot_id(self) -> Path:
-        """The file that says which backup the snapshot is of; without it there is none."""
+        """The file with the name of the snapshot's backup; without it there is no snapshot."""
         return self.root / "snapshot.id"
 
     def log(self, component: Component) -> Path:
@@ -96,14 +96,14 @@ class Places:
 def configuration(
     parameters: Parameters, components: dict[str, Parameters]
 ) -> dict[Component, Parameters]:
-    """Configuration items by component; those among the parameters are TiDB's own."""
+    """Configuration items by component; the ones among ``parameters`` are TiDB's."""
     items = {name: dict(components.get(name, {})) for name in COMPONENTS}
     items["tidb"] |= {key: value for key, value in parameters.items() if is_config(key)}
     return items
 
 
 def is_config(key: str) -> bool:
-    """A configuration item has a dot or a hyphen in its name, a global variable has not."""
+    """Whether this names a configuration item: only these have a dot or a hyphen in the name."""
     return "." in key or "-" in key
 
 
@@ -115,7 +115,7 @@ def render(
     ports: Ports,
     configs: dict[Component, Parameters],
 ) -> str:
-    """The topology file of one side.
+    """The text of one side's topology file.
 
     Raises:
         TargetError: a role has no host.
@@ -123,7 +123,7 @@ def render(
     for role in COMPONENTS:
         if not fleet.with_role(role):
             raise TargetError(f"the fleet has no host of the role {role}, a cluster needs one")
-    # One for all hosts, as in the topology of the fleet.
+    # The same on all hosts, as in the topology of the fleet.
     places = Places(fleet.with_role("tikv")[0].data / subdirectory, ports)
     document: dict[str, Any] = {
         "global": {
