@@ -1,4 +1,4 @@
-"""Deployments: what A/A campaigns tell of them is added to every interval, and never guessed."""
+"""Deployments: what A/A campaigns show about them is added to every interval, and never guessed."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_with_too_few_the_verdict_holds_for_this_deployment(
 
 
 def test_p95_latency_has_a_variance_of_its_own() -> None:
-    """Where A/A campaigns tell no latency, throughput is calibrated and p95 is not."""
+    """If A/A campaigns have no latency, throughput is calibrated and p95 is not."""
     calibration = calibrate(campaigns(MEANS, p95=False))
     measured = rounds([-0.03, -0.031, -0.029])
     assert calibration.component(measured, "throughput") is not None
@@ -138,7 +138,9 @@ def test_a_workload_whose_deployments_agree_by_chance_takes_the_mean_of_all() ->
     assert differing is not None
     assert agreeing is not None
     assert agreeing.between.value == pytest.approx(0)
-    excess = [each.between.value - each.within.value for each in (differing, agreeing)]
+    excess = [
+        component.between.value - component.within.value for component in (differing, agreeing)
+    ]
     assert agreeing.deployment.value == pytest.approx(np.mean(excess))
     assert differing.deployment.value > agreeing.deployment.value > 0
 
@@ -156,7 +158,7 @@ def test_a_latency_is_not_known_better_than_it_is_printed() -> None:
 
 
 def test_a_verdict_on_p95_that_is_not_calibrated_keeps_the_scope() -> None:
-    """A/A campaigns without latencies tell nothing of them; where none is measured, none lacks."""
+    """A/A campaigns without latencies say nothing about them; unmeasured ones are not missed."""
     calibration = calibrate(campaigns(MEANS, p95=False))
     d = [-0.03, -0.031, -0.029]
     (both,) = judge([rounds(d)], 2.0, calibration=calibration)
@@ -172,7 +174,7 @@ def test_variances_are_added_with_satterthwaites_degrees_of_freedom() -> None:
 
 
 def test_one_value_is_no_estimate() -> None:
-    """Not even with a deployment variance: nothing tells how the rounds scatter."""
+    """Not even with a deployment variance: nothing shows how the rounds scatter."""
     assert estimate([0.3], Variance(0.1, 4)) is None
     single = judge([rounds([0.3])], 2.0, calibration=calibrate(campaigns(MEANS)))[0]
     assert (single.verdict, single.ci95_pct) == ("inconclusive", None)

@@ -30,7 +30,7 @@ def ratio(week: int, baseline: str, candidate: str, log_ratio: float = 0.0) -> R
 
 
 def levels(made: Chain) -> list[float]:
-    """Of its points, by time."""
+    """The levels of its points, by time."""
     return [point.level for point in made.points]
 
 
@@ -136,7 +136,7 @@ many = st.lists(
 def test_the_order_in_which_ratios_come_does_not_matter(
     ratios: list[Ratio], random: object
 ) -> None:
-    """Nor does that of campaigns of one time."""
+    """Nor does the order of campaigns of the same time."""
     shuffled = list(ratios)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     assert chain(shuffled) == chain(ratios)

@@ -45,7 +45,7 @@ def found(ratios: Sequence[Ratio], noise_sd: float | None = NOISE) -> tuple[Chan
 
 def drawn(name: str, number: int, noise: float = NOISE) -> tuple[Chain, weekly.Years]:
     """Two years of the simulation study."""
-    (scene,) = (each for each in weekly.SCENES if each.name == name)
+    (scene,) = (scene for scene in weekly.SCENES if scene.name == name)
     years = weekly.draw(scene, noise, np.random.default_rng([7, number]))
     return chain(years.ratios), years
 
@@ -65,8 +65,8 @@ def test_a_change_is_found_with_its_versions_and_campaigns(change: float) -> Non
 def test_a_change_that_is_taken_back_is_two_change_points() -> None:
     """Down and up again, each with its direction."""
     places = found(weeks({2: -0.06, 5: 0.06}))
-    assert [each.index for each in places] == [6, 15]
-    assert [math.copysign(1, each.change) for each in places] == [-1, 1]
+    assert [place.index for place in places] == [6, 15]
+    assert [math.copysign(1, place.change) for place in places] == [-1, 1]
 
 
 @pytest.mark.parametrize("number", range(2))
@@ -85,7 +85,7 @@ def test_what_changes_is_found_where_it_is(name: str, number: int) -> None:
     """Each change of 5 %, and nothing else, to the release."""
     made, years = drawn(name, number)
     places = change_points.find(made, 2.0, years.noise_sd)
-    assert {each.index for each in places} == set(years.changes)
+    assert {place.index for place in places} == set(years.changes)
 
 
 def patched(change: float, at: int, *, candidate: float = 0.0, every: int = 6) -> list[Ratio]:
@@ -135,11 +135,11 @@ def test_a_change_that_cannot_be_told_from_the_patch_is_none() -> None:
 
 
 def test_one_outlier_before_a_patch_is_no_change() -> None:
-    """It alone tells of the step; the campaigns after the patch do not show it."""
+    """It alone shows the step; the campaigns after the patch do not show it."""
     ratios = patched(0.0, 25)
     ratios[24] = dataclasses.replace(ratios[24], log_ratio=-0.08)
     assert found(ratios) == ()
-    assert [each.index for each in found(patched(0.0, 25, candidate=-0.08))] == [24]
+    assert [change_point.index for change_point in found(patched(0.0, 25, candidate=-0.08))] == [24]
 
 
 def test_an_older_pair_in_between_changes_nothing() -> None:
@@ -169,8 +169,8 @@ def test_one_campaign_after_a_change_is_not_enough(after: int, count: int) -> No
 def test_a_repeated_version_is_no_place_of_a_change() -> None:
     """The same candidate all the time: whatever its campaigns do, no release did it."""
     same = [
-        dataclasses.replace(each, candidate="v7.1.0", log_ratio=-0.1 * (index >= 12))
-        for index, each in enumerate(weeks())
+        dataclasses.replace(ratio, candidate="v7.1.0", log_ratio=-0.1 * (index >= 12))
+        for index, ratio in enumerate(weeks())
     ]
     assert found(same) == ()
 
@@ -191,13 +191,13 @@ def test_what_aa_campaigns_show_widens_the_interval() -> None:
     assert found(ratios, 0.05) == ()
 
 
-def test_without_any_standard_error_the_campaigns_tell_the_noise() -> None:
+def test_without_any_standard_error_the_campaigns_show_the_noise() -> None:
     """They scatter around their levels; also where only some have one."""
-    none = [dataclasses.replace(each, standard_error=None) for each in weeks({4: -0.05})]
+    none = [dataclasses.replace(ratio, standard_error=None) for ratio in weeks({4: -0.05})]
     (place,) = found(none, None)
     assert place.index == 12
     some = [*weeks({4: -0.05})[:5], *none[5:]]
-    assert [each.index for each in found(some, None)] == [12]
+    assert [change_point.index for change_point in found(some, None)] == [12]
     assert found([dataclasses.replace(r, standard_error=None) for r in weeks()], None) == ()
 
 
@@ -206,17 +206,17 @@ def test_equal_levels_have_no_change_and_exact_ones_have_theirs() -> None:
     for error in (0.0, None):
         for change, expected in ((0.0, []), (-0.05, [12])):
             exact = [
-                dataclasses.replace(each, standard_error=error)
-                for each in weeks({4: change}, noise=0.0)
+                dataclasses.replace(ratio, standard_error=error)
+                for ratio in weeks({4: change}, noise=0.0)
             ]
-            assert [each.index for each in found(exact, None)] == expected
+            assert [change_point.index for change_point in found(exact, None)] == expected
 
 
 def test_fewer_than_ten_points_have_none() -> None:
     """However large the change."""
     ratios = weeks({1: -0.5})[:MIN_POINTS]
     assert found(ratios[:-1]) == ()
-    assert [each.index for each in found(ratios)] == [3]
+    assert [change_point.index for change_point in found(ratios)] == [3]
 
 
 @settings(max_examples=10, deadline=None)
@@ -224,7 +224,7 @@ def test_fewer_than_ten_points_have_none() -> None:
 def test_only_changes_count_not_how_far_the_baseline_is(seed: int, shift: float) -> None:
     """Another reference for all ratios moves all levels, and no change point."""
     ratios = weeks({4: -0.05}, seed=seed)
-    moved = [dataclasses.replace(each, log_ratio=each.log_ratio + shift) for each in ratios]
+    moved = [dataclasses.replace(ratio, log_ratio=ratio.log_ratio + shift) for ratio in ratios]
     for one, other in zip(found(ratios), found(moved), strict=True):
         assert one.index == other.index
         assert one.change == pytest.approx(other.change)
@@ -236,10 +236,10 @@ def test_only_changes_count_not_how_far_the_baseline_is(seed: int, shift: float)
 def test_a_gain_is_found_like_a_loss(seed: int) -> None:
     """With all signs turned round the places are the same."""
     ratios = weeks({2: 0.04, 5: -0.07}, seed=seed)
-    turned = [dataclasses.replace(each, log_ratio=-each.log_ratio) for each in ratios]
-    assert [(each.index, pytest.approx(-each.change)) for each in found(ratios)] == [
-        (each.index, each.change) for each in found(turned)
-    ]
+    turned = [dataclasses.replace(ratio, log_ratio=-ratio.log_ratio) for ratio in ratios]
+    assert [
+        (change_point.index, pytest.approx(-change_point.change)) for change_point in found(ratios)
+    ] == [(change_point.index, change_point.change) for change_point in found(turned)]
 
 
 @pytest.mark.parametrize("noise", [math.nan, -0.01, math.inf])

@@ -112,15 +112,15 @@ def test_an_id_that_is_no_name_of_one_column_is_refused(name: str) -> None:
         tables.suites_of_trials(gates, [], set(), [])
 
 
-def test_results_without_a_definition_are_told() -> None:
-    """Of an old campaign, say: they are in no suite, and so would be lost without a word."""
+def test_results_without_a_definition_are_named() -> None:
+    """As in an old campaign: they are in no suite, and would be lost without a word."""
     trial = campaigns.trial_result(PLAN.trials[0], gates=[campaigns.gate("gone")])
     (told,) = tables.undefined([gate(max=1)], [trial], [])
     assert told.startswith("gate gone: the trials have results of it")
 
 
 def test_whatever_fails_in_the_data_docs_names_the_stage() -> None:
-    """A caller has one error to survive, and it is told what failed."""
+    """A caller has one error to survive, and the error says what failed."""
     with pytest.raises(DataDocsError, match=r"validate: .* by zero"), data_docs.guarded():
         raise ZeroDivisionError("by zero")
     with pytest.raises(DataDocsError, match="gate side: the id is there twice"):
@@ -205,7 +205,7 @@ def test_a_failure_of_the_data_docs_costs_the_data_docs_only(
 def test_a_campaign_in_one_process_ends_with_its_report_nevertheless(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also where the data docs fail they were asked for, before the report is published."""
+    """The data docs are made before the report is published, even if they fail."""
     done: list[str] = []
 
     class Trials:
@@ -232,7 +232,7 @@ def test_a_campaign_in_one_process_ends_with_its_report_nevertheless(
 
 
 def test_what_is_stored_of_an_old_campaign_can_be_judged() -> None:
-    """Results without a class are those of gates of validity."""
+    """Results without a class are from gates of validity."""
     old = GateResult("summary", "pass", 1.0, "the client printed its summary")
     trial = campaigns.trial_result(PLAN.trials[0], gates=[old])
     definition = gate(id="summary", min=1)

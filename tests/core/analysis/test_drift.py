@@ -1,4 +1,4 @@
-"""Many small losses that no release stands out by are told together."""
+"""Many small losses, none of which stands out, are reported together."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_what_is_no_drift_is_none(name: str, number: int) -> None:
 
 
 def test_drift_begins_after_the_last_change_point() -> None:
-    """What was before it is told already."""
+    """What was before it has been reported."""
     made = chain(weeks({4: -0.08, **dict.fromkeys(range(6, 16), 0.006)}, count=48))
     places = change_points.find(made, 2.0, NOISE)
     result = drift.find(made, places, 2.0, NOISE)
-    assert [each.index for each in places] == [12]
+    assert [place.index for place in places] == [12]
     assert result is not None
     assert (result.first, result.oldest, result.links) == (12, "v7.1.4", 12)
     assert result.ci99[0] < 0.06 < result.ci99[1]
@@ -66,12 +66,12 @@ def test_less_than_the_threshold_is_none() -> None:
 
 
 def test_three_versions_are_no_drift() -> None:
-    """It takes four to tell a drift from a step; and ten points to tell anything."""
+    """It takes four to tell a drift from a step; and ten points to say anything."""
     steps = dict.fromkeys(range(1, 12), -0.02)
     ratios = weeks(steps, count=12)
     of_three = [
-        dataclasses.replace(each, candidate=f"v7.1.{min(2, int(each.candidate[-1]))}")
-        for each in ratios
+        dataclasses.replace(ratio, candidate=f"v7.1.{min(2, int(ratio.candidate[-1]))}")
+        for ratio in ratios
     ]
     assert drift.find(chain(of_three), (), 2.0, NOISE) is None
     assert drift.find(chain(ratios[:9]), (), 2.0, NOISE) is None

@@ -103,7 +103,7 @@ def compared(here: Home, tmp_path: Path) -> Callable[..., Any]:
 
 
 def verdicts(document: Any) -> list[str]:
-    """Of all workloads, throughput first."""
+    """The verdicts on all workloads, throughput first."""
     return [w["verdict"] for w in document["workloads"]] + [
         w["p95"]["verdict"] for w in document["workloads"]
     ]
@@ -112,11 +112,11 @@ def verdicts(document: Any) -> list[str]:
 def numbers(value: Any) -> Iterator[float]:
     """Every number in a document."""
     if isinstance(value, dict):
-        for each in value.values():
-            yield from numbers(each)
+        for inner in value.values():
+            yield from numbers(inner)
     elif isinstance(value, list):
-        for each in value:
-            yield from numbers(each)
+        for inner in value:
+            yield from numbers(inner)
     elif isinstance(value, float):
         yield value
 
@@ -148,7 +148,7 @@ def test_the_json_has_the_promised_shape(compared: Callable[..., Any]) -> None:
 def test_a_file_with_campaigns_gives_one_object_each(compared: Callable[..., Any]) -> None:
     """In the file's order, each judged by itself."""
     found = compared([*rows(-0.1, campaign="b"), *rows(0.1, campaign="a")])
-    assert [each["campaign"] for each in found] == ["b", "a"]
+    assert [campaign["campaign"] for campaign in found] == ["b", "a"]
     assert verdicts(found[0]) == ["regression"] * 4
     assert verdicts(found[1]) == ["improvement"] * 4
 
@@ -182,7 +182,7 @@ def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize("metric", ["qps", "tpmc"])
-def test_other_throughputs_are_compared_too(compared: Callable[..., Any], metric: str) -> None:
+def test_other_throughputs_are_compared_as_well(compared: Callable[..., Any], metric: str) -> None:
     """QPS of pages before v5.3, tpmC of TPC-C."""
     trials = [{metric: row.pop("tps"), **row} for row in rows(0.1)]
     found = compared(trials)
@@ -206,16 +206,14 @@ def test_of_several_attempts_the_one_that_was_used_counts(compared: Callable[...
     earlier = [{**trials[0], "used": "false", "attempt": n, "tps": n} for n in (1, 2)]
     found = compared([*earlier, *trials])
     assert found["workloads"][0]["rounds_used"] == 6
-    assert [each["reasons"] for each in found["excluded"]] == [
+    assert [row["reasons"] for row in found["excluded"]] == [
         [f"line {line}: its report did not use it"] for line in (2, 3)
     ]
     lost = compared([*earlier, *trials[1:]])
     assert lost["missing"] == [f"{READ}, 4 threads, baseline: round 1"]
 
 
-def test_what_a_calibration_does_not_tell_is_said(
-    compared: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_what_a_calibration_lacks_is_said(compared: Callable[..., Any], tmp_path: Path) -> None:
     """A file with one A/A campaign, or with another metric, calibrates nothing, and says so."""
     one = written(tmp_path, rows(0.0), "one.csv")
     assert "0 A/A campaigns" not in str(compared(rows(-0.1))["notes"])
@@ -233,7 +231,7 @@ def test_what_a_calibration_does_not_tell_is_said(
 def test_the_same_campaign_with_blanks_around_it_is_one(compared: Callable[..., Any]) -> None:
     """As with every other key."""
     trials = [*rows(-0.1, campaign="a", rounds=[1, 2]), *rows(-0.1, campaign=" a ", rounds=[3])]
-    assert [each["rounds"] for each in compared(trials)] == [3]
+    assert [campaign["rounds"] for campaign in compared(trials)] == [3]
 
 
 def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any]) -> None:

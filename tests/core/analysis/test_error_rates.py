@@ -69,7 +69,7 @@ def test_what_a_deployment_happens_to_be_makes_false_alarms_unless_it_is_known()
 def test_a_calibrated_rule_makes_no_more_false_alarms_than_allowed(
     world: World, aa_campaigns: int
 ) -> None:
-    """A/A campaigns tell what deployments happen to be, five of them too."""
+    """A/A campaigns, even five, show how deployments differ."""
     assert false_alarms(world, aa_campaigns, seed=3) <= ALLOWED
 
 
@@ -83,7 +83,7 @@ def test_a_tenth_less_is_found(aa_campaigns: int) -> None:
 
 
 def test_a_tenth_less_is_found_mostly_with_five_aa_campaigns() -> None:
-    """Five tell a variance badly: the interval is wider, and two of three are found at least."""
+    """Five show a variance badly: the interval is wider, and two of three are found at least."""
     rng = np.random.default_rng(5)
     throughputs = worlds.draw(DEPLOYMENT, 300, rng, threads=FEW, change=worlds.one_workload(-10))
     known = rules.calibrations(DEPLOYMENT, 5, 300, rng, threads=FEW)
@@ -96,7 +96,9 @@ def test_a_thread_count_that_lost_a_tenth_is_named_and_no_other(column: int) -> 
     rng = np.random.default_rng(6)
     throughputs = worlds.draw(NOISE, 200, rng, change=worlds.one_cell(-10, column))
     found = rules.ours(throughputs, [None] * 200)
-    exactly = [each[0] == (worlds.THREADS[column],) and not any(each[1:]) for each in found.named]
+    exactly = [
+        columns[0] == (worlds.THREADS[column],) and not any(columns[1:]) for columns in found.named
+    ]
     assert np.mean(exactly) >= 0.85
 
 
@@ -104,7 +106,7 @@ def test_no_thread_count_is_named_where_none_moved() -> None:
     """A campaign names one in 5 % of cases at most."""
     throughputs = worlds.draw(NOISE, 300, np.random.default_rng(7))
     named = rules.ours(throughputs, [None] * 300).named
-    assert np.mean([any(each) for each in named]) <= ALLOWED
+    assert np.mean([any(columns) for columns in named]) <= ALLOWED
 
 
 def test_the_interval_contains_the_truth_as_often_as_it_says() -> None:
@@ -132,14 +134,17 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
     )
     known = calibrate(worlds.as_aa_campaigns(aa_campaigns))
     expected = rules.ours(trials, [known] * 200)
-    verdicts = [[found.verdict for found in each.workloads] for each in outcome.campaigns]
+    verdicts = [[found.verdict for found in campaign.workloads] for campaign in outcome.campaigns]
     sign = {"improvement": 1, "regression": -1}
-    assert [[sign.get(v, 0) for v in each] for each in verdicts] == expected.called.tolist()
+    assert [[sign.get(v, 0) for v in row] for row in verdicts] == expected.called.tolist()
     adjusted = np.array(
-        [[found.p_adjusted for found in each.workloads] for each in outcome.campaigns], dtype=float
+        [[found.p_adjusted for found in campaign.workloads] for campaign in outcome.campaigns],
+        dtype=float,
     )
     assert (adjusted < 0.05).any(axis=1).mean() <= ALLOWED
-    assert {found.scope for each in outcome.campaigns for found in each.workloads} == {"versions"}
+    assert {found.scope for campaign in outcome.campaigns for found in campaign.workloads} == {
+        "versions"
+    }
 
 
 def written(path: Path, throughputs: Array) -> Path:

@@ -50,10 +50,12 @@ def judged_tpcc(
 def with_counts(output: TpccOutput, factor: float, names: tuple[str, ...]) -> TpccOutput:
     """The output with other counts of some operations, and the rates that belong to them."""
     operations = {
-        name: dataclasses.replace(each, count=round(each.count * factor), tpm=each.tpm * factor)
+        name: dataclasses.replace(
+            operation, count=round(operation.count * factor), tpm=operation.tpm * factor
+        )
         if name in names
-        else each
-        for name, each in output.operations.items()
+        else operation
+        for name, operation in output.operations.items()
     }
     return dataclasses.replace(output, operations=operations)
 
@@ -88,7 +90,7 @@ def test_every_other_recorded_output_of_go_tpc_is_rejected(path: Path) -> None:
 def test_a_run_on_another_number_of_warehouses_is_rejected(
     warehouses: int, tpmc: float, printed: float, passes: bool
 ) -> None:
-    """The printed efficiency tells which number the client was given, as far as it is printed."""
+    """The printed efficiency shows which number the client was given, as far as it is printed."""
     output = dataclasses.replace(tpcc("gotpc_run_plain"), tpmc=tpmc, efficiency_pct=printed)
     gate = judged_tpcc(output, warehouses=warehouses)["tpcc_efficiency"]
     assert (gate.status == "pass") == passes

@@ -42,14 +42,14 @@ def test_one_that_moved_is_named_and_no_other(column: int, change: float) -> Non
 def test_two_that_moved_are_named() -> None:
     """Also in opposite directions, whose mean shows nothing at all."""
     found = moved(THREADS, ratios({1: -12, 4: 12}), 2.0, 30)
-    assert [each.threads for each in found] == [100, 400]
+    assert [cell.threads for cell in found] == [100, 400]
 
 
 @pytest.mark.parametrize(("changed", "named"), [(0, 4), (1, 8)])
 def test_of_two_thread_counts_the_one_that_changed_is_named(changed: int, named: int) -> None:
     """Each is as far from the other; the one that stayed where it was did not move."""
     found = moved((4, 8), ratios({changed: -20}, size=2), 2.0, 2)
-    assert [each.threads for each in found] == [named]
+    assert [cell.threads for cell in found] == [named]
 
 
 def test_a_workload_that_moved_as_a_whole_has_none() -> None:
@@ -71,7 +71,7 @@ def test_noise_is_seldom_named() -> None:
 
 @given(st.integers(0, 5), st.integers(1, 6))
 def test_too_little_data_names_none(rounds: int, size: int) -> None:
-    """One round, no round, one thread count: there is nothing to tell it by."""
+    """One round, no round, one thread count: there is nothing to judge by."""
     found = np.full((rounds, size), 0.5)
     if rounds > 1 and size > 1:
         found[0, 0] = 0.1

@@ -1,4 +1,4 @@
-"""A chain follows one line of versions, so that no change of one series is told of another."""
+"""A chain follows one line of versions, so that no series is blamed for another."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def weekly(*candidates: str, by_hand: Iterable[int] = ()) -> list[Measured]:
     """Each against v6.0.0, a week after the one before."""
     return [
         Measured(
-            Ratio(f"week-{n}", FIRST + timedelta(weeks=n), "v6.0.0", each, 0.0, None),
+            Ratio(f"week-{n}", FIRST + timedelta(weeks=n), "v6.0.0", candidate, 0.0, None),
             n not in set(by_hand),
         )
-        for n, each in enumerate(candidates)
+        for n, candidate in enumerate(candidates)
     ]
 
 
 def names(found: Iterable[Line[Measured]]) -> dict[str, list[str]]:
     """The candidates of each line."""
-    return {line.name: [each.ratio.candidate for each in line.members] for line in found}
+    return {line.name: [member.ratio.candidate for member in line.members] for line in found}
 
 
 def test_what_only_gets_newer_is_one_line() -> None:
@@ -157,7 +157,7 @@ def run_by_calendar(
 
 def changes(line: Line[Measured]) -> tuple[tuple[ChangePoint, ...], Drift | None]:
     """What is found in the chain of a line."""
-    made = chain([each.ratio for each in line.members])
+    made = chain([member.ratio for member in line.members])
     found = change_points.find(made, 2.0, NOISE)
     return found, drift.find(made, found, 2.0, NOISE)
 
@@ -172,7 +172,7 @@ def changes(line: Line[Measured]) -> tuple[tuple[ChangePoint, ...], Drift | None
     ],
     ids=["each patch", "each release", "weekly"],
 )
-def test_a_change_in_one_series_is_told_of_no_other(
+def test_a_change_in_one_series_is_reported_for_no_other(
     days: Iterable[date], kinds: tuple[ReleaseKind, ...], has_ten: bool, seed: int
 ) -> None:
     """Found where it is if its line has ten campaigns; no place lies between equal versions."""
@@ -198,6 +198,6 @@ def test_weekly_campaigns_of_the_newest_are_one_line() -> None:
     """What the long view's rule was simulated with is not changed by lines."""
     campaigns = run_by_calendar(WEEKS, "newest", FINAL, lambda _: 0.0, 0)
     (found,), why = lines(campaigns)
-    assert [each.ratio for each in found.members] == [each.ratio for each in campaigns]
+    assert [member.ratio for member in found.members] == [member.ratio for member in campaigns]
     assert parse(found.members[-1].ratio.candidate).numbers >= (8, 5, 0)
     assert not why

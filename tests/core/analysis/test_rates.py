@@ -157,7 +157,7 @@ def test_even_three_rounds_never_agree_by_being_the_same_one() -> None:
 
 
 def test_the_workloads_of_a_round_stay_together() -> None:
-    """Workloads that are disturbed alike are so in resampled campaigns, too."""
+    """Workloads that are disturbed alike are so in resampled campaigns as well."""
     d = np.random.default_rng(1).normal(0, 0.02, (12, 1))
     alike = {"aa": campaign(np.concatenate([d, 2 * d], axis=1))}
     made = resample(noise_of(alike, "throughput", NO_CALIBRATION), 4)
@@ -169,7 +169,7 @@ def test_each_resampled_campaign_is_a_deployment_of_its_own_where_that_is_known(
     campaigns = aa(count=20, deployment=0.01)
     known = calibrate(campaigns)
     noise = noise_of(campaigns, "throughput", known)
-    variances = [each.value for each in noise.variances if each]
+    variances = [variance.value for variance in noise.variances if variance]
     assert len(variances) == 3
     assert resample(noise, 3).deployments.var(axis=0) == pytest.approx(variances, rel=0.05)
     unknown = noise_of(campaigns, "throughput", NO_CALIBRATION)
@@ -177,7 +177,7 @@ def test_each_resampled_campaign_is_a_deployment_of_its_own_where_that_is_known(
 
 
 def test_the_family_wise_rate_is_what_the_rule_promises() -> None:
-    """Of noise far above the threshold 5 % of campaigns have a false alarm, and no more."""
+    """With noise far above the threshold, 5 % of campaigns have a false alarm, and no more."""
     found = outcome(noise_of(aa(count=40, noise=0.2), "throughput", NO_CALIBRATION), 6, THRESHOLD)
     assert found is not None
     assert 0.035 < found.any_false_alarm / found.campaigns < 0.06
@@ -186,7 +186,7 @@ def test_the_family_wise_rate_is_what_the_rule_promises() -> None:
 
 
 def test_the_smallest_change_is_the_one_that_four_of_five_campaigns_find() -> None:
-    """Its power is 80 %, and that of anything smaller is below."""
+    """Its power is 80 %, and anything smaller has less."""
     found = outcome(noise_of(aa(), "throughput", NO_CALIBRATION), 6, THRESHOLD)
     assert found is not None
     for name, limit in found.smallest.items():
@@ -222,7 +222,7 @@ def test_the_same_campaigns_give_the_same_figures_in_any_order() -> None:
     campaigns = aa()
     backwards: Mapping[str, list[Rounds]] = dict(reversed(campaigns.items()))
     first, second = (
-        resample(noise_of(each, "p95", NO_CALIBRATION), 4) for each in (campaigns, backwards)
+        resample(noise_of(order, "p95", NO_CALIBRATION), 4) for order in (campaigns, backwards)
     )
     assert (first.means == second.means).all()
     assert (first.variances == second.variances).all()
@@ -232,8 +232,8 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
     """A round that lacks a workload takes no part; a workload without rounds is not there."""
     campaigns = aa(count=2, rounds=4)
     campaigns["aa0"][0].values["tps"][1, 0, 1] = np.nan
-    for each in campaigns.values():
-        each[2].values["tps"][:] = np.nan
+    for workloads in campaigns.values():
+        workloads[2].values["tps"][:] = np.nan
     noise = noise_of(campaigns, "throughput", NO_CALIBRATION)
     assert noise.workloads == ("w0", "w1")
     assert noise.residuals.shape == (7, 2)

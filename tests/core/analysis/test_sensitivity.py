@@ -53,7 +53,9 @@ def test_independent_intervals_average_out_by_their_number() -> None:
         long_run_variance(range(1, 301), (100 + random.normal(0, 10, 300)).tolist())
         for _ in range(200)
     ]
-    assert np.mean([each for each in found if each is not None]) == pytest.approx(0.01, rel=0.05)
+    assert np.mean([variance for variance in found if variance is not None]) == pytest.approx(
+        0.01, rel=0.05
+    )
 
 
 def test_intervals_that_are_like_their_neighbours_average_out_slower() -> None:
@@ -78,7 +80,7 @@ def test_an_interval_of_ten_seconds_counts_ten_times() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [1.0] * (FEWEST_INTERVALS - 1), [0.0] * 10])
-def test_a_series_that_tells_nothing_is_not_known(values: list[float]) -> None:
+def test_a_series_that_shows_nothing_has_no_variance(values: list[float]) -> None:
     """Too short, or no throughput at all: never a variance of zero."""
     assert long_run_variance(range(len(values)), values) is None
 

@@ -209,12 +209,12 @@ def test_a_drift_through_noise_is_found(course: np.ndarray) -> None:
 
 def test_the_drift_of_a_series_without_noise_is_the_ratio_itself() -> None:
     """A straight line has no second differences, and so no noise."""
-    rates = [100 - each for each in range(30)]
+    rates = [100 - second for second in range(30)]
     first, last = sum(rates[:10]), sum(rates[-10:])
     assert symptoms.drift_excess(rates) == pytest.approx(math.log(first / last))
 
 
-def test_few_intervals_tell_no_drift() -> None:
+def test_few_intervals_show_no_drift() -> None:
     """Eight are too few, whatever they say; and so is nothing at all."""
     assert symptoms.drift_excess([100.0] * 4 + [1.0] * 4) is None
     assert symptoms.drift_excess([0.0] * 30) is None

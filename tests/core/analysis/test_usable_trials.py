@@ -161,7 +161,7 @@ def test_a_side_that_is_unsound_leaves_no_verdict_and_all_figures(change: float)
 
 
 def test_an_unsound_side_hides_no_missing_trial() -> None:
-    """What is missing is told beside it, on one side or on both."""
+    """What is missing is named beside it, on one side or on both."""
     plan = plans.plan(workloads=[POINT], threads=[4], rounds=3)
     results = [r for r in campaigns.results_of(plan) if r.trial.round != 2]
     outcome = one(compare(plan, results, THRESHOLD, {"baseline": ("it is not whole",)}))
@@ -249,7 +249,7 @@ def test_a_trial_of_zero_throughput_is_not_an_infinite_change() -> None:
 
 
 def test_a_gate_that_no_trial_could_evaluate_is_listed() -> None:
-    """A reader is told what was not checked, and not told so where one trial could check it."""
+    """The report says what was never checked, but not if a single trial was."""
     plan = plans.plan(workloads=[POINT], threads=[4], rounds=1)
     blind, seeing = campaigns.gate("clock", "not evaluated"), campaigns.gate("clock", "pass")
     steal = campaigns.gate("steal", "not evaluated")
@@ -261,7 +261,7 @@ def test_a_gate_that_no_trial_could_evaluate_is_listed() -> None:
 
 
 def test_the_gates_are_those_of_all_trials_in_plan_order() -> None:
-    """A failed gate excludes its trial, and is still there to be told."""
+    """A failed gate excludes its trial, and is still reported."""
     plan = plans.plan(workloads=[POINT], threads=[4], rounds=1)
     good, bad = campaigns.gate("summary"), campaigns.gate("summary", "fail")
     first, second = plan.trials

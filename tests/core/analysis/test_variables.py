@@ -55,7 +55,7 @@ def test_what_is_asked_to_differ_is_no_fault() -> None:
 
 
 def test_a_changed_default_between_two_versions_is_no_fault() -> None:
-    """The report shows it. What was asked to be alike and is not counts there, too."""
+    """The report shows it. What was asked to be alike and is not counts there as well."""
     assert undeclared(OTHER, {"tls": "OFF"}, {"tls": "ON"}) == 0
     assert undeclared(OTHER, {"size": "1"}, {"size": "2"}, {"size": 1}) == 1
 

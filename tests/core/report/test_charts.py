@@ -86,7 +86,7 @@ def chinese(path: Path, without: str = "") -> str:
 
 
 def drawn_texts(report: Report, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every text in the charts of a report, those of SVG."""
+    """Every text in the SVG charts of a report."""
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
@@ -192,7 +192,7 @@ def test_doctor_names_the_package_of_a_missing_font(installed: list[str], tmp_pa
 
     def finding() -> doctor.Check:
         found = doctor.examine(home.Home(root=tmp_path, project=tmp_path))
-        return next(each for each in found if each.what == "font zh")
+        return next(check for check in found if check.what == "font zh")
 
     missing = finding()
     assert not missing.good

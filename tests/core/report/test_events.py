@@ -50,7 +50,7 @@ def report() -> Report:
 
 
 def workloads(found: Sequence[Event]) -> dict[str, list[str]]:
-    """Of events, by kind; each kind at most once."""
+    """Events by kind, each kind at most once."""
     assert len({event.kind for event in found}) == len(found)
     return {event.kind: [part.name for part in event.parts] for event in found}
 
@@ -85,7 +85,7 @@ def test_equivalent_workloads_are_no_event() -> None:
 
 
 def test_a_longer_p95_latency_is_a_regression_though_throughput_is_the_same() -> None:
-    """Of that workload alone, and the message says that it is the latency."""
+    """For that workload alone, and the message says that it is the latency."""
     made = campaign()
 
     def p95(trial: PlannedTrial) -> float:
@@ -114,8 +114,8 @@ def test_a_slowdown_on_purpose_is_no_regression() -> None:
     assert events.of_comparison(made, compared(made, dict.fromkeys(CHANGES, -0.3))) == ()
 
 
-def test_inconclusive_workloads_are_told_with_their_reasons() -> None:
-    """Unless the campaign is told of as failed, which is why they are inconclusive."""
+def test_inconclusive_workloads_are_reported_with_their_reasons() -> None:
+    """Unless the campaign is reported as failed, which is why they are inconclusive."""
     made = campaign(rounds=1)
     outcome = compared(made, {})
     (event,) = events.of_comparison(made, outcome)
@@ -127,7 +127,7 @@ def test_inconclusive_workloads_are_told_with_their_reasons() -> None:
     assert events.of_comparison(made, outcome, failed=True) == ()
 
 
-def test_a_change_is_told_though_the_campaign_failed() -> None:
+def test_a_change_is_reported_though_the_campaign_failed() -> None:
     """As where the report could not be published."""
     made = campaign()
     found = events.of_comparison(made, compared(made, CHANGES), failed=True)
@@ -183,11 +183,11 @@ def test_a_failure_for_another_reason_is_another_event() -> None:
     ]
     first, again, *others = (set(part.marks) for part in parts)
     assert first == again
-    assert not [each for each in others if each & first]
+    assert not [marks for marks in others if marks & first]
 
 
-def test_a_failure_that_is_of_no_campaign_is_told_once_a_day() -> None:
-    """It was mended in between; of a campaign it is the same one on any day."""
+def test_a_failure_outside_campaigns_is_reported_once_a_day() -> None:
+    """It may have been fixed in between; within a campaign it is the same one on any day."""
     days = (NOW, NOW + timedelta(hours=23), NOW + timedelta(days=1))
     first, same_day, next_day = (events.of_failure("reap", ["a"], at).parts[0] for at in days)
     assert first == same_day
@@ -224,8 +224,8 @@ def test_a_message_names_what_changed_and_shows_every_verdict_beside_it() -> Non
     assert found.links == WHERE
 
 
-def test_only_the_workloads_that_are_left_to_tell_are_named() -> None:
-    """Of an event that was told in part before."""
+def test_only_the_workloads_that_are_left_to_report_are_named() -> None:
+    """An event may have been reported in part before."""
     whole = regression()
     found = text.of_verdicts(dataclasses.replace(whole, parts=whole.parts[1:]), report(), ())
     assert found.subject.endswith(": Update Index")
@@ -275,7 +275,7 @@ def test_a_drift_names_the_releases_that_it_goes_over() -> None:
     assert found.table[1][:4] == ("Update Index", "v1", "v6", "-4.88%")
 
 
-def test_reasons_are_told_in_full_but_a_long_one_is_cut() -> None:
+def test_reasons_are_given_in_full_but_a_long_one_is_cut() -> None:
     """And control characters are gone."""
     reasons = ["on tikv-1:\n\x1b[31mno space left\x07", "x" * 5000]
     found = text.of_reasons(events.of_failure("verdict", reasons, NOW, campaign="c1"), ())

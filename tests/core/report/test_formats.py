@@ -342,7 +342,7 @@ def test_the_trials_csv_says_what_was_restored_and_not_what_was_planned() -> Non
     assert [row["restored"] for row in rows] == ["true", "false", "", ""]
 
 
-def test_a_failed_gate_is_told_though_its_trial_is_not_used() -> None:
+def test_a_failed_gate_is_reported_though_its_trial_is_not_used() -> None:
     """A trial whose gate failed never counts; the tally says so nevertheless, in every format."""
     report = model.build(*golden_case())
     summary = next(gate for gate in report.quality.gates if gate.gate == "summary")

@@ -29,8 +29,8 @@ def hostile_case() -> Case:
     plan = dataclasses.replace(
         made.plan,
         sides={
-            side: each.model_copy(update={"parameters": {HOSTILE: f"{HOSTILE} {side}"}})
-            for side, each in made.plan.sides.items()
+            side: spec.model_copy(update={"parameters": {HOSTILE: f"{HOSTILE} {side}"}})
+            for side, spec in made.plan.sides.items()
         },
     )
     made = dataclasses.replace(

@@ -164,7 +164,7 @@ def test_a_slowdown_on_purpose_is_never_taken_for_the_version_s(sides: str, labe
 
 
 def test_the_same_version_with_other_parameters_keeps_its_sides_apart() -> None:
-    """Two sides of one version are told apart by name, and their parameters are shown apart."""
+    """Two sides of one version are told apart by name, and their parameters shown separately."""
     engine = {
         "baseline": {"version": "10.11.5", "parameters": {"sync_binlog": 0}},
         "candidate": {"version": "10.11.5", "parameters": {"sync_binlog": 1}},
@@ -252,12 +252,12 @@ def hosts_of(*results: TrialResult) -> hosts.Hosts:
 
 
 def cpu(host: str, mean: float, largest: float, **fields: Any) -> HostFigures:
-    """A host that tells nothing but its CPU."""
+    """A host that reports nothing but its CPU."""
     return HostFigures(host, cores=2, figures={"cpu_busy": Figure(mean, largest)}, **fields)
 
 
 def test_hosts_are_summed_up_by_side_and_role() -> None:
-    """Means are averaged, of maxima the largest is taken, and what is not told is missing."""
+    """Means are averaged, the largest maximum is taken, and what is not reported is missing."""
     trials = plans.plan(rounds=1).trials
     baseline, candidate = (next(t for t in trials if t.side == side) for side in SIDES)
     found = hosts_of(
@@ -355,14 +355,14 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
 
 
 def test_an_engine_of_which_nothing_is_recorded_goes_by_its_name() -> None:
-    """A campaign that ended before its target could tell anything has a report all the same."""
+    """A campaign that ended before its target could report anything still has a report."""
     report = report_of({}, environment={}, **TIDB)
     assert wording.title(report).startswith("tidb Sysbench Performance Test Report")
     assert len(method.notes(report)) == len(method.notes(report_of({})))
     assert "--mysql-ignore-errors=1213,1020,1205 " in command_of_a_trial(report)
 
 
-def test_errors_reconnects_and_repeats_are_told_by_trial() -> None:
+def test_errors_reconnects_and_repeats_are_reported_by_trial() -> None:
     """Whoever had errors is named, and so is why a pair was measured again."""
     made = campaigns.campaign(rounds=2, workloads=["oltp_insert"], threads=[4])
     first, *others = made.plan.trials

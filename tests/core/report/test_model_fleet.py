@@ -156,9 +156,9 @@ def test_the_html_page_of_a_fleet_says_what_the_markdown_says() -> None:
         "tidb.security.auto-tls",
         "Each host by itself",
     ]
-    for each in said:
-        assert html.escape(each, quote=True).replace("&quot;", "&#34;") in page
-        assert each in text
+    for sentence in said:
+        assert html.escape(sentence, quote=True).replace("&quot;", "&#34;") in page
+        assert sentence in text
 
 
 def markdown_of(report: Report) -> str:
@@ -167,7 +167,7 @@ def markdown_of(report: Report) -> str:
 
 
 def test_a_reader_finds_every_role_with_its_hosts() -> None:
-    """Role, number, instance type and what the hosts told; nothing of it among the software."""
+    """Role, number, instance type and what the hosts reported; none of it is in the software."""
     report = report_of(environment={"zone": "us-west-2b"})
     assert report.fleet is not None
     rows = hardware.rows(report.fleet, report.client, report.language)
@@ -199,7 +199,7 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
         ("3 x something | else", "n/a", "n/a", "something | else"),
     ],
 )  # fmt: skip
-def test_hosts_that_differ_or_tell_otherwise_are_shown_as_they_are(
+def test_hosts_that_differ_or_cannot_be_read_are_shown_as_they_are(
     line: str, memory: str, cpu: str, system: str
 ) -> None:
     """Unlike hosts of a role stand side by side; what cannot be read is not left out."""
@@ -209,7 +209,7 @@ def test_hosts_that_differ_or_tell_otherwise_are_shown_as_they_are(
     assert (row[4], row[5], row[6]) == (memory, cpu, system)
 
 
-def test_before_its_hosts_have_told_anything_a_fleet_has_a_table() -> None:
+def test_before_its_hosts_have_reported_anything_a_fleet_has_a_table() -> None:
     """A campaign that failed while renting has the planned hosts, and everything else missing."""
     made = dataclasses.replace(campaigns.fleet_campaign(), environment={}, facts={})
     report = model.build(made, compare(made.plan, [], 2.0), [])
@@ -246,8 +246,8 @@ def own_hosts() -> Campaign:
     )
 
 
-def test_owned_hosts_are_named_and_those_with_several_roles_too() -> None:
-    """A host counts once; its load is told under all its roles, never mixed with the client's."""
+def test_owned_hosts_are_named_even_with_several_roles() -> None:
+    """A host counts once; its load is shown under all its roles, never mixed with the client's."""
     report = model.build(*case_of(own_hosts()))
     assert report.fleet is not None
     rows = hardware.rows(report.fleet, report.client, report.language)
@@ -270,7 +270,7 @@ def test_owned_hosts_are_named_and_those_with_several_roles_too() -> None:
     assert "Planned time and cost" not in dict(method.provenance(report))
 
 
-def test_hosts_of_a_role_are_summed_up_and_told_one_by_one() -> None:
+def test_hosts_of_a_role_are_summed_up_and_shown_one_by_one() -> None:
     """Ten hosts are four rows a side; who is busier than its peers is in the other table."""
     found = report_of().hosts
     assert [(group.name, group.side) for group in found.groups] == [
@@ -304,7 +304,7 @@ def test_servers_that_are_alike_are_one_line_and_others_are_named() -> None:
 
 
 def test_declared_differences_stand_apart_from_those_that_nobody_asked_for() -> None:
-    """Of the components too, by the names that the servers give them."""
+    """Including those of components, by the names that the servers give them."""
     sides = {
         "baseline": {"version": "v5.1.1", "components": {"tikv": {"raftstore.store-pool-size": 2}}},
         "candidate": {"version": "v5.2.0", "parameters": {"log.level": "warn"}},
@@ -376,7 +376,7 @@ def test_every_verdict_of_a_sequential_campaign_says_that_drift_is_in_it(
         made = campaigns.fleet_campaign(placement=placement, rounds=rounds)
         report = model.build(*case_of(made, changes))
         said = [wording.outcome(report, section) for section in report.sections]
-        assert all((drift in each) == (placement == "sequential") for each in said)
+        assert all((drift in sentence) == (placement == "sequential") for sentence in said)
         assert ("before the candidate" in trust.scope(report)) == (placement == "sequential")
         assert ("no verdict can go beyond inconclusive" in trust.scope(report)) == (rounds == 1)
         steps = " ".join(method.steps(report))
@@ -418,9 +418,10 @@ def test_hostile_text_of_a_fleet_stands_for_itself() -> None:
     )
     facts = {
         side: dataclasses.replace(
-            each, instances=tuple(InstanceFacts(evil, evil, evil, evil, f"{n}") for n in range(2))
+            facts_of_side,
+            instances=tuple(InstanceFacts(evil, evil, evil, evil, f"{n}") for n in range(2)),
         )
-        for side, each in made.facts.items()
+        for side, facts_of_side in made.facts.items()
     }
     made = dataclasses.replace(made, facts=facts)
     files = bundle.make(*case_of(made))
@@ -433,7 +434,7 @@ def test_hostile_text_of_a_fleet_stands_for_itself() -> None:
     assert page.count("<table>") == len(re.findall(r"^\|[:|-]+$", text, re.MULTILINE))
 
 
-def test_other_datasets_are_described_too() -> None:
+def test_other_datasets_are_described_as_well() -> None:
     """Warehouses of TPC-C are no tables of n/a rows."""
     report = report_of(
         workloads=["tpcc"],

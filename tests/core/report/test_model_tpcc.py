@@ -68,7 +68,7 @@ def case_of(change: float = 0.0316, **fields: Any) -> Case:
 
 @cache
 def golden_case() -> Case:
-    """Both datasets checked twice; a change that four rounds of tpmC tell from none."""
+    """Both datasets checked twice; a change that four rounds of tpmC can show."""
     checked: Any = {"load": HOLD, "last trial": HOLD}
     return case_of(consistency={"baseline": checked, "candidate": checked})
 
@@ -271,7 +271,7 @@ def test_the_document_s_client_stands_beside_the_client_and_not_beside_tiup() ->
 
 
 def test_the_chart_of_tpcc_is_drawn_with_and_without_figures() -> None:
-    """A campaign of which nothing was measured has its chart, and every format, too."""
+    """Even a campaign that measured nothing has its chart and every format."""
     assert golden_files()["charts/tpcc.svg"].startswith("<?xml")
     made = golden_case()[0]
     lost = [campaigns.tpcc_result(t, None, reasons=["killed"]) for t in made.plan.trials]

@@ -1,4 +1,4 @@
-"""Everybody is told once, and nobody twice."""
+"""Every notifier sends an event once, and none twice."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Told:
         )
 
 
-def test_a_task_that_runs_again_tells_nothing_again(notices: Notices) -> None:
-    """Each notifier tells once; what was told is said for the campaign's progress."""
+def test_a_task_that_runs_again_sends_nothing_again(notices: Notices) -> None:
+    """Each notifier sends once; the campaign's progress says what was sent."""
     both, told = (SLACK, MAIL), Told(notices)
     for _ in range(3):
         told.tell(both, event())
@@ -75,8 +75,8 @@ def test_a_task_that_runs_again_tells_nothing_again(notices: Notices) -> None:
     ]
 
 
-def test_one_that_fails_keeps_no_other_from_being_told_and_tries_again(notices: Notices) -> None:
-    """When the task runs again, the one that had failed tells it, and it alone."""
+def test_one_that_fails_stops_no_other_and_tries_again(notices: Notices) -> None:
+    """When the task runs again, the one that had failed sends it, and it alone."""
     both = (SLACK, MAIL)
     told = Told(notices, both[0].place)
     told.tell(both, event())
@@ -88,10 +88,10 @@ def test_one_that_fails_keeps_no_other_from_being_told_and_tries_again(notices: 
     assert told.sent[1:] == [("slack", ["c1/oltp_insert"])]
 
 
-def test_an_error_that_nobody_foresaw_keeps_no_other_from_being_told(
+def test_an_unforeseen_error_stops_no_other(
     notices: Notices, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is said without its text, which may have anything in it, and the next try tells."""
+    """It is named without its text, which may contain anything, and the next try sends."""
     both, told = (SLACK, MAIL), Told(notices)
 
     def send(notifier: Notifier, found: Event) -> None:
@@ -119,7 +119,7 @@ def test_a_process_that_is_ended_leaves_nothing_claimed(notices: Notices) -> Non
 
 
 def test_of_many_parts_each_is_in_a_message(notices: Notices) -> None:
-    """One that fails is told later, with its own parts only."""
+    """One that fails is sent later, with its own parts only."""
     one, told = (SLACK,), Told(notices)
     many = event("fleet_reaped", *(f"i-{n}" for n in range(MOST_PARTS + 1)))
 
@@ -134,7 +134,7 @@ def test_of_many_parts_each_is_in_a_message(notices: Notices) -> None:
     assert told.sent[1:] == [("slack", [f"i-{n}" for n in range(MOST_PARTS)])]
 
 
-def test_only_what_is_new_is_told(notices: Notices) -> None:
+def test_only_what_is_new_is_sent(notices: Notices) -> None:
     """A campaign that is carried on finds another workload with the same verdict."""
     one, told = (SLACK,), Told(notices)
     told.tell(one, event("regression", "c1/a"))
@@ -156,11 +156,11 @@ def test_a_part_is_known_again_by_any_of_its_marks(notices: Notices) -> None:
 
 def places(*beside: tuple[str, str]) -> Event:
     """Change points, each between two campaigns."""
-    parts = tuple(Part("a", each) for each in beside)
+    parts = tuple(Part("a", marks) for marks in beside)
     return Event("change_point", "weekly", "c12", parts)
 
 
-def test_changes_side_by_side_are_both_told(notices: Notices) -> None:
+def test_changes_side_by_side_are_both_sent(notices: Notices) -> None:
     """Found at once or one after the other, though they have a campaign in common."""
     first, second = ("c9", "c10"), ("c10", "c11")
     assert notices.claim(SLACK, places(first, second)) == places(first, second)
@@ -169,8 +169,8 @@ def test_changes_side_by_side_are_both_told(notices: Notices) -> None:
     assert notices.claim(MAIL, places(first, second)) == places(second)
 
 
-def test_what_could_not_be_told_takes_nothing_back_that_was(notices: Notices) -> None:
-    """A mark of both stays with the change that was told."""
+def test_what_could_not_be_sent_takes_nothing_back_that_was(notices: Notices) -> None:
+    """A mark of both stays with the change that was sent."""
     first, both = places(("c9", "c10")), places(("c9", "c10"), ("c10", "c11"))
     assert notices.claim(SLACK, first) == first
     notices.keep(SLACK, first)
@@ -181,7 +181,7 @@ def test_what_could_not_be_told_takes_nothing_back_that_was(notices: Notices) ->
 
 
 def test_a_place_may_move_on_and_on(notices: Notices) -> None:
-    """Each time by one campaign; but what was not told yet is not known by where it was."""
+    """Each time by one campaign; but what was not sent yet is not recognized by where it was."""
     first, moved, again = places(("c4", "c5")), places(("c5", "c6")), places(("c6", "c7"))
     assert notices.claim(SLACK, first) == first
     assert notices.claim(SLACK, moved) is None
@@ -192,21 +192,21 @@ def test_a_place_may_move_on_and_on(notices: Notices) -> None:
     assert notices.claim(SLACK, again) is None
 
 
-def test_another_place_is_told_anew(notices: Notices) -> None:
-    """What went into the wrong channel has not been told in the right one."""
+def test_another_place_is_sent_everything_anew(notices: Notices) -> None:
+    """What went into the wrong channel has not been sent to the right one."""
     wrong, right = SLACK.model_copy(update={"channel": "#prf"}), SLACK
     assert notices.claim(wrong, event()) == event()
     assert notices.claim(right, event()) == event()
 
 
-def test_of_two_at_once_one_tells(notices: Notices) -> None:
+def test_if_two_run_at_once_one_sends(notices: Notices) -> None:
     """The second finds it claimed, also before the first one is done."""
     assert notices.claim(SLACK, event(), NOW) == event()
     assert notices.claim(SLACK, event(), NOW) is None
 
 
 def test_a_claim_whose_process_died_is_taken_over(notices: Notices) -> None:
-    """After a while, and only where it was never told."""
+    """After a while, and only if it was never sent."""
     later = NOW + ABANDONED + timedelta(seconds=1)
     assert notices.claim(SLACK, event(), NOW) == event()
     assert notices.claim(SLACK, event(), NOW + ABANDONED) is None
@@ -216,7 +216,7 @@ def test_a_claim_whose_process_died_is_taken_over(notices: Notices) -> None:
 
 
 def test_marks_may_be_longer_than_any_database_can_index(notices: Notices) -> None:
-    """Reasons of a failure are marks, too, and their ends count."""
+    """Reasons of a failure are marks as well, and their ends count."""
     one, other = event("failed", "x" * 100_000 + "1"), event("failed", "x" * 100_000 + "2")
     assert notices.claim(SLACK, one) == one
     assert notices.claim(SLACK, other) == other

@@ -1,4 +1,4 @@
-"""Who is told of what: configs/notifications.yaml."""
+"""Who is notified of what: configs/notifications.yaml."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def event(kind: EventKind = "regression", *, report: str | None = "weekly") -> E
     return Event(kind, report, "c1", (Part("oltp_insert", ("c1/oltp_insert",)),))
 
 
-def test_the_file_that_comes_with_benchlab_tells_nobody() -> None:
+def test_the_file_that_comes_with_benchlab_notifies_nobody() -> None:
     """Nothing is sent before somebody asks for it."""
     assert notifiers.load(home.find().configs / notifiers.FILE, ()) == ()
 
@@ -48,7 +48,7 @@ def test_its_example_is_one_that_can_be_used(tmp_path: Path) -> None:
     uncommented = [line.removeprefix("#").removeprefix(" ") for line in lines[begin:]]
     path.write_text("\n".join([*lines[:begin], *uncommented]))
     there = {file.stem for file in report_types.report_files(home.find())}
-    assert [each.by for each in notifiers.load(path, there)] == [
+    assert [notifier.by for notifier in notifiers.load(path, there)] == [
         "slack",
         "slack_webhook",
         "smtp",
@@ -75,7 +75,7 @@ def test_no_file_is_no_notifier(tmp_path: Path) -> None:
     assert notifiers.load(tmp_path / "missing.yaml", ()) == ()
 
 
-def test_a_notifier_tells_of_what_calls_for_action_unless_it_says_otherwise(tmp_path: Path) -> None:
+def test_by_default_a_notifier_sends_what_calls_for_action(tmp_path: Path) -> None:
     """All events but improvement and inconclusive, of every report type."""
     plain, chosen = loaded(
         tmp_path, SLACK, {**MAIL, "events": ["improvement"], "reports": ["weekly"]}
@@ -125,7 +125,7 @@ def test_the_sender_of_a_mail_may_be_named(tmp_path: Path) -> None:
 def test_what_is_wrong_in_the_file_is_refused_by_name(
     tmp_path: Path, entry: object, said: str
 ) -> None:
-    """The file, the entry and its field; a typing error is no notifier that never tells."""
+    """The file, the entry and its field; a typing error does not silence a notifier."""
     path = tmp_path / "notifications.yaml"
     with pytest.raises(SpecError) as refused:
         loaded(tmp_path, entry)

@@ -43,7 +43,9 @@ def test_a_report_goes_into_files_first_named_or_not() -> None:
     """A report must never be lost."""
     for written in ([], [ON_S3], [ON_S3, {"to": "files"}]):
         destinations = plans.spec(publish=written).destinations
-        assert [each.to for each in destinations] == ["files", "s3"][: 1 + (ON_S3 in written)]
+        assert [destination.to for destination in destinations] == ["files", "s3"][
+            : 1 + (ON_S3 in written)
+        ]
 
 
 BAD = {
@@ -89,7 +91,10 @@ def test_a_campaign_of_a_release_without_these_fields_is_read() -> None:
     """It is published into files, in English."""
     old = plans.spec().model_dump(mode="json", exclude={"publish", "languages"})
     found = ReportSpec.model_validate(old)
-    assert (found.languages, [each.to for each in found.destinations]) == (("en",), ["files"])
+    assert (found.languages, [destination.to for destination in found.destinations]) == (
+        ("en",),
+        ["files"],
+    )
 
 
 def test_a_report_type_with_destinations_survives_being_written() -> None:
@@ -180,7 +185,7 @@ def test_a_destination_that_fails_loses_nothing_and_stops_no_other(
 
 @pytest.mark.usefixtures("rendered")
 def test_one_publisher_alone_can_be_repeated(s3: S3, store: Store, tmp_path: Path) -> None:
-    """Files come first then, too; the others keep what they have."""
+    """Even then files come first; the others keep what they have."""
     work = measured(s3, store, tmp_path, publish=[ON_S3])
     work.publish(only="files")
     assert s3.asked == []
@@ -228,16 +233,16 @@ def test_a_misspelt_bucket_is_corrected_for_one_campaign(
 def test_the_command_that_an_error_names_repeats_what_failed(
     s3: S3, store: Store, tmp_path: Path, only: str | None
 ) -> None:
-    """To the same destinations, whatever the report type says; the verdict names it, too."""
+    """To the same destinations, whatever the report type says; the verdict names it as well."""
     work = measured(s3, store, tmp_path)
     missing = Destination(**{**ON_S3, "bucket": "not-there-yet", "prefix": "on"})
     with pytest.raises(PublishError) as caught:
         work.publish(only, destinations=[missing])
     with pytest.raises(PublishError) as judged:
         work.verdict()
-    said = [str(each.value).rpartition("; `")[2] for each in (caught, judged)]
-    for each, option in zip(said, (only and ["--to", only], None), strict=True):
-        *words, assignment = shlex.split(each.removesuffix("` repeats what failed"))
+    said = [str(error.value).rpartition("; `")[2] for error in (caught, judged)]
+    for sentence, option in zip(said, (only and ["--to", only], None), strict=True):
+        *words, assignment = shlex.split(sentence.removesuffix("` repeats what failed"))
         assert words == ["benchlab", "publish", "c1", *(option or []), "--set"]
         values = overrides.parse_assignments([assignment])
         assert overrides.override(work.spec, values).publish == (missing,)
@@ -324,7 +329,7 @@ def test_neither_fault_hides_the_other(s3: S3, store: Store, tmp_path: Path) -> 
 def test_an_earlier_report_keeps_its_evidence_where_no_other_can_be_written(
     s3: S3, store: Store, tmp_path: Path
 ) -> None:
-    """What is taken away goes after the new report is there; both faults are told."""
+    """Old files are removed after the new report is there; both faults are reported."""
     work = measured(s3, store, tmp_path)
     work.publish()
     (work.directory / "password").write_text("baseline")  # which every bundle has in it
@@ -420,13 +425,13 @@ def test_the_publisher_of_files_says_what_hinders_it(s3: S3, tmp_path: Path) -> 
 
 
 def test_what_an_earlier_report_had_is_not_beside_the_next(s3: S3, tmp_path: Path) -> None:
-    """A file or a directory; what is not the report's stays; what hinders it is told."""
+    """A file or a directory; what is not the report's stays; an obstacle is reported."""
     files = publisher_of(Destination(to="files"), Home(PROJECT, tmp_path), s3.access)
     files.publish(publication(files={**FILES, "evidence.zip": b"PK", "docs/a.html": b"a"}))
     directory = tmp_path / "reports" / "c1"
     (directory / "note.txt").write_text("mine")
     files.publish(publication(lacks=("docs", "evidence.zip", "nothing")))
-    assert {each.name for each in directory.iterdir()} == {*FILES, "note.txt"}
+    assert {path.name for path in directory.iterdir()} == {*FILES, "note.txt"}
     (directory / "note.txt").rename(directory / "note")
     with pytest.raises(StoreError, match=r"note/docs: it is an earlier report's and cannot be"):
         files.publish(publication(lacks=("note/docs",)))

@@ -26,7 +26,7 @@ HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>&{{ 7 * 7 }}'
 
 
 def test_the_index_has_all_campaigns_the_latest_first(s3: S3) -> None:
-    """Of every report type, each with its languages."""
+    """The pages of every report type, in its languages."""
     days = {"old": 0, "new": 9, "middle": 5}
     for name, day in days.items():
         publisher(s3, prefix="").publish(

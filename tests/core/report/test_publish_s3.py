@@ -171,7 +171,7 @@ def test_an_edition_is_named_by_all_of_its_names_and_bytes() -> None:
     ],
 )
 def test_only_a_whole_edition_is_an_earlier_one(s3: S3, key: str) -> None:
-    """Nothing else that lies there is linked, whoever put it there."""
+    """Nothing else in the bucket is linked, no matter who put it there."""
     s3.client.put_object(Bucket=BUCKET, Key=f"sysbench_test/c1/{key}", Body=b"x")
     whole = "sysbench_test/c1/ba9876543210/report.html"
     s3.client.put_object(Bucket=BUCKET, Key=whole, Body=b"x")
@@ -204,7 +204,7 @@ def test_a_bucket_that_is_missing_is_named(s3: S3) -> None:
         (400, "Unheard", "said so"),
     ],
 )
-def test_a_refusal_is_told_with_what_to_do(s3: S3, status: int, code: str, advice: str) -> None:
+def test_a_refusal_is_reported_with_what_to_do(s3: S3, status: int, code: str, advice: str) -> None:
     """Key, S3's own words, advice; no credential."""
     s3.refuse = lambda operation, key: (status, code) if operation == "PutObject" else None
     with pytest.raises(PublishError) as caught:

@@ -229,7 +229,7 @@ def said(made: Campaign, found: Comparison, store: Store) -> str:
     ],
     ids=["A/B", "slowed", "failed", "running", "restored", "client", "report type", "dataset"],
 )
-def test_only_aa_campaigns_that_tell_about_deployments_count(store: Store, other: Campaign) -> None:
+def test_only_aa_campaigns_that_show_deployments_count(store: Store, other: Campaign) -> None:
     """Four and one of another kind are four."""
     for number, change in enumerate(CHANGES[:4]):
         add(store, aa(number), change)

@@ -380,7 +380,7 @@ def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report
     assert "dollars" not in said
 
 
-def test_a_plan_without_a_a_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
+def test_a_plan_without_aa_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
     """Null in JSON; one line for people; and no store is made by asking."""
     assert planned(report)["sensitivity"] is None
     assert "benchlab run sysbench_test --set sides=same" in run("plan", report).stdout
@@ -400,7 +400,7 @@ def test_a_plan_needs_no_store(home: Home, report: Path, monkeypatch: pytest.Mon
     "override",
     ["threads=2", "dataset.tables=1", "workloads=oltp_point_select,oltp_insert"],
 )
-def test_a_a_campaigns_of_another_setting_tell_nothing_of_a_plan(
+def test_aa_campaigns_of_another_setting_show_nothing_about_a_plan(
     home: Home, report: Path, override: str
 ) -> None:
     """Other threads, another dataset, a workload that they have not measured."""
@@ -409,7 +409,7 @@ def test_a_a_campaigns_of_another_setting_tell_nothing_of_a_plan(
     assert planned(report, "--set", override)["sensitivity"] is None
 
 
-def test_shorter_trials_than_those_of_the_a_a_campaigns_find_less(home: Home, report: Path) -> None:
+def test_trials_shorter_than_in_the_aa_campaigns_find_less(home: Home, report: Path) -> None:
     """And longer ones are not taken to find more: no series are read for a plan."""
     save(home, "aa0")
     short, same, long = (

@@ -81,7 +81,7 @@ def test_a_level_whose_error_is_not_known_has_no_interval(weeks: Weeks) -> None:
 
 @pytest.mark.parametrize("origin", ["Airflow run backfill__2022-11-28", ORIGIN])
 def test_a_campaign_stands_at_the_day_that_it_was_planned_for(weeks: Weeks, origin: str) -> None:
-    """Not at that when it was measured, long after those that came later."""
+    """Not at the day when it was measured, long after later versions were."""
     weeks.add("10.11.5", "11.4.5")
     past = plans.START - timedelta(days=400)
     weeks.add("10.2.11", "10.11.5", planned_for=past, origin=origin)
@@ -105,7 +105,7 @@ def test_an_older_pair_that_is_measured_today_is_no_news_of_today(weeks: Weeks) 
 def test_a_baseline_has_no_second_level_by_a_later_campaign(
     weeks: Weeks, how: dict[str, bool]
 ) -> None:
-    """Of a release that the calendar does not know, or planned for a day too late."""
+    """By a release that the calendar does not know, or a campaign planned for too late a day."""
     ids = [weeks.add("10.11.99", "11.4.5", noise=0.0) for _ in range(3)]
     older = weeks.add("10.2.11", "10.11.99", -0.2, **how)
     ids.append(weeks.add("10.11.99", "11.4.5", noise=0.0))

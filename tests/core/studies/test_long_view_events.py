@@ -101,7 +101,7 @@ def test_what_a_level_rests_on_is_named_where_it_is_beside_the_change(chain: Cha
 
 
 def test_a_drift_is_an_event_of_its_own(chain: ChainView) -> None:
-    """Told beside change points, or where there are none."""
+    """Reported beside change points, or where there are none."""
     drift = Drift(0, 12, "10.11.5", "10.11.7", -0.05, (-0.06, -0.04), 4, 0.001)
     both = found(dataclasses.replace(chain, drift=drift))
     assert [event.kind for event in both] == ["change_point", "drift"]

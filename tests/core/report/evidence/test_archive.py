@@ -69,7 +69,7 @@ def test_an_archive_of_another_length_is_found(
     assert not verified(content[change]).holds
 
 
-def test_a_change_in_a_header_is_told_where_it_is(
+def test_a_change_in_a_header_is_located(
     good: bytes, verified: Callable[..., Verification]
 ) -> None:
     """The date of an entry: no content differs, and the entry's file is named."""
@@ -89,7 +89,7 @@ def test_a_change_in_a_header_is_told_where_it_is(
 def test_a_changed_file_of_an_unpacked_bundle_is_named(
     good: bytes, name: str, tmp_path: Path
 ) -> None:
-    """Whichever byte of it; the manifest's own, too."""
+    """Whichever byte it is, even one of the manifest."""
     with zipfile.ZipFile(io.BytesIO(good)) as opened:
         opened.extractall(tmp_path / "unpacked")
     content = (tmp_path / "unpacked" / name).read_bytes()
@@ -284,7 +284,7 @@ def test_a_directory_with_links_and_pipes_is_refused(good: bytes, tmp_path: Path
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x05\x06" + bytes(18), b"PK" * 5000])
-def test_what_is_no_bundle_is_told_so(
+def test_what_is_not_a_bundle_is_reported_as_such(
     content: bytes, verified: Callable[..., Verification]
 ) -> None:
     """An empty file, a text, an archive without files."""
@@ -298,7 +298,7 @@ def test_a_bundle_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_broken_manifest_is_named(good: bytes, verified: Callable[..., Verification]) -> None:
-    """Of no shape, of a later format, not canonical, or with another hash of itself."""
+    """Malformed, of a later format, not canonical, or with a wrong hash of itself."""
     files = files_of(good)
     said = json.loads(files["manifest.json"])
     for broken, told in (

@@ -85,7 +85,7 @@ def test_no_date_of_the_machine_and_no_way_out_is_in_the_archive(good: bytes) ->
     assert {stat.S_IFMT(entry.external_attr >> 16) for entry in entries} == {stat.S_IFREG}
 
 
-def test_an_unpacked_bundle_holds_too(good: bytes, tmp_path: Path) -> None:
+def test_an_unpacked_bundle_holds_as_well(good: bytes, tmp_path: Path) -> None:
     """As a directory, unpacked by any program."""
     with zipfile.ZipFile(io.BytesIO(good)) as opened:
         opened.extractall(tmp_path / "unpacked")

@@ -13,7 +13,7 @@ from tests.builders.evidence import as_json, by_another, files_of, forged, named
 def test_changed_pages_are_found_by_rendering_them_again(
     good: bytes, verified: Callable[..., Verification]
 ) -> None:
-    """Byte by byte, where the same Benchlab wrote them; charts, too."""
+    """Byte by byte if the same Benchlab wrote them, including charts."""
     files = files_of(good)
     changes = {
         f"report/{name}": files[f"report/{name}"].replace(old, new, 1)
@@ -139,7 +139,7 @@ def test_a_report_of_another_benchlab_has_to_be_there(
 def test_pictures_that_are_drawn_otherwise_here_are_not_verified(
     good: bytes, verified: Callable[..., Verification]
 ) -> None:
-    """By another library: whatever is in them, within a page, too."""
+    """By another library: whatever is in them, even within a page."""
     page = files_of(good)["report/report.html"].replace(b"</svg>", b"<text>well</text></svg>", 1)
     changes = {"report/charts/overview.svg": b"<svg>well</svg>", "report/report.html": page}
     found = verified(by_another(good, changes, matplotlib="0.1"))

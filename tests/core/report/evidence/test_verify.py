@@ -167,7 +167,7 @@ def test_a_raw_output_that_was_taken_out_is_a_difference(
 def test_a_broken_document_is_named(
     good: bytes, name: str, broken: bytes, verified: Callable[..., Verification]
 ) -> None:
-    """No JSON, JSON of another shape, too deep: a difference, and no traceback."""
+    """No JSON, JSON of another shape, JSON too deep: a difference, and no traceback."""
     if (name, broken) == ("trials.json", b"[]"):
         broken = b"[{}]"  # none at all is well-formed
     found = verified(forged(good, {name: broken}))
@@ -230,7 +230,7 @@ def test_a_gate_of_two_files_is_noted_at_one_of_them(
 def test_rows_that_make_no_sense_are_no_traceback(
     good: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """Any value of any row is another one, with new hashes: it is told, or is no matter."""
+    """Any value of any row is another one, with new hashes: it is reported, or does not matter."""
     name = data.draw(st.sampled_from(["campaign.json", "trials.json", "calibration/aa0.json"]))
     document = json.loads(files_of(good)[name])
     place: Any = document
