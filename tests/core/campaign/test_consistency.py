@@ -1,4 +1,4 @@
-"""Whether a dataset is consistent: when it is asked, what is kept, and what becomes of the run."""
+"""Whether a dataset is consistent: when it is checked, what is stored, how the run ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CLAUSES = ("3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4")
 
 
 class Server:
-    """Answers the statements of a check: so many warehouses, and violations of what has a word.
+    """Answers the statements of a check with a number of warehouses, and violations by keyword.
 
     Attributes:
         asked: the statements, in order.
@@ -39,7 +39,7 @@ class Server:
         self.broken_at: str | None = None
 
     def query(self, statement: str) -> Sequence[Sequence[object]]:
-        """One statement."""
+        """Answer one statement."""
         self.asked.append(statement)
         if self.broken_at is not None and self.broken_at in statement:
             raise EngineError("the server is gone")
@@ -53,8 +53,8 @@ class Server:
 # ---------------------------------------------------------------- the conditions
 
 
-def test_the_customers_are_gone_through_with_an_index_and_in_small_datasets_only() -> None:
-    """Of thousands of warehouses it would take hours; then no index is made for nothing."""
+def test_customers_are_checked_with_an_index_and_only_in_small_datasets() -> None:
+    """For thousands of warehouses it would take hours; then no index is created."""
     small, large = (Server(CUSTOMERS_CHECKED_UP_TO + more) for more in (0, 1))
     assert [found.clause for found in check(small.query)] == [*CLAUSES, "3.3.2.10"]
     (asked,) = [sql for sql in small.asked if "c_balance" in sql]
@@ -64,8 +64,8 @@ def test_the_customers_are_gone_through_with_an_index_and_in_small_datasets_only
     assert not [sql for sql in large.asked if "history" in sql]
 
 
-def test_the_index_is_dropped_also_where_the_check_fails() -> None:
-    """What failed first is what is raised, whatever becomes of the index."""
+def test_the_index_is_dropped_even_if_the_check_fails() -> None:
+    """The first failure is raised, whatever happens to the index."""
     server = Server()
     server.broken_at = "c_balance"
     with pytest.raises(EngineError, match="the server is gone"):
@@ -74,14 +74,14 @@ def test_the_index_is_dropped_also_where_the_check_fails() -> None:
 
 
 def test_a_fault_names_clause_sentence_and_number() -> None:
-    """And there is none of a condition that holds."""
+    """A condition that holds has no fault."""
     found = check(Server(w_ytd=3).query)
-    (fault,) = [str(each.fault) for each in found if each.violations]
+    (fault,) = [str(met.fault) for met in found if met.violations]
     assert fault.startswith("condition 3.3.2.1 of TPC-C does not hold: in every warehouse W_YTD")
     assert fault.endswith("(3 violations)")
-    (once,) = [str(each.fault) for each in check(Server(w_ytd=1).query) if each.violations]
+    (once,) = [str(met.fault) for met in check(Server(w_ytd=1).query) if met.violations]
     assert once.endswith("(1 violation)")
-    assert not [each for each in check(Server().query) if each.violations]
+    assert not [met for met in check(Server().query) if met.violations]
 
 
 # ---------------------------------------------------------------- a campaign's checks
@@ -95,7 +95,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
-    """A campaign whose sides are deployed, loaded and analyzed, all of whose trials are valid."""
+    """A campaign with deployed, loaded and analyzed sides, and only valid trials."""
     record = campaigns.campaign(plans.spec(**{**TPCC, **fields}))
     store.add_campaign(record)
     for result in campaigns.results_of(record.plan, lambda _: 100.0):
@@ -112,16 +112,16 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
 
 
 def measured(work: CampaignRun, side: Any) -> None:
-    """The side's data are those of a trial."""
+    """Mark the side's data as what a finished trial left."""
     marks = work.directory / "begun"
     marks.mkdir(exist_ok=True)
     (marks / f"measured-{side}").touch()
 
 
-def test_both_moments_are_kept_beside_what_else_is_known_of_a_side(
+def test_both_moments_are_stored_with_the_other_facts_of_a_side(
     store: Store, tmp_path: Path
 ) -> None:
-    """What was found after the load is still there after the last trial."""
+    """The result after the load is still there after the last trial."""
     work = campaign(store, tmp_path)
     before = store.campaign("c1").facts
     for side in SIDES:
@@ -134,7 +134,7 @@ def test_both_moments_are_kept_beside_what_else_is_known_of_a_side(
     assert [found.violations for found in ended] == [0, 1, 1, 0, 0]
 
 
-def test_a_side_is_asked_alone_and_on_the_data_that_it_has(store: Store, tmp_path: Path) -> None:
+def test_a_side_is_checked_alone_and_on_the_data_that_it_has(store: Store, tmp_path: Path) -> None:
     """Its server is started and the other one stopped; nothing is restored."""
     work = campaign(store, tmp_path)
     work.target.engine("baseline").start()
@@ -144,7 +144,7 @@ def test_a_side_is_asked_alone_and_on_the_data_that_it_has(store: Store, tmp_pat
 
 
 def test_a_load_that_is_not_consistent_ends_the_campaign(store: Store, tmp_path: Path) -> None:
-    """The error names side, clause and number, and what was found is kept."""
+    """The error names side, clause and number, and the result is stored."""
     work = campaign(store, tmp_path)
     with pytest.raises(TargetError, match=r"candidate: .* 3\.3\.2\.4 .*\(7 viol.*load it ag"):
         work.check("candidate", "load", Server(order_line=7).query)
@@ -153,15 +153,13 @@ def test_a_load_that_is_not_consistent_ends_the_campaign(store: Store, tmp_path:
 
 
 def kept(store: Store, side: Any, moment: Any) -> tuple[Condition, ...]:
-    """What the store has of a side."""
+    """The conditions that the store has of a side."""
     found: tuple[Condition, ...] = store.campaign("c1").facts[side].consistency[moment]
     return found
 
 
-def test_a_database_that_broke_its_consistency_makes_the_run_red(
-    store: Store, tmp_path: Path
-) -> None:
-    """After the report; the verdict says which side, which clause and how often."""
+def test_a_database_that_lost_its_consistency_fails_the_run(store: Store, tmp_path: Path) -> None:
+    """After the report is published; the verdict names side, clause and number."""
     work = campaign(store, tmp_path)
     work.check("baseline", "last trial", Server().query)
     work.check("candidate", "last trial", Server(w_ytd=2).query)
@@ -174,8 +172,8 @@ def test_a_database_that_broke_its_consistency_makes_the_run_red(
     assert store.campaign("c1").state == "failed"
 
 
-def test_consistent_sides_make_a_green_run(store: Store, tmp_path: Path) -> None:
-    """And a campaign whose workload has no conditions is not asked for any."""
+def test_consistent_sides_let_the_run_succeed(store: Store, tmp_path: Path) -> None:
+    """A campaign whose workload has no conditions needs none."""
     work = campaign(store, tmp_path)
     for side in SIDES:
         work.check(side, "last trial", Server().query)
@@ -185,7 +183,7 @@ def test_consistent_sides_make_a_green_run(store: Store, tmp_path: Path) -> None
 
 
 def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Path) -> None:
-    """Nothing is asked, started or stored, and the verdict does not miss it."""
+    """Nothing is asked, started or stored, and the verdict does not require it."""
     server = Server()
     sysbench: dict[str, Any] = {
         "workloads": ["oltp_update_index"],
@@ -198,8 +196,8 @@ def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Pa
     work.verdict()
 
 
-def test_a_side_that_cannot_be_asked_is_stored_as_nothing(store: Store, tmp_path: Path) -> None:
-    """The error is passed on, and the run is not green for want of an answer."""
+def test_nothing_is_stored_of_a_side_that_cannot_be_asked(store: Store, tmp_path: Path) -> None:
+    """The error is passed on, and without an answer the run fails."""
     work, server = campaign(store, tmp_path), Server()
     server.broken_at = "FROM new_order"
     with pytest.raises(EngineError, match="the server is gone"):
@@ -209,10 +207,10 @@ def test_a_side_that_cannot_be_asked_is_stored_as_nothing(store: Store, tmp_path
         work.verdict()
 
 
-def test_without_a_query_the_mariadb_client_is_asked(
+def test_without_a_query_the_mariadb_client_is_used(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every statement in the schema of the dataset."""
+    """It runs every statement in the schema of the dataset."""
     work, server = campaign(store, tmp_path), Server()
     engine = work.target.engine("baseline")
     use = f"USE {engine.instance.database}; "
@@ -221,17 +219,17 @@ def test_without_a_query_the_mariadb_client_is_asked(
         if statement == "SELECT 1":
             return [["1"]]
         assert statement.startswith(use)
-        return [[str(each) for each in row] for row in server.query(statement.removeprefix(use))]
+        return [[str(cell) for cell in row] for row in server.query(statement.removeprefix(use))]
 
     monkeypatch.setattr(engine, "sql", sql)
     assert len(work.check("baseline", "load")) == 5
     assert server.asked[-1] == DROP_INDEX
 
 
-def test_what_was_found_is_not_forgotten_where_the_campaign_is_gone_on_with(
+def test_a_resumed_campaign_keeps_what_was_found(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sides that are deployed anew have data of no trial: they say nothing of those before."""
+    """Sides that are deployed again have no trial's data, and say nothing about earlier ones."""
     work = campaign(store, tmp_path)
     monkeypatch.setattr(fakes.FakeEngine, "row_count", lambda self, table: 1)
     monkeypatch.setattr(fakes.FakeEngine, "checksum", lambda self, tables: "sum")
@@ -249,10 +247,10 @@ def test_what_was_found_is_not_forgotten_where_the_campaign_is_gone_on_with(
         work.verdict()
 
 
-def test_a_side_that_cannot_be_asked_in_the_end_keeps_no_other_from_it(
+def test_a_side_that_cannot_be_asked_at_the_end_does_not_stop_the_others(
     store: Store, tmp_path: Path
 ) -> None:
-    """Nor the report from being published; the verdict says that it is not known."""
+    """Nor the report; the verdict says that its consistency is not known."""
     work = campaign(store, tmp_path)
 
     def query_on(engine: Any) -> Any:
@@ -269,8 +267,8 @@ def test_a_side_that_cannot_be_asked_in_the_end_keeps_no_other_from_it(
     assert "candidate" not in str(caught.value)
 
 
-def test_a_trial_that_was_cut_leaves_nothing_to_be_checked(store: Store, tmp_path: Path) -> None:
-    """Its data may be half of a restore, for which no server is to blame."""
+def test_after_an_interrupted_trial_nothing_is_checked(store: Store, tmp_path: Path) -> None:
+    """The data may be half a restore, which is not the server's fault."""
     work = campaign(store, tmp_path)
     (work.directory / "begun/measured-baseline").unlink()
     assert work.check("baseline", "last trial", Server().query) == ()

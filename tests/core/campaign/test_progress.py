@@ -1,4 +1,4 @@
-"""Who waits for a campaign sees how far it is and when it will end."""
+"""A person who waits for a campaign sees how far it is and when it will end."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Terminal(io.StringIO):
     """A stream that says it is a terminal."""
 
     def isatty(self) -> bool:
-        """It is."""
+        """Always."""
         return True
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> ProgressLog:
-    """A log whose directory is not there yet."""
+    """A log whose directory does not exist yet."""
     return ProgressLog(tmp_path / "c1" / "progress.jsonl")
 
 
 def step(
     phase: str = "run", done: int | None = None, at: float = 0.0, **fields: object
 ) -> ProgressNote:
-    """A step of a trial where ``done`` is given, of a stage otherwise."""
+    """A step of a trial if ``done`` is given, else of a stage."""
     if done is None:
         return ProgressNote(at, "prepare", phase, **fields)  # type: ignore[arg-type]
     return ProgressNote(at, "trial", phase, done, 48, f"trial {done}", **fields)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def step(
 
 
 def test_steps_are_read_as_they_were_written(log: ProgressLog) -> None:
-    """One after the other, from where the reader left off."""
+    """In order, from where the reader left off."""
     steps = [step("deploy", note="ünï\nand more"), step("run", 3, at=12.5)]
     assert log.read() == ([], 0)
     log.write(steps[0])
@@ -56,8 +56,8 @@ def test_steps_are_read_as_they_were_written(log: ProgressLog) -> None:
     assert log.read(end) == ([], end)
 
 
-def test_half_a_line_is_not_read_before_it_is_whole(log: ProgressLog) -> None:
-    """A reader that comes in the middle of a line takes it next time."""
+def test_half_a_line_is_read_once_it_is_whole(log: ProgressLog) -> None:
+    """A reader that meets half a line reads it next time."""
     log.write(step("deploy"))
     whole = log.path.read_bytes()
     log.path.write_bytes(whole + whole[:20])
@@ -67,8 +67,8 @@ def test_half_a_line_is_not_read_before_it_is_whole(log: ProgressLog) -> None:
     assert log.read(offset)[0] == [step("deploy")]
 
 
-def test_a_spoilt_line_does_not_stop_a_campaign(log: ProgressLog) -> None:
-    """What a full disk left of a line is passed over, and the next steps are shown."""
+def test_a_damaged_line_does_not_stop_a_campaign(log: ProgressLog) -> None:
+    """A line that a full disk cut off is skipped, and the next steps are shown."""
     log.write(step("deploy"))
     with log.path.open("ab") as file:
         file.write(b'{"at": 1\n[]\n{"other": 1}\n\xff\n\n')
@@ -76,7 +76,7 @@ def test_a_spoilt_line_does_not_stop_a_campaign(log: ProgressLog) -> None:
     assert log.read()[0] == [step("deploy"), step("load")]
 
 
-def test_writers_do_not_mix(log: ProgressLog) -> None:
+def test_concurrent_writers_do_not_mix(log: ProgressLog) -> None:
     """Two processes that write long notes at once lose no step."""
     code = (
         "import sys\nfrom pathlib import Path\nfrom benchlab.campaign.progress import *\n"
@@ -95,7 +95,7 @@ def test_writers_do_not_mix(log: ProgressLog) -> None:
 
 
 def test_before_the_second_trial_the_plan_says_how_long(log: ProgressLog) -> None:
-    """The plan's estimate, less what has passed since the first step."""
+    """The plan's estimate minus the time since the first step."""
     left = TimeLeft(600)
     assert left.seconds(0) is None
     left.see(step("deploy", at=1000.0))
@@ -106,7 +106,7 @@ def test_before_the_second_trial_the_plan_says_how_long(log: ProgressLog) -> Non
 
 
 def test_then_the_campaigns_own_pace_says_how_long() -> None:
-    """After 12 of 48 trials in two minutes, six more minutes are left, whatever was planned."""
+    """After 12 of 48 trials in two minutes, six minutes are left, whatever was planned."""
     left = TimeLeft(10_000)
     left.see(step("run", 0, at=1000.0))
     for done in range(1, 13):
@@ -116,8 +116,8 @@ def test_then_the_campaigns_own_pace_says_how_long() -> None:
     assert left.seconds(1125) == pytest.approx(355)
 
 
-def test_a_campaign_carried_on_goes_by_its_new_pace() -> None:
-    """The trials that were there before it was carried on took no time of this run."""
+def test_a_resumed_campaign_goes_by_its_new_pace() -> None:
+    """Trials from before it was resumed took no time of this run."""
     left = TimeLeft(10_000)
     left.see(step("run", 40, at=1000.0))
     left.see(step("run", 42, at=1020.0))
@@ -126,7 +126,7 @@ def test_a_campaign_carried_on_goes_by_its_new_pace() -> None:
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 47), st.floats(0, 1e6))))
 def test_the_time_left_is_never_negative(seen: list[tuple[int | None, float]]) -> None:
-    """Repeated trials and clocks that jump give no nonsense."""
+    """Even with repeated trials and clocks that jump."""
     left = TimeLeft(100)
     for done, at in seen:
         left.see(step("run", done, at=at))
@@ -146,7 +146,7 @@ def test_the_time_left_is_never_negative(seen: list[tuple[int | None, float]]) -
         (90_000, "25 h 00 min"),
     ],
 )
-def test_a_step_reads_well(seconds: float, shown: str) -> None:
+def test_a_step_is_shown_in_one_line(seconds: float, shown: str) -> None:
     """Trial k of n, side, workload, threads, phase, time left."""
     line = ProgressNote(0, "trial", "warm-up", 6, 48, TRIAL).line(seconds)
     assert line == f"trial 7 of 48 · {TRIAL} · warm-up · {shown} left"
@@ -158,10 +158,10 @@ def test_a_step_reads_well(seconds: float, shown: str) -> None:
 
 @pytest.mark.parametrize("width", [80, 60])
 @pytest.mark.parametrize(("done", "total"), [(6, 48), (111, 144)])
-def test_a_narrow_line_keeps_how_far_it_is_and_the_time_left(
+def test_a_narrow_line_keeps_the_trial_number_and_the_time_left(
     width: int, done: int, total: int
 ) -> None:
-    """What is between is shortened, the longest of it first: a workload's name, a tool's words."""
+    """The parts in between are shortened, the longest first: a workload's name, a tool's output."""
     title = "round 2 · candidate · oltp_update_non_index · 4 threads"
     for phase, note in (("warm-up", ""), ("check dataset", ""), ("failed", "why\n" * 500)):
         line = ProgressNote(0, "trial", phase, done, total, title, note).line(4000, width)
@@ -176,7 +176,7 @@ def test_a_narrow_line_keeps_how_far_it_is_and_the_time_left(
 
 
 def test_a_step_is_one_line_however_long_its_note_is() -> None:
-    """What a tool printed is in the log, and whoever reports the failure prints all of it."""
+    """The full output of a tool is in the log and in the report of the failure."""
     line = ProgressNote(0, "failed", "provision", note="first\n" + "and more\n" * 500).line(60)
     assert line.startswith("failed · provision · first and more and more")
     assert line.endswith("… · 1 min 00 s left")
@@ -187,7 +187,7 @@ def test_a_step_is_one_line_however_long_its_note_is() -> None:
 # ---------------------------------------------------------------- the view
 
 
-def test_elsewhere_than_on_a_terminal_lines_are_plain_and_few(log: ProgressLog) -> None:
+def test_without_a_terminal_lines_are_plain_and_few(log: ProgressLog) -> None:
     """A line per stage and per trial, no control characters, nothing of an earlier run."""
     log.write(step("of an earlier run"))
     out = io.StringIO()
@@ -210,8 +210,10 @@ def test_elsewhere_than_on_a_terminal_lines_are_plain_and_few(log: ProgressLog) 
     assert "\x1b" not in out.getvalue()
 
 
-def test_on_a_terminal_one_line_lives(log: ProgressLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is overwritten in place, fits the width, and what follows begins on a new line."""
+def test_on_a_terminal_one_line_is_updated(
+    log: ProgressLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is overwritten in place and fits the width; other output begins on a new line."""
     monkeypatch.setenv("COLUMNS", "60")
     out = Terminal()
     with ProgressView(log, 600, out):
@@ -230,7 +232,7 @@ def test_on_a_terminal_one_line_lives(log: ProgressLog, monkeypatch: pytest.Monk
 def test_the_time_left_is_seen_on_a_narrow_terminal(
     log: ProgressLog, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    """As the README promises; the seconds in the phase are given up first."""
+    """As the README promises; the seconds in the phase are dropped first."""
     monkeypatch.setenv("COLUMNS", str(width))
     out = Terminal()
     with ProgressView(log, 600, out):
@@ -241,8 +243,10 @@ def test_the_time_left_is_seen_on_a_narrow_terminal(
     assert last.endswith(" s left")
 
 
-def test_a_short_line_wipes_a_longer_one(log: ProgressLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of the former line stays visible behind the new one."""
+def test_a_short_line_erases_a_longer_one(
+    log: ProgressLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of the old line stays visible after the new one."""
     monkeypatch.setenv("COLUMNS", "200")
     out = Terminal()
     with ProgressView(log, 600, out):
@@ -257,15 +261,15 @@ def test_a_short_line_wipes_a_longer_one(log: ProgressLog, monkeypatch: pytest.M
 
 
 def test_a_campaign_without_steps_shows_nothing(log: ProgressLog) -> None:
-    """No empty line where nothing happened."""
+    """Not even an empty line."""
     for out in (io.StringIO(), Terminal()):
         with ProgressView(log, 600, out):
             pass
         assert out.getvalue() == ""
 
 
-def test_an_error_in_the_campaign_is_not_swallowed(log: ProgressLog) -> None:
-    """The view ends, and the error goes on."""
+def test_an_error_in_the_campaign_is_passed_on(log: ProgressLog) -> None:
+    """The view ends, and the error is raised."""
     out = Terminal()
     view = ProgressView(log, 600, out)
     log.write(step("deploy"))

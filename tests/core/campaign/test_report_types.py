@@ -1,4 +1,4 @@
-"""Report types are found, changed and given an engine, or refused with what there is instead."""
+"""Report types are found, changed and given an engine, or refused with the alternatives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIDB = {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A home in which no server can be had."""
+    """A home in which no server is available."""
     for variable in ("PATH", "TIUP_HOME", "BENCHLAB_TIDB_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / "nothing"))
     (tmp_path / "configs" / "reports").mkdir(parents=True)
@@ -53,8 +53,8 @@ def program(path: Path) -> None:
 # ---------------------------------------------------------------- finding
 
 
-def test_a_report_type_is_found_by_name_or_path(home: Home, tmp_path: Path) -> None:
-    """What is in the house by its name, anything else by its path."""
+def test_a_report_type_is_found_by_name_or_by_path(home: Home, tmp_path: Path) -> None:
+    """Those in the configuration by name, any other by path."""
     inside = write(home, "inside")
     elsewhere = tmp_path / "elsewhere.yaml"
     elsewhere.write_text("")
@@ -63,8 +63,8 @@ def test_a_report_type_is_found_by_name_or_path(home: Home, tmp_path: Path) -> N
     assert report_types.report_files(home) == [inside]
 
 
-def test_an_unknown_report_type_is_named_with_those_there_are(home: Home) -> None:
-    """Who mistypes a name sees the others."""
+def test_an_unknown_report_type_is_named_with_the_known_ones(home: Home) -> None:
+    """A person who mistypes a name sees the others."""
     with pytest.raises(SpecError, match="report types: none"):
         report_types.find_report(home, "x")
     write(home, "one")
@@ -73,7 +73,7 @@ def test_an_unknown_report_type_is_named_with_those_there_are(home: Home) -> Non
         report_types.find_report(home, "nosuch")
 
 
-def test_a_broken_report_type_among_good_ones_leaves_the_good_ones(home: Home) -> None:
+def test_a_broken_report_type_does_not_affect_the_others(home: Home) -> None:
     """Every file is listed, and each is loaded or refused on its own."""
     good, bad = write(home, "good"), write(home, "bad", threads=[0])
     assert report_types.report_files(home) == [bad, good]
@@ -82,7 +82,7 @@ def test_a_broken_report_type_among_good_ones_leaves_the_good_ones(home: Home) -
         report_types.load(bad)
 
 
-def test_all_unknown_names_are_told_at_once(home: Home) -> None:
+def test_all_unknown_names_are_reported_at_once(home: Home) -> None:
     """Target, workloads and versions of the wrong engine, each with its field."""
     path = write(
         home,
@@ -135,14 +135,14 @@ def test_versions_go_to_the_engine_that_owns_them() -> None:
         ({"colour": "red"}, "colour: unknown key"),
     ],
 )
-def test_what_was_asked_for_is_measured_or_refused(overrides: dict[str, Any], message: str) -> None:
-    """No override is silently without effect: another engine's version is an error."""
+def test_an_override_takes_effect_or_is_refused(overrides: dict[str, Any], message: str) -> None:
+    """It is never silently ignored: another engine's version is an error."""
     with pytest.raises(SpecError) as caught:
         overrides_module.override(both(), overrides)
     assert message in str(caught.value)
 
 
-def test_one_version_against_itself_is_an_aa_campaign_by_its_name_only() -> None:
+def test_a_version_against_itself_must_be_declared_an_aa_campaign() -> None:
     """With `sides: same` the same override is accepted."""
     spec = overrides_module.override(both(), {"sides": "same", "baseline": "11.4.5"})
     assert spec.engine == "mariadb"
@@ -170,7 +170,7 @@ def test_one_version_against_itself_is_an_aa_campaign_by_its_name_only() -> None
         ([], {}),
     ],
 )
-def test_assignments_are_read_as_they_are_meant(
+def test_assignments_are_read_as_intended(
     assignments: list[str], overrides: dict[str, Any]
 ) -> None:
     """Lists with or without brackets, versions as text, numbers as numbers."""
@@ -192,8 +192,8 @@ def test_an_assignment_that_cannot_be_read_is_quoted(assignments: list[str]) -> 
 
 @settings(deadline=None)
 @given(st.lists(st.text(), max_size=3))
-def test_any_assignment_is_taken_or_refused(assignments: list[str]) -> None:
-    """Whatever stands on a command line, the outcome is a report type or a SpecError."""
+def test_any_assignment_is_accepted_or_refused(assignments: list[str]) -> None:
+    """Any command line gives a report type or a SpecError."""
     try:
         made = overrides_module.override(both(), overrides_module.parse_assignments(assignments))
     except SpecError:
@@ -204,10 +204,10 @@ def test_any_assignment_is_taken_or_refused(assignments: list[str]) -> None:
 # ---------------------------------------------------------------- the engine
 
 
-def test_auto_takes_the_first_engine_that_can_be_had(
+def test_auto_takes_the_first_available_engine(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the order of the report type; the reason says why each earlier one was not taken."""
+    """In the report type's order; the reason says why earlier ones were not taken."""
     for version in ("10.2.11", "10.11.5"):
         program(home.servers / "mariadb" / version / "bin" / "mariadbd")
     name, reason = planning.choose_engine(both(), home)
@@ -222,18 +222,18 @@ def test_auto_takes_the_first_engine_that_can_be_had(
     assert planning.choose_engine(swapped, home)[0] == "mariadb"
 
 
-def test_an_engine_of_which_one_side_is_missing_cannot_be_had(
+def test_an_engine_that_lacks_one_side_is_not_available(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both versions have to be there; the missing one is named."""
+    """Both versions are needed; the missing one is named."""
     program(tmp_path / "tidb" / "v6.1.0" / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
     with pytest.raises(UnavailableError, match=r"tidb cannot be had: TiDB v6\.5\.0"):
         planning.choose_engine(both(engine="tidb"), home)
 
 
-def test_where_no_engine_can_be_had_each_says_why(home: Home) -> None:
-    """The message tells how to get either of them."""
+def test_if_no_engine_is_available_each_says_why(home: Home) -> None:
+    """The message says how to get each of them."""
     with pytest.raises(UnavailableError) as caught:
         planning.choose_engine(both(), home)
     for part in ("engine: auto", "TiDB v6.1.0", "tiup", "MariaDB 10.2.11", "make setup"):
@@ -241,7 +241,7 @@ def test_where_no_engine_can_be_had_each_says_why(home: Home) -> None:
 
 
 def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
-    """Who asks for TiDB never gets figures of MariaDB."""
+    """A person who asks for TiDB never gets figures of MariaDB."""
     for version in ("10.2.11", "10.11.5"):
         program(home.servers / "mariadb" / version / "bin" / "mariadbd")
     with pytest.raises(UnavailableError, match=r"^engine: tidb: "):
@@ -252,8 +252,8 @@ def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
     )
 
 
-def test_a_report_type_by_release_and_one_by_week_measure_the_same() -> None:
-    """They are two files: what is corrected in one has to be corrected in the other."""
+def test_the_report_types_by_release_and_by_week_measure_the_same() -> None:
+    """They are two files, and a correction in one has to be made in the other."""
     what = {"target", "topology", "engine", "engines", "sides", "dataset", "workloads", "threads"}
     how = {"rounds", "seconds", "warmup_seconds", "restore", "placement", "client", "threshold_pct"}
     by_release, by_week = (

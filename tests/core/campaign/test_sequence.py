@@ -1,4 +1,4 @@
-"""The trials of a campaign in their order: tries, repetitions, adoption of what is there."""
+"""The trials of a campaign in their order: tries, repetitions, adoption of clients."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KILLED = (GOLDEN / "sysbench_killed_midrun.txt").read_text()
 
 
 class Bench:
-    """A campaign over a deployment whose clients and servers do what a test tells them to."""
+    """A campaign on a deployment whose clients and servers do what a test wants."""
 
     def __init__(self, directory: Path, store: Store, **fields: Any) -> None:
         usual = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 2}
@@ -68,23 +68,23 @@ class Bench:
         return JobStatus("complete", 0), GOOD
 
     def results(self) -> list[TrialResult]:
-        """What the store has."""
+        """The results in the store."""
         return self.store.trials("c1")
 
     def restores(self) -> int:
-        """How often a snapshot was laid back."""
+        """How often a snapshot was restored."""
         return sum(line.startswith("restore") for line in self.executor.log)
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
-    """Makes a bench; its store is closed in the end."""
+    """Makes benches; their stores are closed at the end."""
     with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
         yield lambda **fields: Bench(tmp_path, store, **fields)
 
 
 def test_every_trial_is_executed_once_in_the_plans_order(make: Callable[..., Bench]) -> None:
-    """Whoever asks, and however often: the plan's order, and then nothing is left."""
+    """However often and by whom it is called; then nothing is left."""
     bench = make()
     bench.sequence.measure_all()
     assert [r.trial for r in bench.results()] == list(bench.plan.trials)
@@ -92,7 +92,7 @@ def test_every_trial_is_executed_once_in_the_plans_order(make: Callable[..., Ben
 
 
 def test_an_invalid_trial_has_its_whole_pair_measured_again(make: Callable[..., Bench]) -> None:
-    """Both blocks, and only of that round; the valid first attempt of the other round stays."""
+    """Both blocks of that round only; the valid first attempt of the other round stays."""
     bench = make()
     bench.broken_clients = {"r1-candidate-oltp_read_write-t4-a1"}
     bench.sequence.measure_all()
@@ -103,7 +103,7 @@ def test_an_invalid_trial_has_its_whole_pair_measured_again(make: Callable[..., 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
 def test_pairs_are_measured_again_up_to_the_limit(make: Callable[..., Bench], limit: int) -> None:
-    """`repeat_limit` counts: not once more, whoever asks for another attempt."""
+    """Not more often than `repeat_limit`, even if another attempt is requested."""
     bench = make(repeat_limit=limit, rounds=1)
     bench.broken_clients = {"r1-candidate"}
     bench.sequence.measure_all()
@@ -112,8 +112,8 @@ def test_pairs_are_measured_again_up_to_the_limit(make: Callable[..., Bench], li
     assert bench.sequence.measure_next(limit + 2) is None
 
 
-def test_a_pair_measured_again_is_restored_first(make: Callable[..., Bench]) -> None:
-    """What the trials since have written is not measured upon, whatever the plan's restores."""
+def test_a_pair_that_is_measured_again_is_restored_first(make: Callable[..., Bench]) -> None:
+    """It never runs on data that later trials wrote, whatever the plan's restores."""
     workloads = ["oltp_point_select", "oltp_read_write"]
     bench = make(restore="after_writes", workloads=workloads, rounds=1)
     bench.broken_clients = {"r1-candidate-oltp_point_select-t4-a1"}
@@ -126,7 +126,7 @@ def test_a_pair_measured_again_is_restored_first(make: Callable[..., Bench]) -> 
 def test_a_trial_that_cannot_be_executed_is_tried_again_and_then_invalid(
     make: Callable[..., Bench],
 ) -> None:
-    """Three tries; then it is stored with the error as its reason, and the campaign goes on."""
+    """After three tries it is stored with the error as its reason; the campaign continues."""
     bench = make(rounds=1, repeat_limit=0)
     first = bench.plan.trials[0]
     bench.broken_servers = {f"server-{first.side}"}
@@ -142,8 +142,8 @@ def test_a_trial_that_cannot_be_executed_is_tried_again_and_then_invalid(
     assert other.valid
 
 
-def test_a_try_that_succeeds_ends_the_trying(make: Callable[..., Bench]) -> None:
-    """A server that starts at the second try costs nothing but that try."""
+def test_after_a_try_that_succeeds_there_are_no_more(make: Callable[..., Bench]) -> None:
+    """A server that starts at the second try costs one more try only."""
     bench = make(rounds=1)
     bench.broken_servers = {"server-baseline", "server-candidate"}
     with pytest.raises(TryFailedError):
@@ -155,7 +155,7 @@ def test_a_try_that_succeeds_ends_the_trying(make: Callable[..., Bench]) -> None
 
 
 def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Bench]) -> None:
-    """Not hours of tries: after three trials in a row it ends, and says what to mend."""
+    """After three trials in a row it ends, and says what to fix."""
     bench = make(rounds=5)
     bench.broken_servers = {"server-baseline", "server-candidate"}
     with pytest.raises(NotMeasuredError, match=r"fix what the last error says .*does not start"):
@@ -163,8 +163,8 @@ def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Benc
     assert len(bench.results()) == TRIES
 
 
-def test_after_the_mend_a_given_up_campaign_goes_on(make: Callable[..., Bench]) -> None:
-    """Failures of the time before the machine was taken anew count no more."""
+def test_a_given_up_campaign_can_be_resumed_after_a_fix(make: Callable[..., Bench]) -> None:
+    """Failures from before the machine was taken again no longer count."""
     bench = make(rounds=3)
     bench.broken_servers = {"server-baseline", "server-candidate"}
     with pytest.raises(NotMeasuredError):
@@ -175,10 +175,10 @@ def test_after_the_mend_a_given_up_campaign_goes_on(make: Callable[..., Bench]) 
     assert not bench.sequence.repeats(2) or all(r.valid for r in bench.results() if r.attempt == 2)
 
 
-def test_what_trying_again_would_not_mend_is_raised_at_once(
+def test_an_error_that_another_try_would_not_fix_is_raised_at_once(
     make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A machine that another campaign holds ends the loop; nothing is tried or counted."""
+    """If another campaign holds the machine, the loop ends; nothing is tried or counted."""
     bench = make()
 
     def lost(origin: str) -> None:
@@ -192,7 +192,7 @@ def test_what_trying_again_would_not_mend_is_raised_at_once(
 
 
 def test_the_dataset_is_checked_after_every_deployment(make: Callable[..., Bench]) -> None:
-    """Once a side and deployment: a campaign that is gone on with checks again."""
+    """Once per side and deployment; a resumed campaign checks again."""
     bench = make(rounds=2)
     for deployments in (1, 2):
         bench.sequence.deployed("baseline")
@@ -207,8 +207,8 @@ def test_the_dataset_is_checked_after_every_deployment(make: Callable[..., Bench
         assert len(checked) == 2 * deployments
 
 
-def test_only_a_pair_that_was_cut_is_abandoned(make: Callable[..., Bench]) -> None:
-    """A whole pair stays, and one with an invalid trial keeps its own reason."""
+def test_only_an_interrupted_pair_is_abandoned(make: Callable[..., Bench]) -> None:
+    """A complete pair stays, and one with an invalid trial keeps its own reason."""
     bench = make(rounds=3)
     bench.broken_clients = {f"r2-{side}-oltp_read_write-t4-a1" for side in ("baseline",)}
     for _ in range(5):
@@ -222,7 +222,7 @@ def test_only_a_pair_that_was_cut_is_abandoned(make: Callable[..., Bench]) -> No
 def test_a_trial_can_be_begun_by_one_process_and_collected_by_another(
     make: Callable[..., Bench],
 ) -> None:
-    """In between nobody waits; what was noted of the first half is in the result."""
+    """Nobody waits in between; the result has what the first half found."""
     bench = make()
     begun = bench.sequence.begin_next()
     assert isinstance(begun, Begun)
@@ -234,10 +234,10 @@ def test_a_trial_can_be_begun_by_one_process_and_collected_by_another(
     assert result.trial.id == begun.trial == bench.plan.trials[0].id
 
 
-def test_a_trial_that_was_begun_is_adopted_by_whoever_comes_next(
+def test_a_trial_that_was_begun_is_adopted_by_the_next_process(
     make: Callable[..., Bench],
 ) -> None:
-    """The task that began it died: its client is not started again, its phases are not lost."""
+    """After its task died, its client is not started again and its phases are not lost."""
     bench = make()
     first = bench.sequence.begin_next()
     second = bench.sequence.begin_next()
@@ -250,7 +250,7 @@ def test_a_trial_that_was_begun_is_adopted_by_whoever_comes_next(
 
 
 def test_a_trial_is_stored_once_however_often_it_is_collected(make: Callable[..., Bench]) -> None:
-    """The process that was taken for dead comes back and finds it collected."""
+    """A process that was thought dead comes back and finds it collected."""
     bench = make()
     begun = bench.sequence.begin_next()
     assert isinstance(begun, Begun)
@@ -258,8 +258,8 @@ def test_a_trial_is_stored_once_however_often_it_is_collected(make: Callable[...
     assert len(bench.results()) == 1
 
 
-def test_notes_of_a_lost_client_are_not_those_of_the_next(make: Callable[..., Bench]) -> None:
-    """A client that was started anew is not ended at the time of the one before it."""
+def test_notes_on_a_lost_client_do_not_apply_to_the_next(make: Callable[..., Bench]) -> None:
+    """A client that is started again has a time limit of its own."""
     bench = make()
     first = bench.sequence.begin_next()
     assert isinstance(first, Begun)
@@ -276,7 +276,7 @@ def test_notes_of_a_lost_client_are_not_those_of_the_next(make: Callable[..., Be
 def test_a_trial_that_cannot_be_collected_is_given_up(
     make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its client ended well, but nobody can read it: three tries, then the next trial's turn."""
+    """Its client succeeded, but its output cannot be read: three tries, then the next trial."""
     bench = make()
 
     def refuse(*_: object) -> None:

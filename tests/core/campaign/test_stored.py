@@ -1,4 +1,4 @@
-"""The verdict of a campaign in the store says what is missing, and no more than that."""
+"""The verdict of a campaign in the store says what is missing, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.builders.installation import Here
 
 
 def verdict(here: Here, *, valid: int, broken: int = 0) -> tuple[str, int]:
-    """What the verdict says where some trials have been measured, and how many were planned."""
+    """What the verdict says if only some trials were measured, and how many were planned."""
     campaign = campaigns.campaign(rounds=4)
     results = campaigns.results_of(campaign.plan)
     with Store(here.home.store_url, here.home.objects) as store:
@@ -27,14 +27,14 @@ def verdict(here: Here, *, valid: int, broken: int = 0) -> tuple[str, int]:
     return str(caught.value), len(results)
 
 
-def test_where_no_trial_was_started_none_is_named(here: Here) -> None:
-    """The plan has their names; what failed before them is what a person looks for."""
+def test_if_no_trial_was_started_none_is_named(here: Here) -> None:
+    """The plan has their names; a person looks for what failed before them."""
     said, planned = verdict(here, valid=0)
     assert said == f"none of the {planned} trials was measured"
 
 
-def test_where_all_trials_failed_the_reasons_name_them(here: Here) -> None:
-    """One a line, after how many they are."""
+def test_if_all_trials_failed_the_reasons_name_them(here: Here) -> None:
+    """One per line, after their number."""
     planned = len(campaigns.campaign(rounds=4).plan.trials)
     said, _ = verdict(here, valid=0, broken=planned)
     first, *reasons = said.splitlines()

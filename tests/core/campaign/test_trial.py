@@ -39,7 +39,7 @@ BASELINE, CANDIDATE = sorted(PLAN.trials, key=lambda planned: planned.side)
 
 
 class Bench:
-    """A deployment whose client prints what it is told to, and what was done to it."""
+    """A deployment whose client prints what a test wants, and which records what happens."""
 
     def __init__(self, output: str = GOOD, client: JobStatus | None = None, plan: Any = PLAN):
         self.printed = (GOLDEN / f"{output}.txt").read_text()
@@ -55,20 +55,20 @@ class Bench:
         }
 
     def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
-        """Servers run until they are stopped; the client does what it was told to."""
+        """Servers run until they are stopped; the client does what the test wants."""
         return (
             (self.client, self.printed) if job.startswith("client") else (JobStatus("running"), "")
         )
 
     def checksum(self, side: Side) -> str:
-        """What the side's own checksum will be."""
+        """The checksum that the side will have."""
         content = self.deployment.engine(side).content
         return " ".join(f"{t}:1:{content}" for t in sysbench.tables(plans.spec().dataset))
 
     def measure(
         self, planned: PlannedTrial = BASELINE, attempt: int = 1, **options: Any
     ) -> Collected:
-        """Measure one trial; every option has its usual value."""
+        """Measure one trial; options have their usual values by default."""
         fields = {"warmup_seconds": 1, **options}
         spec = plans.spec(warmup_seconds=fields.pop("warmup_seconds"))
         record = dataclasses.replace(
@@ -84,8 +84,8 @@ class Bench:
 
 
 def status_of(collected: Collected, gate: str) -> str:
-    """How one gate stands."""
-    return next(each.status for each in collected.result.gates if each.gate == gate)
+    """The status of one gate."""
+    return next(found.status for found in collected.result.gates if found.gate == gate)
 
 
 def failed(collected: Collected) -> set[str]:
@@ -97,14 +97,14 @@ def failed(collected: Collected) -> set[str]:
 
 
 def test_a_trial_restores_starts_warms_up_and_runs_in_this_order() -> None:
-    """The snapshot lies before the server starts, the balancer is up before the client runs."""
+    """The restore comes before the server starts, the balancer before the client."""
     bench = Bench()
     bench.measure()
     assert bench.executor.log == [
         "restore baseline",
         "start server-baseline",
         "balance baseline",
-        "run sh",  # the warm-up, whose output nobody reads
+        "run sh",  # the warm-up, whose output is discarded
         f"start client-{BASELINE.id}-a1",
         f"start hosts-client-{BASELINE.id}-a1",
         f"stop hosts-client-{BASELINE.id}-a1",
@@ -122,7 +122,7 @@ def test_the_other_side_is_stopped_first() -> None:
     assert not bench.deployment.engine("baseline").running()
 
 
-def test_a_server_is_stopped_before_its_data_is_laid_back() -> None:
+def test_a_server_is_stopped_before_its_data_is_restored() -> None:
     """A restore never happens under a running server."""
     bench = Bench()
     bench.measure()
@@ -134,7 +134,7 @@ def test_a_server_is_stopped_before_its_data_is_laid_back() -> None:
 
 
 def test_without_a_restore_the_running_server_is_kept() -> None:
-    """A read-only trial goes on with a warm server, when the plan says so."""
+    """A read-only trial uses the warm server if the plan says so."""
     bench = Bench()
     bench.measure()
     bench.executor.log.clear()
@@ -144,22 +144,22 @@ def test_without_a_restore_the_running_server_is_kept() -> None:
 
 
 def test_a_repeated_try_restores_whatever_the_plan_says() -> None:
-    """What the interrupted try had written is not measured upon."""
+    """It never runs on data that the interrupted try wrote."""
     bench = Bench()
     bench.measure(dataclasses.replace(BASELINE, restore=False), restore=True, repeated=True)
     assert "restore baseline" in bench.executor.log
 
 
-def test_no_warm_up_where_none_is_asked_for() -> None:
-    """Zero seconds are no run at all."""
+def test_there_is_no_warm_up_if_none_is_planned() -> None:
+    """Zero seconds means no run at all."""
     bench = Bench()
     bench.measure(warmup_seconds=0)
     assert "run sysbench" not in bench.executor.log
     assert "warm-up" not in bench.phases
 
 
-def test_the_client_goes_through_the_load_balancer_with_what_was_planned() -> None:
-    """Threads, seconds and the entry port are those of the plan; so is the engine's error list."""
+def test_the_client_goes_through_the_load_balancer_as_planned() -> None:
+    """With the plan's threads, seconds and entry port, and the engine's list of errors."""
     bench = Bench()
     bench.measure()
     *_, warm_up, command = [c for c in bench.executor.commands if "sysbench" in c]
@@ -172,7 +172,7 @@ def test_the_client_goes_through_the_load_balancer_with_what_was_planned() -> No
 
 
 def test_the_password_is_on_no_command_line() -> None:
-    """Every user of a host can read those."""
+    """Every user of a host can read command lines."""
     bench = Bench()
     bench.measure(check_dataset=True)
     assert not [line for line in bench.executor.commands if PASSWORD in " ".join(line)]
@@ -183,7 +183,7 @@ def test_the_password_is_on_no_command_line() -> None:
 
 
 def test_a_good_trial_is_valid_with_all_its_figures() -> None:
-    """Figures, series, gates and phases of what the client printed, and its very output."""
+    """Figures, series, gates, phases, and the client's exact output."""
     bench = Bench()
     collected = bench.measure(check_dataset=True)
     result = collected.result
@@ -201,8 +201,8 @@ def test_a_good_trial_is_valid_with_all_its_figures() -> None:
     assert all(float(row["tps"]) > 0 for row in rows)
 
 
-def test_what_a_local_trial_can_tell_is_evaluated() -> None:
-    """The gates that this issue is about are not silently left out."""
+def test_every_gate_that_a_local_trial_can_answer_is_evaluated() -> None:
+    """No gate is silently left out."""
     results = Bench().measure(check_dataset=True).result.gates
     status = {gate.gate: gate.status for gate in results}
     for gate in (
@@ -213,9 +213,9 @@ def test_what_a_local_trial_can_tell_is_evaluated() -> None:
     ):
         assert status[gate] == "pass"
     assert {name for name in status if status[name] == "not evaluated"} == {
-        *("cpu_steal", "client_cpu", "balance", "background_work"),  # a fake tells none of these
-        *("hosts_alike", "hosts_probed", "clock"),  # of a fleet only
-        *("drift", "write_stall"),  # five intervals are too few, and nobody delivers the other
+        *("cpu_steal", "client_cpu", "balance", "background_work"),  # not from a fake
+        *("hosts_alike", "hosts_probed", "clock"),  # only on a fleet
+        *("drift", "write_stall"),  # five intervals are too few; nothing reports the other column
     }
 
 
@@ -223,7 +223,7 @@ def test_what_a_local_trial_can_tell_is_evaluated() -> None:
 
 
 def test_a_symptom_leaves_its_trial_valid() -> None:
-    """43 deadlocks, which the client survived: kept with their gate, and no reason to repeat."""
+    """43 deadlocks, which the client survived, are stored with their gate, and not repeated."""
     result = Bench("sysbench_deadlocks_ignored", plan=EIGHT).measure(EIGHT.trials[0]).result
     (symptom,) = (gate for gate in result.gates if gate.status == "fail")
     assert (symptom.gate, symptom.kind) == ("errors", "symptom")
@@ -232,8 +232,8 @@ def test_a_symptom_leaves_its_trial_valid() -> None:
     assert result.reasons == ()
 
 
-def test_one_error_of_a_reading_workload_is_a_symptom() -> None:
-    """Which workloads only read says their module."""
+def test_one_error_of_a_read_only_workload_is_a_symptom() -> None:
+    """The workload's module says which workloads are read-only."""
     plan = plans.plan(workloads=["oltp_point_select"], threads=[4], seconds=5, rounds=1)
     bench = Bench("sysbench_point_select_t4", plan=plan)
     assert status_of(bench.measure(plan.trials[0]), "errors") == "pass"
@@ -247,7 +247,7 @@ def test_one_error_of_a_reading_workload_is_a_symptom() -> None:
 
 
 def counting(bench: Bench, *counts: BackgroundJobs | None) -> None:
-    """Let the baseline's server count so, each time that it is asked."""
+    """Let the baseline's server report these counts, one each time that it is asked."""
     found = iter(counts)
     bench.deployment.engine("baseline").background_jobs = lambda: next(found)  # type: ignore[method-assign]
 
@@ -268,13 +268,13 @@ def counting(bench: Bench, *counts: BackgroundJobs | None) -> None:
 def test_an_analyze_or_ddl_within_the_run_is_found(
     before: tuple[int, int] | None, after: tuple[int, int] | None, status: str
 ) -> None:
-    """Whether it began before or within; what ended before the run is none of it."""
+    """Whether it began before or within the run; one that ended before it does not count."""
     bench = Bench()
-    counting(bench, *(each and BackgroundJobs(*each) for each in (before, after)))
+    counting(bench, *(counts and BackgroundJobs(*counts) for counts in (before, after)))
     assert status_of(bench.measure(), "background_work") == status
 
 
-def test_a_server_that_refuses_the_question_loses_no_trial() -> None:
+def test_a_server_that_refuses_the_question_does_not_fail_the_trial() -> None:
     """Its gate is not evaluated."""
     bench = Bench()
 
@@ -287,8 +287,8 @@ def test_a_server_that_refuses_the_question_loses_no_trial() -> None:
     assert status_of(collected, "background_work") == "not evaluated"
 
 
-def test_an_adopted_client_keeps_what_was_noted_before_it_began() -> None:
-    """The count of the try that started it, not one taken in the middle of its run."""
+def test_an_adopted_client_keeps_the_counts_from_before_its_start() -> None:
+    """The counts of the try that started it, not one from the middle of its run."""
     bench = Bench()
     job = trial.client_job(BASELINE, 1)
     bench.deployment.engine("baseline").start()
@@ -305,8 +305,8 @@ def test_an_adopted_client_keeps_what_was_noted_before_it_began() -> None:
 
 
 @pytest.mark.parametrize("state", ["running", "complete"])
-def test_a_client_that_is_there_is_adopted(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a crash no second client is started and no server touched; its figures count."""
+def test_an_existing_client_is_adopted(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash no second client is started and no server is touched; its figures count."""
     bench = Bench()
     bench.deployment.engine("baseline").start()
     job = trial.client_job(BASELINE, 1)
@@ -322,8 +322,8 @@ def test_a_client_that_is_there_is_adopted(state: str, monkeypatch: pytest.Monke
     assert collected.result.value("tps") == 514.33
 
 
-def test_a_client_that_is_lost_is_measured_anew() -> None:
-    """Nobody knows how it ended, so its figures are not taken."""
+def test_the_trial_of_a_lost_client_is_measured_again() -> None:
+    """How the client ended is not known, so its figures do not count."""
     bench = Bench()
     job = trial.client_job(BASELINE, 1)
     bench.executor.jobs[job] = (JobStatus("lost"), bench.printed)
@@ -333,7 +333,7 @@ def test_a_client_that_is_lost_is_measured_anew() -> None:
 
 
 def test_another_attempts_client_is_not_adopted() -> None:
-    """A pair that is measured again gets clients of its own."""
+    """A pair that is measured again has its own clients."""
     bench = Bench()
     bench.measure(attempt=1)
     assert not bench.measure(attempt=2).result.adopted
@@ -349,7 +349,7 @@ def test_another_attempts_client_is_not_adopted() -> None:
         *("sysbench_forced_shutdown", "sysbench_killed_ignore_list"),
     ],
 )
-def test_a_broken_client_is_an_invalid_trial_and_no_crash(output: str) -> None:
+def test_a_broken_client_makes_an_invalid_trial_and_no_crash(output: str) -> None:
     """It is stored with its reasons and its output, and its pair is measured again."""
     collected = Bench(output, JobStatus("complete", 1)).measure()
     assert not collected.result.valid
@@ -366,8 +366,8 @@ def test_a_client_that_failed_after_a_good_summary_is_invalid() -> None:
     assert any("139" in reason for reason in collected.result.reasons)
 
 
-def test_a_client_that_outstays_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It holds up nothing but its own trial."""
+def test_a_client_that_exceeds_its_limit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It delays only its own trial."""
     monkeypatch.setattr(trial, "CLIENT_SLACK_S", -100.0)
     bench = Bench("sysbench_sigterm", JobStatus("running"))
     collected = bench.measure()
@@ -376,7 +376,7 @@ def test_a_client_that_outstays_its_limit_is_ended(monkeypatch: pytest.MonkeyPat
 
 
 def broken(bench: Bench, how: str) -> None:
-    """Break one thing about the baseline."""
+    """Break one thing on the baseline."""
     engine = bench.deployment.engine("baseline")
     if how == "server_alive":
         start = bench.executor.program
@@ -400,7 +400,7 @@ def broken(bench: Bench, how: str) -> None:
 
 
 def unlike(bench: Bench, what: str) -> None:
-    """Let what should be alike differ: connections to the servers, the two sides, the hosts."""
+    """Make things differ that should be alike: connections to the servers, sides, hosts."""
     if what == "balanced_connections":
         counts = (Backend("a", "UP", "L4OK", 9), Backend("b", "UP", "L4OK", 7))
         bench.deployment.balancers["baseline"].statistics = lambda: list(counts)  # type: ignore[method-assign]
@@ -420,7 +420,7 @@ def unlike(bench: Bench, what: str) -> None:
         *("balanced_connections", "configuration"),
     ],
 )
-def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -> None:
+def test_a_fault_around_a_good_client_makes_its_trial_invalid(gate: str) -> None:
     """A killed server, a backend that is down, another version, setting or dataset."""
     engines = {
         "mariadb": {
@@ -441,8 +441,8 @@ def test_what_is_wrong_around_a_good_client_makes_its_trial_invalid(gate: str) -
     assert any(f"gate {gate}: " in reason for reason in collected.result.reasons)
 
 
-def test_hosts_that_differ_are_shown_and_cost_no_trial() -> None:
-    """Both sides run on them: the ratio is not biased, and a rented fleet may be mixed."""
+def test_hosts_that_differ_are_reported_without_failing_the_trial() -> None:
+    """Both sides run on them, so the ratio is not biased; a rented fleet may be mixed."""
     bench = Bench()
     unlike(bench, "hosts_alike")
     collected = bench.measure()
@@ -450,8 +450,8 @@ def test_hosts_that_differ_are_shown_and_cost_no_trial() -> None:
     assert collected.result.valid
 
 
-def test_a_dataset_is_only_judged_where_it_was_looked_at() -> None:
-    """Not checked is `not evaluated`, for later trials and where no checksum is known."""
+def test_a_dataset_is_judged_only_if_it_was_checked() -> None:
+    """Else its gate is `not evaluated`: in later trials, or if no checksum is known."""
 
     def status(bench: Bench, check: bool) -> str:
         gates = bench.measure(check_dataset=check).result.gates
@@ -464,8 +464,8 @@ def test_a_dataset_is_only_judged_where_it_was_looked_at() -> None:
     assert status(unknown, check=True) == "not evaluated"
 
 
-def test_a_server_that_does_not_start_is_an_error_and_no_trial() -> None:
-    """Nothing was measured, so nothing is stored as if it had been."""
+def test_a_server_that_does_not_start_is_an_error_and_not_a_trial() -> None:
+    """Nothing was measured, so nothing is stored."""
     bench = Bench()
     bench.executor.program = lambda job, command: (JobStatus("complete", 1), "cannot lock ibdata1")
     with pytest.raises(EngineError, match=r"(?s)ended while starting.*cannot lock ibdata1"):

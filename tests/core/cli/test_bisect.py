@@ -1,4 +1,4 @@
-"""`benchlab bisect`: what is stored is not measured again, and the answer says what it is from."""
+"""`benchlab bisect`: stored campaigns are not run again, and the answer names its sources."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEVELS = {"v6.0.0": 1.0, "v6.2.0": 2.0, OLD: 1.0, "10.6.1": 1.0, MIDDLE: 1.98, N
 
 @pytest.fixture
 def there(here: Here) -> Here:
-    """The house's own, with one more server."""
+    """The installation of these tests, with one more server."""
     program = here.home.servers / "mariadb" / NEW / "bin" / "mariadbd"
     program.parent.mkdir(parents=True)
     program.write_text("")
@@ -52,7 +52,7 @@ def spec(there: Here) -> ReportSpec:
 
 
 class Measured:
-    """Runs campaigns whose outcome follows from the levels of the releases, and counts them."""
+    """Runs and counts campaigns whose outcome follows from the levels of the releases."""
 
     def __init__(self, here: Here, store: Store) -> None:
         self._here, self._store = here, store
@@ -68,7 +68,7 @@ class Measured:
     def add(
         self, spec: ReportSpec, name: str, state: Literal["complete", "running"] = "complete"
     ) -> tuple[str, str]:
-        """Write a whole campaign to the store."""
+        """Write a complete campaign to the store."""
         (engine,) = spec.engines
         plan = planning.plan(self._here.home, spec, engine, name)
         made = campaigns.campaign(spec, id=name, plan_=plan, environment={})
@@ -103,7 +103,7 @@ def run_of(here: Here, store: Store, spec: ReportSpec, **question: Any) -> Bisec
 def test_from_an_empty_store_two_campaigns_name_the_release(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """The ends, then the middle; of the workload alone, and never again."""
+    """The ends, then the middle, with this workload alone; a repeated call runs none."""
     said: list[str] = []
     found = run_of(there, store, spec).run(measured, said.append)
     assert isinstance(found.reached, Named)
@@ -120,10 +120,10 @@ def test_from_an_empty_store_two_campaigns_name_the_release(
     assert len(measured.pairs) == 2
 
 
-def test_what_a_backfill_has_measured_is_enough(
+def test_the_campaigns_of_a_backfill_are_enough(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """Each release against its predecessor, with other workloads beside: no campaign is run."""
+    """Each release against its predecessor, among other workloads: no campaign is run."""
     measured.add(pair(spec, OLD, MIDDLE), "first")
     measured.add(pair(spec, MIDDLE, NEW), "second")
     done = there.run(*ARGUMENTS)
@@ -158,18 +158,18 @@ def test_a_campaign_the_other_way_round_is_also_used(
 @pytest.mark.parametrize(
     "other", [{"rounds": 4}, {"threads": [8]}, {"sides": "same"}, {"slowdown_pct": 10}], ids=str
 )
-def test_what_was_measured_otherwise_is_not_used(
+def test_campaigns_that_measured_differently_are_not_used(
     there: Here, store: Store, spec: ReportSpec, measured: Measured, other: dict[str, Any]
 ) -> None:
-    """Another plan, an A/A campaign, a candidate that was slowed down."""
+    """Such as another plan, an A/A campaign, or a slowed-down candidate."""
     measured.add(pair(spec, OLD, NEW, **other), "other")
     assert run_of(there, store, spec).look().comparisons == []
 
 
-def test_where_nothing_changed_the_exit_code_is_another(
+def test_if_nothing_changed_the_exit_code_is_2(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """The verdict is said; it is no error."""
+    """The verdict is printed, and it is not an error."""
     measured.add(pair(spec, MIDDLE, NEW), "equal")
     done = there.run("bisect", MIDDLE, NEW, *ARGUMENTS[3:])
     assert done.returncode == 2
@@ -181,7 +181,7 @@ def test_where_nothing_changed_the_exit_code_is_another(
 def test_ends_that_cannot_be_distinguished_are_not_said_to_be_alike(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """One round tells nothing; the answer says so, and what may."""
+    """One round shows nothing; the answer says so, and what would."""
     fields = ("--set", "rounds=1")
     measured.add(pair(spec, MIDDLE, NEW, rounds=1), "short")
     done = there.run("bisect", MIDDLE, NEW, *ARGUMENTS[3:], *fields)
@@ -194,7 +194,7 @@ def test_ends_that_cannot_be_distinguished_are_not_said_to_be_alike(
 def test_gates_that_cannot_be_read_are_an_error_before_anything_is_measured(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """Nor is what the store has taken for unknown, and measured again."""
+    """Nor are stored campaigns taken for missing ones, and run again."""
     measured.add(pair(spec, OLD, NEW), "known")
     gates = next((there.home.configs / "quality").glob("*.yaml"))
     gates.write_text(f"{gates.read_text()}\nnonsense: 1\n")
@@ -203,7 +203,7 @@ def test_gates_that_cannot_be_read_are_an_error_before_anything_is_measured(
     assert measured.pairs == []
 
 
-def test_the_plan_says_what_it_may_take_and_starts_nothing(there: Here) -> None:
+def test_the_plan_shows_the_cost_and_starts_nothing(there: Here) -> None:
     """Releases on the way, campaigns, minutes, dollars; exit code 0."""
     document = json.loads(there.run(*ARGUMENTS, "--plan", "--json").stdout)
     assert document["outcome"] == "open"
@@ -224,8 +224,8 @@ def test_the_plan_says_what_it_may_take_and_starts_nothing(there: Here) -> None:
     assert there.run("campaigns").stdout == ""
 
 
-def test_what_all_campaigns_may_cost_has_to_be_approved(there: Here) -> None:
-    """Though each of them might cost less than may be rented unasked."""
+def test_the_cost_of_all_campaigns_together_has_to_be_approved(there: Here) -> None:
+    """Even if each of them costs less than may be rented without approval."""
     refused = there.refused(
         *("bisect", "v6.1.0", "v6.5.0", "--report", "sysbench_ec2", "--workload", WORKLOAD),
         *("--set", "budget.approve_above=40"),
@@ -235,10 +235,10 @@ def test_what_all_campaigns_may_cost_has_to_be_approved(there: Here) -> None:
     assert there.run("campaigns").stdout == ""
 
 
-def test_what_became_dearer_has_to_be_approved_again(
+def test_a_higher_cost_has_to_be_approved_again(
     there: Here, store: Store, measured: Measured
 ) -> None:
-    """What is measured counts and is kept; so does the price of what is still needed."""
+    """Finished campaigns are kept; the price of those still needed counts."""
     spec = report_types.load(report_types.find_report(there.home, "sysbench_ec2"))
     prices = there.home.configs / "prices.csv"
 
@@ -261,7 +261,7 @@ def test_what_became_dearer_has_to_be_approved_again(
 def test_no_more_campaigns_are_run_than_were_announced(
     there: Here, store: Store, spec: ReportSpec, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What would be next is told, and started again the bisection goes on with it."""
+    """The next campaign is named, and a repeated call resumes with it."""
     search = bisection.search
 
     def understated(*arguments: Any) -> Any:
@@ -284,7 +284,7 @@ def test_no_more_campaigns_are_run_than_were_announced(
 
 
 def test_hosts_are_not_rented_for_a_mistyped_release(there: Here) -> None:
-    """Nobody but the calendar knows before whether it exists; what it has near it is told."""
+    """Only the calendar knows whether a release exists; its closest releases are named."""
     where = ("--report", "sysbench_ec2", "--workload", WORKLOAD)
     refused = there.refused("bisect", "v6.5.99", "v7.1.0", *where, "--plan", "--approve")
     assert "GOOD: v6.5.99 is not in " in refused
@@ -296,7 +296,7 @@ def test_hosts_are_not_rented_for_a_mistyped_release(there: Here) -> None:
     ("bad", "known"),
     [("v6.2.0-nightly", "of its series it has v6.2.0"), ("v99.0.0", "nor is its series")],
 )
-def test_a_build_that_no_calendar_can_have_needs_approval_only(
+def test_a_build_that_no_calendar_has_only_needs_approval(
     there: Here, bad: str, known: str
 ) -> None:
     """A nightly or private build, and a series that is newer than the calendar."""
@@ -308,10 +308,10 @@ def test_a_build_that_no_calendar_can_have_needs_approval_only(
     assert there.run("campaigns").stdout == ""
 
 
-def test_a_release_that_cannot_be_had_is_left_out_of_the_middle(
+def test_an_unavailable_release_is_left_out_of_the_middle(
     there: Here, store: Store, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is named; the release after it may then not be the one."""
+    """It is named, since it may be the one instead of the release after it."""
     calendar = there.home.configs / "releases.csv"
     lines = calendar.read_text().splitlines()
     lines.insert(1, "10.6.1,2016-05-06,patch")
@@ -338,7 +338,7 @@ def test_a_release_that_cannot_be_had_is_left_out_of_the_middle(
 def test_an_interrupted_campaign_is_resumed(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """One of the same pair and plan that has not measured everything; no other."""
+    """Only one of the same pair and plan that has not measured everything."""
     alone = {"workloads": [WORKLOAD]}
     measured.add(pair(spec, OLD, NEW, **alone, rounds=5), "another-plan", "running")
     measured.add(pair(spec, OLD, NEW, **alone), "half", "running")
@@ -356,7 +356,7 @@ def test_an_interrupted_campaign_is_resumed(
 def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
     there: Here, store: Store, spec: ReportSpec, measured: Measured
 ) -> None:
-    """It is not asked for for ever."""
+    """It is not run again and again."""
 
     def fail(pair: ReportSpec, *_: object) -> str:
         measured.add(pair, "half", "running")
@@ -390,12 +390,12 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
 def test_what_cannot_be_bisected_is_refused(
     there: Here, arguments: tuple[str, ...], message: str
 ) -> None:
-    """Before anything is started, by the field or the option."""
+    """Before anything is started; the error names the field or the option."""
     assert message in there.refused(*arguments, *ARGUMENTS[3:])
     assert there.run("campaigns").stdout == ""
 
 
 def test_an_unknown_workload_is_refused(there: Here, store: Store, spec: ReportSpec) -> None:
-    """The message names those that there are."""
+    """The message names the known ones."""
     with pytest.raises(SpecError, match="workloads: unknown: oltp_x; there are: oltp_point_select"):
         run_of(there, store, spec, workload="oltp_x")

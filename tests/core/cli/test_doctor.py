@@ -1,4 +1,4 @@
-"""What `benchlab doctor` says of report types, accounts, notifiers and the release calendar."""
+"""What `benchlab doctor` reports on report types, accounts, notifiers and the calendar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OLD = "v6.4.0,2022-11-17,DMR\nv6.5.0,2022-12-29,LTS\n"
 
 @pytest.fixture(autouse=True)
 def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine without AWS credentials, whoever's it is."""
+    """A machine without AWS credentials, even if the developer has some."""
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -31,19 +31,19 @@ def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def said(here: Here, what: str) -> Check:
-    """The one finding of this name."""
+    """The detail of the one check of this name."""
     (found,) = [check for check in doctor.examine(here.home) if check.what == what]
     return found
 
 
 def decide(here: Here) -> None:
-    """What the house's topology leaves open."""
+    """Decide what the topology of these tests leaves open."""
     path = here.home.configs / "topologies" / "ec2_published.yaml"
     path.write_text(path.read_text().replace("tiup: null", "tiup: image"))
 
 
-def test_a_report_type_that_a_run_would_refuse_is_not_said_to_run(here: Here) -> None:
-    """What is undecided is named; the local report types are not kept from running by it."""
+def test_a_report_type_that_a_run_would_refuse_is_reported(here: Here) -> None:
+    """What is undecided is named; local report types can run nevertheless."""
     found = said(here, "report type sysbench_ec2")
     assert (found.good, found.blocks) == (False, False)
     assert found.detail.startswith(
@@ -59,16 +59,14 @@ def test_a_report_type_that_a_run_would_refuse_is_not_said_to_run(here: Here) ->
     assert said(here, "report type sysbench_local").detail == "can run, with mariadb"
 
 
-def test_of_a_fleet_s_servers_nothing_is_said_of_this_machine(here: Here) -> None:
-    """They are fetched by its own hosts."""
+def test_this_machine_is_not_checked_for_a_fleet_s_servers(here: Here) -> None:
+    """The fleet's hosts fetch them."""
     servers = [check.what for check in doctor.examine(here.home) if ": tidb v" in check.what]
     assert {what.split(":")[0] for what in servers} == {"sysbench_local", "tpcc_local"}
 
 
-def test_a_server_that_is_not_here_would_be_fetched(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And one that is here is installed."""
+def test_a_missing_server_would_be_fetched(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is here is reported as installed."""
     monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
     found = said(here, "sysbench_local_releases: mariadb 11.4.5")
     assert found.detail == "would be fetched from Maven Central"
@@ -76,10 +74,10 @@ def test_a_server_that_is_not_here_would_be_fetched(
     assert found.detail.startswith("installed in ")
 
 
-def test_credentials_are_looked_for_where_hosts_are_rented(
+def test_credentials_are_checked_if_hosts_are_rented(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A note, whether they are there, missing or wrongly named; AWS is not called."""
+    """A note says whether they are there, missing or misnamed; AWS is not called."""
     found = said(here, "aws")
     assert (found.good, found.blocks) == (False, False)
     assert "finds no credentials" in found.detail
@@ -95,15 +93,15 @@ def test_credentials_are_looked_for_where_hosts_are_rented(
     assert "nosuch" in found.detail
 
 
-def test_credentials_are_no_matter_where_nothing_is_rented(here: Here) -> None:
-    """Then nothing is said of them."""
+def test_credentials_are_not_checked_if_nothing_is_rented(here: Here) -> None:
+    """They are not mentioned."""
     for path in (here.home.configs / "reports").glob("*_ec2*.yaml"):
         path.unlink()
     assert "aws" not in {check.what for check in doctor.examine(here.home)}
 
 
 def test_notifiers_are_counted_and_checked(here: Here) -> None:
-    """Before there is something to tell; `validate` checks the file, too."""
+    """Before there is anything to report; `validate` also checks the file."""
     path = here.home.configs / "notifications.yaml"
     assert said(here, "notifiers").detail == f"0 in {path}: nobody is notified of anything"
     mail = "{by: smtp, connection: smtp_default, to: [a@example.com]"
@@ -124,14 +122,14 @@ def test_notifiers_are_counted_and_checked(here: Here) -> None:
     [
         ("v6.5.1,{},patch", TODAY, True),
         ("v6.5.1,{},patch", TODAY - timedelta(weeks=27), False),
-        # Nobody compares it.
+        # No report type compares it.
         ("v9.0.0-rc.1,{},pre-release", TODAY, False),
     ],
 )
-def test_a_calendar_that_nobody_updates_is_noted(
+def test_an_outdated_calendar_is_reported(
     here: Here, version: str, day: date, recent: bool
 ) -> None:
-    """With the report types whose schedules rest on it; nothing is blocked by it."""
+    """With the report types whose schedules depend on it; it blocks nothing."""
     path = here.home.configs / "releases.csv"
     path.write_text(f"version,release_date,type\n{OLD}{version.format(day)}\n")
     found = said(here, "release calendar: tidb")

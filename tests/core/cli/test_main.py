@@ -1,4 +1,4 @@
-"""The command line says what it was asked to say, and refuses what it cannot do in one message."""
+"""The command line prints what was asked for, and refuses what it cannot do in one message."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GOLDEN = ROOT / "tests" / "golden" / "sysbench"
 # ---------------------------------------------------------------- validate
 
 
-def test_good_report_types_are_said_to_be_good(here: Here) -> None:
-    """Those of the house, each by its path."""
+def test_valid_report_types_are_reported_as_good(here: Here) -> None:
+    """All that these tests have, each by its path."""
     files = sorted((ROOT / "configs" / "reports").glob("*.yaml"))
     done = here.run("validate", *files)
     assert done.returncode == 0
@@ -36,7 +36,7 @@ def test_good_report_types_are_said_to_be_good(here: Here) -> None:
 
 
 def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -> None:
-    """The bad inputs of a report type, all in one call beside a good one, which stays good."""
+    """All bad inputs of a report type in one call, with a good one, which stays good."""
     same = {"mariadb": {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.2.11"}}}
     bad = {
         "unknown_key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
@@ -65,8 +65,8 @@ def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -
 
 
 @pytest.mark.parametrize("text", ["a: [", "", "a: 1\na: 2", "? [a]\n: b", "\x00"])
-def test_what_is_no_report_type_is_refused(here: Here, text: str) -> None:
-    """Not a traceback, whatever the file holds."""
+def test_a_file_that_is_not_a_report_type_is_refused(here: Here, text: str) -> None:
+    """Without a traceback, whatever the file contains."""
     path = here.path / "bad.yaml"
     path.write_text(text)
     assert str(path) in here.refused("validate", path)
@@ -76,7 +76,7 @@ def test_what_is_no_report_type_is_refused(here: Here, text: str) -> None:
 
 
 def test_the_plan_as_json_has_the_promised_shape(here: Here) -> None:
-    """Every field of the promise, with its type; what was overridden is in it."""
+    """Every promised field with its type, and the overridden values."""
     done = here.run("plan", here.report(), "--json", "--set", "rounds=2", "--set", "threads=2,8")
     assert done.returncode == 0, done.stderr
     plan = json.loads(done.stdout)
@@ -117,8 +117,8 @@ def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
     assert len([line for line in done.stdout.splitlines() if " · " in line]) == 48
 
 
-def test_what_costs_more_than_may_be_rented_unasked_needs_a_word(here: Here) -> None:
-    """Nothing is written to the store, and the figures are in the message."""
+def test_a_campaign_above_the_budget_needs_approval(here: Here) -> None:
+    """Nothing is written to the store, and the message has the figures."""
     done = here.run("run", "sysbench_ec2")
     assert done.returncode == 1
     for part in ("dollars in", "hours", "without approval (20)", "--approve"):
@@ -144,21 +144,21 @@ def test_what_costs_more_than_may_be_rented_unasked_needs_a_word(here: Here) -> 
 def test_what_cannot_be_planned_is_refused(
     here: Here, arguments: list[str], messages: list[str]
 ) -> None:
-    """One message with the field, and what there is instead; nothing is written."""
+    """One message names the field and the alternatives; nothing is written."""
     said = here.refused("plan", *arguments)
     assert all(message in said for message in messages)
     assert not (here.home.root / "results.db").exists()
 
 
-def test_a_version_that_cannot_be_had_is_refused_with_how_to_get_it(here: Here) -> None:
-    """Without the server and without Maven the message names both."""
+def test_an_unavailable_version_is_refused_with_how_to_get_it(here: Here) -> None:
+    """Without the server and Maven, the message names both."""
     path = os.pathsep.join(str(Path(p).parent) for p in (sys.executable,))
     said = here.refused("plan", "sysbench_local", "--set", "candidate=11.4.5", PATH=path)
     assert "MariaDB 11.4.5 is not installed and `mvn` is missing: run `make setup`" in said
 
 
 def test_gates_that_cannot_be_read_are_refused_before_anything_starts(here: Here) -> None:
-    """Not by the first trial, after hours of loading."""
+    """Not in the first trial, after hours of loading."""
     gates = here.home.configs / "quality" / "symptoms.yaml"
     gates.write_text(gates.read_text() + "nonsense: 1\n")
     assert str(gates) in here.refused("run", "sysbench_local", "--campaign", "unjudged")
@@ -169,7 +169,7 @@ def test_gates_that_cannot_be_read_are_refused_before_anything_starts(here: Here
 # ---------------------------------------------------------------- parse
 
 
-def test_an_output_as_json_is_what_was_promised(here: Here) -> None:
+def test_an_output_as_json_has_the_promised_shape(here: Here) -> None:
     """The golden JSON, for a good and for a broken output; absent values are null."""
     for name in ("sysbench_read_write_t4", "sysbench_killed_midrun"):
         done = here.run("parse", "sysbench", GOLDEN / f"{name}.txt", "--json")
@@ -187,7 +187,7 @@ def test_an_output_for_people_is_short(here: Here) -> None:
     assert done.stdout.splitlines()[-1] == "series: 5 intervals"
 
 
-def test_an_output_that_is_not_there_is_named(here: Here) -> None:
+def test_a_missing_output_file_is_named(here: Here) -> None:
     """By its path."""
     assert "nothing.txt: cannot be read" in here.refused("parse", "sysbench", "nothing.txt")
     assert str(here.path) in here.refused("parse", "sysbench", here.path)
@@ -197,10 +197,8 @@ def test_an_output_that_is_not_there_is_named(here: Here) -> None:
 
 
 @pytest.mark.parametrize("command", [["compare"], ["compare", "--json"], ["render"]])
-def test_an_unknown_campaign_is_named_with_those_there_are(
-    stored: Here, command: list[str]
-) -> None:
-    """Also where the store is empty."""
+def test_an_unknown_campaign_is_named_with_the_known_ones(stored: Here, command: list[str]) -> None:
+    """Even if the store is empty."""
     assert "no campaign 'nosuch'" in (said := stored.refused(*command, "nosuch"))
     assert "the latest there: c1" in said
     empty = stored.refused(*command, "nosuch", BENCHLAB_HOME=str(stored.path / "empty"))
@@ -230,15 +228,15 @@ def test_a_report_is_rebuilt_from_the_store(stored: Here, form: str, begins: str
     assert stored.run("render", "c1", "--format", form) == done
 
 
-def test_an_unknown_format_is_refused_with_those_there_are(stored: Here) -> None:
-    """As a wrong use of the command, with exit code 2."""
+def test_an_unknown_format_is_refused_with_the_known_ones(stored: Here) -> None:
+    """As wrong usage, with exit code 2."""
     done = stored.run("render", "c1", "--format", "pdf")
     assert done.returncode == 2
     assert all(form in done.stderr for form in ("md", "html", "csv", "json"))
 
 
-def test_a_pipe_that_closes_early_is_no_error(here: Here) -> None:
-    """`benchlab plan ... | head -c 1` says nothing on stderr."""
+def test_a_pipe_that_closes_early_is_not_an_error(here: Here) -> None:
+    """`benchlab plan ... | head -c 1` prints nothing on stderr."""
     with subprocess.Popen(
         ["sh", "-c", f"'{PROGRAM}' plan sysbench_local --set rounds=999 | head -c 1"],
         env=here.environment,
@@ -249,7 +247,7 @@ def test_a_pipe_that_closes_early_is_no_error(here: Here) -> None:
 
 
 def test_a_store_that_cannot_be_reached_is_named_without_its_password(here: Here) -> None:
-    """The URL is shown with stars."""
+    """The URL has stars in the password's place."""
     url = "mysql+pymysql://bench:hunter2@127.0.0.1:1/results"
     said = here.refused("campaigns", BENCHLAB_STORE_URL=url)
     assert "mysql+pymysql://bench:***@127.0.0.1:1/results" in said
@@ -261,7 +259,7 @@ def test_a_store_that_cannot_be_reached_is_named_without_its_password(here: Here
 
 
 def test_doctor_says_what_is_missing_and_how_to_get_it(here: Here) -> None:
-    """Without any tool every one is named with its package; exit code 1."""
+    """Without any tool, all are named with their packages; exit code 1."""
     path = str(Path(sys.executable).parent)
     done = here.run("doctor", PATH=path)
     assert done.returncode == 1
@@ -279,7 +277,7 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(here: Here) -> None:
 
 
 def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
-    """A broken file does not hide the rest; a lock that makes no sense is named, too."""
+    """A broken file does not hide the rest; a broken lock is also named."""
     shutil.copy(here.report("bad", threads=[0]), here.path / "configs" / "reports")
     (here.path / "lock").write_text("{")
     done = here.run("doctor")
@@ -292,12 +290,12 @@ def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
 
 
 @pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-"])
-def test_release_refuses_what_is_no_campaign(here: Here, campaign: str) -> None:
+def test_give_back_refuses_what_is_not_a_campaign_id(here: Here, campaign: str) -> None:
     """An empty variable in a script does not end every campaign on the machine."""
     assert "not a campaign's id" in here.refused("give-back", "--", campaign)
 
 
-def test_giving_back_what_does_not_run_is_no_error(stored: Here) -> None:
+def test_giving_back_what_does_not_run_is_not_an_error(stored: Here) -> None:
     """`give-back` can be repeated until everything is gone."""
     for _ in range(2):
         done = stored.run("give-back", "c1")
@@ -306,14 +304,14 @@ def test_giving_back_what_does_not_run_is_no_error(stored: Here) -> None:
 
 
 def test_the_old_name_of_give_back_still_works(stored: Here) -> None:
-    """Scripts that say `release` go on for one version; the help shows the new name alone."""
+    """Scripts with `release` work for one more version; the help has only the new name."""
     done = stored.run("release", "c1")
     assert "c1: 0 processes ended" in done.stdout
     assert "'release' is deprecated" in done.stderr
     assert "release CAMPAIGN" not in stored.run("--help").stdout
 
 
-def test_giving_back_what_nothing_knows_is_refused(stored: Here) -> None:
+def test_giving_back_an_unknown_campaign_is_refused(stored: Here) -> None:
     """A misspelt id does not read as if a fleet had been given back."""
     said = stored.refused("give-back", "nope")
     assert "no campaign 'nope'" in said
@@ -322,10 +320,10 @@ def test_giving_back_what_nothing_knows_is_refused(stored: Here) -> None:
 
 
 @pytest.mark.parametrize("known_by", ["directory", "process", "lock"])
-def test_what_this_machine_has_is_given_back_though_the_store_was_lost(
+def test_a_campaign_of_this_machine_is_given_back_even_if_the_store_is_lost(
     here: Here, known_by: str
 ) -> None:
-    """A campaign is known by its directory, by a process of it or by the lock that it holds."""
+    """A campaign is known by its directory, its processes or the lock that it holds."""
     ended = 0
     if known_by == "directory":
         here.home.campaign("lost").mkdir(parents=True)
@@ -341,8 +339,8 @@ def test_what_this_machine_has_is_given_back_though_the_store_was_lost(
     assert MachineLock(here.path / "lock").holder() is None
 
 
-def test_a_store_that_cannot_be_read_keeps_nothing_running(here: Here) -> None:
-    """What runs here is ended first; that the store cannot be told is an error all the same."""
+def test_a_broken_store_does_not_keep_a_campaign_running(here: Here) -> None:
+    """It is ended first; that the store cannot record this is still an error."""
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, "BENCHLAB_CAMPAIGN": "lost"})
     Thread(target=process.wait, daemon=True).start()
     url = f"sqlite:///{here.path}/nothing/results.db"
@@ -352,10 +350,10 @@ def test_a_store_that_cannot_be_read_keeps_nothing_running(here: Here) -> None:
     assert "Nothing was ended" in here.refused("give-back", "lost", BENCHLAB_STORE_URL=url)
 
 
-def test_what_the_store_alone_knows_is_given_back_where_it_was_rented(
+def test_a_campaign_that_only_the_store_knows_is_given_back_where_it_was_rented(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The directory of a campaign on EC2 may be lost, or lie on another machine."""
+    """The directory of a campaign on EC2 may be lost, or on another machine."""
     with Store(here.home.store_url, here.home.objects) as store:
         store.add_campaign(campaigns.fleet_campaign(id="rented"))
     asked = []
@@ -380,16 +378,16 @@ def test_what_the_store_alone_knows_is_given_back_where_it_was_rented(
         ("plan", "sysbench_ec2", "--backfill", "2022-01-01", "2022-13-01"),
     ],
 )
-def test_a_day_that_there_is_not_is_refused(here: Here, command: tuple[str, ...]) -> None:
-    """In words that tell what is wrong, not how a program reads it."""
+def test_a_day_that_does_not_exist_is_refused(here: Here, command: tuple[str, ...]) -> None:
+    """The message says what is wrong, not how a program reads it."""
     done = here.run(*command)
     assert done.returncode == 2
     said = " ".join(done.stderr.replace("│", " ").split())
     assert f"'{command[-1]}': there is no such day, or it is not written as YYYY-MM-DD" in said
 
 
-def test_without_arguments_there_is_help() -> None:
-    """Every command with a sentence."""
+def test_help_names_the_commands() -> None:
+    """`benchlab --help` lists them."""
     done = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True)
     assert done.returncode == 0
     for command in ("validate", "plan", "run", "parse", "compare", "render", "doctor", "give-back"):
@@ -400,7 +398,7 @@ def test_without_arguments_there_is_help() -> None:
 
 
 def test_the_core_imports_no_airflow() -> None:
-    """The CLI and every module work on a machine that has never heard of Airflow."""
+    """The CLI and every module work on a machine without Airflow."""
     code = (
         "import sys, pkgutil, importlib\nimport benchlab, benchlab.cli.main\n"
         "for found in pkgutil.walk_packages(benchlab.__path__, 'benchlab.'):\n"
@@ -417,7 +415,7 @@ def test_the_core_imports_no_airflow() -> None:
 
 
 def test_reading_a_report_type_imports_nothing_heavy() -> None:
-    """A DAG file is parsed every few seconds: what it needs of the core loads fast."""
+    """A DAG file is parsed every few seconds, so what it imports must load fast."""
     code = (
         "import sys\nfrom benchlab.campaign import report_types\n"
         "heavy = ('pandas', 'numpy', 'scipy', 'matplotlib', 'great_expectations', 'boto3')\n"

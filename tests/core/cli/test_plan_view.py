@@ -1,4 +1,4 @@
-"""`benchlab plan` shows what will happen and what it needs, before anything is started or spent."""
+"""`benchlab plan` shows what will happen and what it costs, before anything is started."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def plan(*arguments: str) -> str:
 
 
 def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
-    """Everything a person has to know before approving it."""
+    """Everything that a person has to know before approving it."""
     shown = plan("sysbench_ec2", "--set", "snapshots=s3://bucket/prefix")
     for part in (
         "rent 10 hosts in us-west-2",
@@ -46,14 +46,14 @@ def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
 
 
 def test_a_machine_s_plan_says_that_nothing_is_rented() -> None:
-    """No word of dollars, quota or hosts."""
+    """It does not mention dollars, quota or hosts."""
     shown = plan("sysbench_local", "--set", "engine=mariadb")
     assert "nothing is rented" in shown
     assert not {"dollars", "vCPUs", "approval"} & set(shown.split())
 
 
-def test_a_published_plan_stands_beside_its_page() -> None:
-    """Document, its client, both durations, and every difference."""
+def test_a_published_plan_is_compared_with_its_page() -> None:
+    """With the document, its client, both durations, and every difference."""
     shown = plan("sysbench_v520_vs_v511")
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v520_vs_v511"))
     assert spec.published is not None
@@ -65,15 +65,15 @@ def test_a_published_plan_stands_beside_its_page() -> None:
 
 
 def test_the_json_is_the_plan() -> None:
-    """`--json` prints what the store keeps, with the same overrides."""
+    """`--json` prints the plan as the store keeps it, with the same overrides."""
     document = json.loads(plan("sysbench_ec2", "--json", "--set", "rounds=2"))
     assert document["rounds"] == 2
     assert len(document["hosts"]) == 10
     assert document["dollars"] > 0
 
 
-def test_commands_stand_in_the_order_in_which_they_run() -> None:
-    """Deploy before load before analyze before back-up before the first trial; give back last."""
+def test_commands_are_in_the_order_in_which_they_run() -> None:
+    """Deploy, load, analyze, back up, then the first trial."""
     shown = plan("sysbench_v520_vs_v511", "--commands")
     marks = (
         "tiup cluster deploy <campaign>-baseline v5.1.1",
@@ -91,8 +91,8 @@ def test_commands_stand_in_the_order_in_which_they_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["sysbench_local", "sysbench_ec2", "sysbench_hosts"])
-def test_what_is_not_known_yet_is_a_name_in_brackets(name: str) -> None:
-    """Addresses of hosts to be rented, the campaign, the password: never a made-up value."""
+def test_an_unknown_value_is_a_name_in_brackets(name: str) -> None:
+    """Addresses of rented hosts, the campaign, the password: never a made-up value."""
     shown = plan(name, "--commands")
     assert "<campaign>" in shown
     assert ("<tidb-1>:4000" in shown) == (name == "sysbench_ec2")
@@ -101,16 +101,16 @@ def test_what_is_not_known_yet_is_a_name_in_brackets(name: str) -> None:
         assert "IDENTIFIED BY" not in line or "'<password>'" in line
 
 
-def test_what_is_not_listed_is_said_first() -> None:
-    """Dataset snapshots depend on what S3 has, and a rehearsal asks nobody."""
+def test_the_list_begins_with_what_it_leaves_out() -> None:
+    """Such as dataset snapshots, which depend on what S3 has."""
     shown = plan("sysbench_ec2", "--commands", "--set", "snapshots=s3://bucket/prefix")
     assert shown.startswith("# Not listed: ")
     assert "snapshots" in shown.split("\n\n")[0]
     assert " restore db" not in shown
 
 
-def test_the_statements_of_a_check_are_shown_where_they_are_run() -> None:
-    """Before the snapshot and after the last trial; of sysbench's tables none."""
+def test_the_statements_of_a_check_are_shown_where_they_run() -> None:
+    """Before the snapshot and after the last trial; sysbench's tables have none."""
     shown = plan("tpcc_local", "--commands", "--set", "engine=mariadb")
     marks = ("## check after load", "## back up", "## measure", "## check after last trial")
     places = [shown.index(mark) for mark in marks]
@@ -119,7 +119,7 @@ def test_the_statements_of_a_check_are_shown_where_they_are_run() -> None:
     assert "CREATE INDEX" not in plan("sysbench_local", "--commands")
 
 
-def test_what_can_only_be_planned_for_cannot_be_run() -> None:
+def test_a_target_that_can_only_be_planned_cannot_be_run() -> None:
     """TiDB Cloud: the plan says why, and a run is refused with the same sentence."""
     sentence = targets.PLANNED_ONLY["tidb_cloud"]
     assert sentence in plan("sysbench_v713_cloud")
@@ -129,8 +129,8 @@ def test_what_can_only_be_planned_for_cannot_be_run() -> None:
     assert sentence in str(refused.value)
 
 
-def test_no_server_has_to_be_on_this_machine_to_plan_for_a_fleet() -> None:
-    """TiUP on the fleet fetches them."""
+def test_a_plan_for_a_fleet_needs_no_server_on_this_machine() -> None:
+    """TiUP on the fleet installs them."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v520_vs_v511"))
     assert planning.choose_engine(spec, HOME, to_run=False)[0] == "tidb"
 
@@ -158,10 +158,10 @@ def tpcc_commands(report: str, **client: str) -> list[Command]:
 @pytest.mark.parametrize(
     ("report", "address"), [("tpcc_ec2", "<client-1>"), ("tpcc_local", "127.0.0.1")]
 )
-def test_the_account_of_a_client_without_a_password_is_made_before_it_loads(
+def test_the_account_without_a_password_is_created_before_the_load(
     report: str, address: str
 ) -> None:
-    """For the schema only, which is there by then, and from the load balancer's address only."""
+    """Only for the schema, which exists by then, and only from the load balancer's address."""
     made = tpcc_commands(report, program="go-tpc")
     (account,) = [n for n, c in enumerate(made) if "CREATE USER 'bench_open'" in c.text]
     assert made[account].text.splitlines() == [
@@ -177,7 +177,7 @@ def test_the_account_of_a_client_without_a_password_is_made_before_it_loads(
 
 @pytest.mark.parametrize("report", ["tpcc_ec2", "tpcc_local"])
 def test_the_embedded_client_has_the_account_with_a_password(report: str) -> None:
-    """It is started with its script, and no other account is made."""
+    """It is started with its script, and no other account is created."""
     made = tpcc_commands(report, program="embedded")
     started = [command.text for command in made if "sysbench " in command.text]
     assert started
@@ -185,6 +185,6 @@ def test_the_embedded_client_has_the_account_with_a_password(report: str) -> Non
     assert not any("bench_open" in command.text for command in made)
 
 
-def test_durations_are_in_the_unit_people_use() -> None:
+def test_durations_are_in_a_suitable_unit() -> None:
     """Minutes below two hours, hours from there on."""
     assert (duration(9.54), duration(119.9), duration(292.8)) == ("9.5 min", "119.9 min", "4.9 h")

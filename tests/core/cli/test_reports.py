@@ -45,7 +45,7 @@ def page(here: Here) -> Path:
 
 
 def test_a_report_is_rendered_in_another_language(stored: Here) -> None:
-    """With the same figures; a language that is not there is named with those that are."""
+    """With the same figures; the error on an unknown language names the known ones."""
     english, chinese = (stored.run("render", "c1", "--lang", code).stdout for code in ("en", "zh"))
     assert "性能对比测试报告" in chinese
     assert "-20.00%" in english
@@ -54,7 +54,7 @@ def test_a_report_is_rendered_in_another_language(stored: Here) -> None:
 
 
 def test_all_files_of_a_report_are_written_into_a_directory(stored: Here) -> None:
-    """The pages with their charts, and a path a line."""
+    """Pages with their charts; one path per line is printed."""
     done = stored.run("render", "c1", "--to", stored.path / "out")
     assert done.returncode == 0, done.stderr
     assert (stored.path / "out" / "charts" / "overview.svg").exists()
@@ -62,7 +62,7 @@ def test_all_files_of_a_report_are_written_into_a_directory(stored: Here) -> Non
 
 
 def test_a_published_report_comes_with_evidence(stored: Here) -> None:
-    """Twice the same bytes; verifying them needs nothing of the installation.
+    """Always the same bytes; verifying them needs nothing from the installation.
 
     Nothing differs, but this campaign has no raw outputs: exit code 2.
     """
@@ -91,8 +91,8 @@ def test_a_changed_byte_fails_and_its_file_is_named(stored: Here) -> None:
     assert document["differences"]
 
 
-def test_evidence_that_cannot_be_made_loses_no_report(stored: Here) -> None:
-    """The report is there without it, the command fails, and says why and what to do."""
+def test_a_report_is_published_even_if_its_evidence_cannot_be_made(stored: Here) -> None:
+    """The command fails, and says why and what to do."""
     password = stored.home.campaign("c1") / "password"
     password.parent.mkdir(parents=True, exist_ok=True)
     password.write_text("baseline")  # which every bundle has in it
@@ -113,7 +113,7 @@ def test_only_the_destinations_of_a_measured_campaign_can_change(stored: Here) -
 
 
 def test_a_failed_publication_elsewhere_names_the_whole_command(stored: Here) -> None:
-    """Typed as it is named, it is the same again; the report type's destinations are done."""
+    """The named command does the same again; without `--set`, the report type's apply."""
     other = "publish=[{to: s3, bucket: my-reports, region: eu-west-1}]"
     said = stored.refused("publish", "c1", "--set", other, AWS_ENDPOINT_URL="foo")
     assert "not published to s3://my-reports: " in said
@@ -137,14 +137,14 @@ def test_an_audit_says_what_is_wrong(here: Here, page: Path) -> None:
     done = here.run("audit", page)
     assert (done.returncode, "headline_mismatch" in done.stdout) == (0, True)
     document = json.loads(here.run("audit", page, "--json").stdout)
-    assert [each["kind"] for each in document["findings"]] == ["headline_mismatch"]
+    assert [finding["kind"] for finding in document["findings"]] == ["headline_mismatch"]
     assert document["workloads"][0]["headline_pct"] == 7.5
     several = json.loads(here.run("audit", page, page, "--json").stdout)
-    assert [each["report"] for each in several] == [ID, ID]
+    assert [audit["report"] for audit in several] == [ID, ID]
 
 
 def test_a_page_is_imported_rendered_and_in_the_history(here: Here, page: Path) -> None:
-    """The rendered page has the right headline, and so no finding of its own."""
+    """The rendered page has the right headline, and so no finding."""
     assert f"{ID}: imported" in here.run("import", page).stdout
     assert f"{ID}: there already" in here.run("import", page).stdout
     rendered = here.run("render", ID).stdout
@@ -158,8 +158,8 @@ def test_a_page_is_imported_rendered_and_in_the_history(here: Here, page: Path) 
     assert (here.path / "h.svg").read_text().startswith("<?xml")
 
 
-def test_a_page_that_cannot_be_read_leaves_the_others_be(here: Here, page: Path) -> None:
-    """It is named, and the exit code is 1."""
+def test_a_page_that_cannot_be_read_does_not_affect_the_others(here: Here, page: Path) -> None:
+    """It is named, with exit code 1."""
     bad = here.path / "bad.md"
     bad.write_text("# A cake\n\nFlour.\n")
     done = here.run("import", bad, page, here.path / "nosuch.md")
@@ -172,7 +172,7 @@ def test_a_page_that_cannot_be_read_leaves_the_others_be(here: Here, page: Path)
 
 
 def test_a_second_page_of_the_same_versions_is_kept_under_a_name(here: Here, page: Path) -> None:
-    """The refusal names both ways out; two pages cannot have one name."""
+    """The error names both ways out; two pages cannot have one name."""
     here.run("import", page)
     again = here.path / "again.md"
     again.write_text(PAGE.replace("1,100", "1,200").replace("10.00%", "20.00%"))
@@ -190,7 +190,7 @@ def test_a_second_page_of_the_same_versions_is_kept_under_a_name(here: Here, pag
 
 
 def test_what_is_stored_is_what_was_read(here: Here, page: Path) -> None:
-    """A byte order mark and line ends of Windows stay: the file has the hash that is told."""
+    """A byte order mark and Windows line ends stay: the file has the hash that is printed."""
     raw = b"\xef\xbb\xbf" + PAGE.replace("\n", "\r\n").encode()
     page.write_bytes(raw)
     report = json.loads(here.run("import", page, "--json").stdout)[0]
@@ -199,8 +199,8 @@ def test_what_is_stored_is_what_was_read(here: Here, page: Path) -> None:
     assert hashlib.sha256(raw).hexdigest() == report["sha256"]
 
 
-def test_what_was_not_understood_cannot_steer_the_terminal(here: Here, page: Path) -> None:
-    """What a page has in a cell is told without its control characters."""
+def test_text_that_was_not_understood_cannot_control_the_terminal(here: Here, page: Path) -> None:
+    """A page's cells are printed without control characters."""
     page.write_text(PAGE.replace("| 200 | 2,000 |", "| 200 | \x1b[2J\x1b]0;x\x07 |"))
     done = here.run("import", page)
     assert "not understood" in done.stdout
@@ -208,8 +208,8 @@ def test_what_was_not_understood_cannot_steer_the_terminal(here: Here, page: Pat
     assert "\x07" not in done.stdout + done.stderr
 
 
-def test_an_audit_of_several_pages_tells_those_that_can_be_read(here: Here, page: Path) -> None:
-    """Then the errors, with exit code 1; as JSON the list stays a list."""
+def test_an_audit_of_several_pages_shows_those_that_can_be_read(here: Here, page: Path) -> None:
+    """Errors come after them, with exit code 1; JSON remains a list."""
     bad = here.path / "bad.md"
     bad.write_text("# A cake\n\nFlour.\n")
     done = here.run("audit", bad, page, here.path / "nosuch.md")
@@ -219,14 +219,14 @@ def test_an_audit_of_several_pages_tells_those_that_can_be_read(here: Here, page
     assert "nosuch.md" in done.stderr
     done = here.run("audit", page, bad, "--json")
     assert done.returncode == 1
-    assert [each["report"] for each in json.loads(done.stdout)] == [ID]
+    assert [audit["report"] for audit in json.loads(done.stdout)] == [ID]
     assert "bad.md" in done.stderr
     done = here.run("audit", bad, "--json")
     assert (done.returncode, done.stdout) == (1, "")
 
 
 def test_the_history_leaves_out_what_another_benchlab_stored(here: Here, page: Path) -> None:
-    """And says so; the rest of it is listed."""
+    """It says so, and lists the rest."""
     here.run("import", page)
     here.run("import", page, "--as", "old")
     with open_store(here.home) as store, store.transaction() as connection:
@@ -243,7 +243,7 @@ def test_the_history_leaves_out_what_another_benchlab_stored(here: Here, page: P
     assert "import it again" in here.refused("render", "old")
 
 
-def test_a_campaigns_history_stands_apart(stored: Here) -> None:
-    """With its verdict; a workload that nothing is known of is refused."""
+def test_the_history_of_campaigns_is_kept_apart(stored: Here) -> None:
+    """With their verdicts; an unknown workload is refused."""
     assert "regression" in stored.run("history", "update_index").stdout
     assert "known: oltp_" in stored.refused("history", "tpcc")

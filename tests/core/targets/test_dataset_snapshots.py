@@ -1,6 +1,6 @@
 """Dataset snapshots: what is kept, what is restored, and what may not end a campaign.
 
-S3 is moto's; the clusters save and restore as BR does: never to a place that holds anything.
+S3 is moto's; the clusters save as BR does: only to an empty place.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Br:
     """A cluster that only copies its dataset.
 
     Attributes:
-        cut_off: whether the next copy ends half-way.
-        restored: from where, in which region.
+        cut_off: whether the next copy is interrupted.
+        restored: the URL and region of each restore.
     """
 
     def __init__(self, s3: Any) -> None:
@@ -75,12 +75,12 @@ class Rented(FleetTarget):
         """Nothing to refuse."""
 
     def hosts(self, say: Say) -> Fleet:
-        """None."""
+        """No hosts."""
         return Fleet(())
 
     @property
     def region(self) -> str:
-        """Where the bucket is."""
+        """The bucket's region."""
         return REGION
 
     @classmethod
@@ -106,7 +106,7 @@ def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where campaigns keep their state."""
+    """The folder of the campaigns' state."""
     return tmp_path
 
 
@@ -119,7 +119,7 @@ def target(
     fields: Mapping[str, Any] = SYSBENCH,
     **sides: str,
 ) -> Rented:
-    """A campaign's target, its client chosen; ``sides`` replace the versions."""
+    """A campaign's target with a chosen client; ``sides`` replaces the versions."""
     versions = {"baseline": "v5.1.1", "candidate": "v5.2.0"} | sides
     spec = plans.fleet_spec(
         snapshots="s3://datasets/small",
@@ -140,7 +140,7 @@ def keys(s3: Any) -> list[str]:
 
 
 def test_what_one_campaign_keeps_the_next_one_restores(folder: Path, s3: Any) -> None:
-    """From where the note says, in the region of the fleet; a later campaign keeps nothing."""
+    """From the note's URL, in the fleet's region; a later campaign keeps nothing."""
     first = target(folder, s3, "c1")
     assert first.dataset_source() == "load"
     assert [first.keep_dataset(side, "t:1:1") for side in SIDES] == [None, None]
@@ -155,7 +155,7 @@ def test_what_one_campaign_keeps_the_next_one_restores(folder: Path, s3: Any) ->
 
 
 def kept_by(folder: Path, s3: Any, client: str, fields: Mapping[str, Any]) -> Rented:
-    """A campaign that has loaded both sides by this client, and kept them."""
+    """A campaign that loaded both sides with this client, and kept them."""
     made = target(folder, s3, f"kept-by-{client}", client=client, fields=fields)
     assert made.dataset_source() == "load"
     assert [made.keep_dataset(side, "t:1:1") for side in SIDES] == [None, None]
@@ -168,7 +168,7 @@ def kept_by(folder: Path, s3: Any, client: str, fields: Mapping[str, Any]) -> Re
 def test_what_another_client_loaded_is_not_restored(
     folder: Path, s3: Any, client: str, source: str
 ) -> None:
-    """Each fills TPC-C's tables with rows of its own; what it loads instead is kept beside."""
+    """Each client generates different rows; what this one loads is kept as well."""
     first = kept_by(folder, s3, "tiup", TPCC)
     note = first._dataset("baseline").read_note()
     assert note is not None
@@ -183,7 +183,7 @@ def test_what_another_client_loaded_is_not_restored(
 def test_reading_the_notes_before_the_client_is_known_decides_nothing(
     folder: Path, s3: Any
 ) -> None:
-    """Before hosts are rented the workload's first client is meant; it may prove to be another."""
+    """Before hosts are rented the workload's first client is assumed; it may be another one."""
     kept_by(folder, s3, "tiup", TPCC)
     made = target(folder, s3, "c2", fields=TPCC)
     assert made.datasets_are_kept()
@@ -192,7 +192,7 @@ def test_reading_the_notes_before_the_client_is_known_decides_nothing(
 
 
 def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Path) -> None:
-    """It is in the campaign's record, and the target has it from there."""
+    """The target reads it from the campaign's record."""
     record = campaigns.tpcc_campaign(environment={"client_program": "embedded"})
     with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as store:
         store.add_campaign(record)
@@ -200,7 +200,7 @@ def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Pat
     assert work.target.client_program == "embedded"
 
 
-# The places that earlier releases gave these datasets; they did not know the client.
+# The places of these datasets in earlier releases, which did not know the client.
 @pytest.mark.parametrize(
     ("fields", "client", "place", "source"),
     [
@@ -208,18 +208,18 @@ def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Pat
         (TPCC, "tiup", "tpcc/{}-b5e83aae94a4", "load"),
     ],
 )
-def test_a_note_that_does_not_tell_its_client_is_taken_where_there_is_one_client_only(
+def test_a_note_without_a_client_is_used_only_if_there_is_one_client(
     folder: Path, s3: Any, fields: Mapping[str, Any], client: str, place: str, source: str
 ) -> None:
-    """With sysbench it can be no other; with TPC-C nobody knows what such a dataset holds."""
+    """With sysbench there is no other; with TPC-C the rows of such a dataset are not known."""
     for version in ("v5.1.1", "v5.2.0"):
         note = json.dumps({"url": "s3://datasets/old", "checksum": "t:1:1"}).encode()
         s3.put_object(Bucket="datasets", Key=f"small/{place.format(version)}.json", Body=note)
     assert target(folder, s3, "c1", client=client, fields=fields).dataset_source() == source
 
 
-def test_a_save_that_was_cut_off_hinders_no_later_one(folder: Path, s3: Any) -> None:
-    """BR refuses its place for good: the same campaign's next try and others take another."""
+def test_an_interrupted_save_does_not_hinder_later_ones(folder: Path, s3: Any) -> None:
+    """BR refuses its place from then on: every later save has a place of its own."""
     first = target(folder, s3, "c1")
     first.br.cut_off = True
     said = first.keep_dataset("baseline", "t:1:1")
@@ -234,7 +234,7 @@ def test_a_save_that_was_cut_off_hinders_no_later_one(folder: Path, s3: Any) -> 
 
 
 def test_a_bucket_that_is_gone_does_not_end_a_campaign_that_loads(folder: Path, s3: Any) -> None:
-    """It has loaded its data; what is lost is the next one's time."""
+    """It has loaded its data; only the next campaign loses time."""
     made = target(folder, s3, "c1")
     assert made.dataset_source() == "load"
     s3.delete_bucket(Bucket="datasets")
@@ -244,7 +244,7 @@ def test_a_bucket_that_is_gone_does_not_end_a_campaign_that_loads(folder: Path, 
 
 
 def test_a_version_without_br_is_loaded_and_not_kept(folder: Path, s3: Any) -> None:
-    """Even where somebody put a note there; the other side's dataset is kept for later."""
+    """Even if there is a note; the other side's dataset is kept."""
     made = target(folder, s3, "c1", baseline="v3.0.20")
     for side in SIDES:
         made._dataset(side).write_note({"url": "s3://datasets/x", "checksum": "t:1:1"})
@@ -255,7 +255,7 @@ def test_a_version_without_br_is_loaded_and_not_kept(folder: Path, s3: Any) -> N
 
 
 def test_a_restored_dataset_that_differs_ends_the_campaign(folder: Path, s3: Any) -> None:
-    """Both places that are to be deleted are named."""
+    """The error names both places that have to be deleted."""
     first = target(folder, s3, "c1")
     for side in SIDES:
         first.keep_dataset(side, "t:1:1")
@@ -267,7 +267,7 @@ def test_a_restored_dataset_that_differs_ends_the_campaign(folder: Path, s3: Any
 
 
 def test_a_snapshot_that_vanished_since_is_named(folder: Path, s3: Any) -> None:
-    """It was decided to restore: nothing is loaded silently on one side only."""
+    """Restoring had been decided: one side alone is not loaded silently."""
     for side in SIDES:
         target(folder, s3, "c1").keep_dataset(side, "t:1:1")
     second = target(folder, s3, "c2")
@@ -279,8 +279,8 @@ def test_a_snapshot_that_vanished_since_is_named(folder: Path, s3: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", json.dumps({"checksum": "t:1:1"})])
-def test_a_note_that_says_no_place_is_refused(folder: Path, s3: Any, text: str) -> None:
-    """Before anything is rented: it is named, and what to do."""
+def test_a_note_without_a_place_is_refused(folder: Path, s3: Any, text: str) -> None:
+    """Before anything is rented; the error names the note and says what to do."""
     made = target(folder, s3, "c1")
     key = urlsplit(made._dataset("baseline").note).path[1:]
     s3.put_object(Bucket="datasets", Key=key, Body=text.encode())

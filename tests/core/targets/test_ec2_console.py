@@ -1,4 +1,4 @@
-"""What is read from an instance's console, and what is not believed."""
+"""What is read from an instance's console, and what is ignored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_an_empty_console_says_nothing() -> None:
 
 
 def test_benchlabs_own_lines_are_read() -> None:
-    """Key and READY, with other lines between them, carriage returns and prefixes around them."""
+    """Key and READY are found among other lines, with prefixes and carriage returns."""
     text = f"{BOOT}\r\n[   21.4] ec2: BENCHLAB-HOST-KEY {KEY}\r\n"
     text += "BENCHLAB-SET vm.swappiness=0\r\nBENCHLAB-READY\r\nDebian login: "
     heard = console.parse(text)
@@ -37,46 +37,46 @@ def test_benchlabs_own_lines_are_read() -> None:
 
 
 def test_cloud_inits_block_is_accepted() -> None:
-    """Its ed25519 key is taken, without the comment behind it."""
+    """Its ed25519 key is used, without the comment after it."""
     heard = console.parse(BOOT + CLOUD_INIT)
     assert heard.host_key == KEY
     assert not heard.ready
 
 
-def test_a_key_outside_of_the_block_is_none() -> None:
+def test_a_key_outside_the_block_is_ignored() -> None:
     """An authorised user key that cloud-init lists is not the host's."""
     text = f"ci-info: | admin | {OTHER} |\nssh-ed25519 line: {OTHER}\n"
     assert console.parse(text).host_key is None
 
 
-def test_benchlabs_line_counts_more_than_cloud_inits() -> None:
-    """A key that was made anew after cloud-init's is the one that sshd shows."""
+def test_benchlabs_line_takes_precedence_over_cloud_inits() -> None:
+    """sshd has the key that was generated after cloud-init's."""
     heard = console.parse(f"BENCHLAB-HOST-KEY {OTHER}\n{CLOUD_INIT}")
     assert heard.host_key == OTHER
 
 
 @pytest.mark.parametrize("cut", [4, 20, 40])
-def test_a_key_cut_by_the_kernel_is_not_believed(cut: int) -> None:
+def test_a_key_cut_by_the_kernel_is_ignored(cut: int) -> None:
     """Half a key would make Benchlab refuse the right host."""
     assert console.parse(f"BENCHLAB-HOST-KEY {KEY[:-cut]}\n[ 9.1] xfs: mounted").host_key is None
     assert console.parse(f"BENCHLAB-HOST-KEY {KEY[:-cut]}[ 9.1] xfs").host_key is None
 
 
 def test_a_failure_is_quoted() -> None:
-    """What user data says has failed."""
+    """In the user data's own words."""
     heard = console.parse("BENCHLAB-FAILED installing haproxy sysbench\r\n")
     assert heard.failed == "installing haproxy sysbench"
     assert not heard.ready
 
 
-def test_the_last_word_counts() -> None:
-    """User data that was run again after a failure, either way."""
+def test_the_last_status_counts() -> None:
+    """User data that is run again may succeed after a failure, or fail after a success."""
     assert console.parse("BENCHLAB-FAILED mounting\nBENCHLAB-READY\n").ready
     assert console.parse("BENCHLAB-READY\nBENCHLAB-FAILED mounting\n").failed == "mounting"
 
 
-def test_the_tail_is_what_a_person_wants_to_see() -> None:
-    """The last lines that are not empty."""
+def test_the_tail_has_the_last_lines_with_text() -> None:
+    """Blank lines are left out."""
     assert console.tail("".join(f"line {n}\r\n\r\n" for n in range(50))).splitlines() == [
         f"line {n}" for n in range(30, 50)
     ]

@@ -1,4 +1,4 @@
-"""When the reaper says that it was without credentials; tests/hosts has what it ends."""
+"""When the reaper reports that it has no credentials; tests/hosts tests what it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAR = EndpointConnectionError(endpoint_url="https://ec2.us-west-2.amazonaws.com"
 
 
 def clients(errors: dict[str, BotoCoreError]) -> Access:
-    """Clients that raise what their region has."""
+    """Clients that raise the error of their region."""
 
     def client(service: str, region: str) -> Any:
         def ask(**_: object) -> NoReturn:
@@ -37,10 +37,10 @@ def clients(errors: dict[str, BotoCoreError]) -> Access:
     ("errors", "none"),
     [([NONE], True), ([NONE, NONE], True), ([NONE, FAR], False), ([FAR], False), ([HALF], False)],
 )
-def test_only_where_no_region_could_be_asked_for_want_of_credentials(
+def test_no_credentials_is_reported_only_if_no_region_could_be_asked(
     errors: list[BotoCoreError], none: bool
 ) -> None:
-    """A region out of reach, or half a pair of keys, is another fault."""
+    """A region that cannot be reached, or half a pair of keys, is another fault."""
     regions = {f"region-{number}": error for number, error in enumerate(errors)}
     with pytest.raises(ReaperError) as raised:
         reap(clients(regions), regions)

@@ -1,4 +1,4 @@
-"""First boot: a dead-man's switch first, local disks only when blank, and a word at the end."""
+"""First boot: a dead-man's switch first, then blank local disks, at the end a status."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TWO = {"nvme1n1": "", "nvme2n1": ""}
 
 
 def script(**fields: object) -> str:
-    """User data; ``fields`` replace what is made up."""
+    """User data; ``fields`` replaces default arguments."""
     made: dict[str, object] = {
         "campaign": "c1",
         "name": "tikv-1",
@@ -42,8 +42,8 @@ def calls_of(boot: FirstBoot, command: str) -> list[str]:
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="needs shellcheck: `make setup`")
 @pytest.mark.parametrize("packages", [(), ("haproxy", "sysbench")])
-def test_the_script_is_sound_shell(tmp_path: Path, packages: tuple[str, ...]) -> None:
-    """ShellCheck has nothing to say about it."""
+def test_the_script_passes_shellcheck(tmp_path: Path, packages: tuple[str, ...]) -> None:
+    """Without a single warning."""
     path = tmp_path / "user_data.sh"
     path.write_text(script(packages=packages))
     done = subprocess.run(["shellcheck", path], capture_output=True, text=True, check=False)
@@ -60,7 +60,7 @@ def test_the_dead_mans_switch_is_armed_before_anything_else(boot: FirstBoot) -> 
 
 
 def test_a_host_whose_switch_cannot_be_armed_is_not_used(boot: FirstBoot) -> None:
-    """It could be forgotten and cost money for ever."""
+    """It could be forgotten and cost money forever."""
     boot.prepare(fail=["shutdown"])
     assert boot.run(script()) != 0
     heard = console.parse(boot.console)
@@ -94,7 +94,7 @@ def test_one_disk_needs_no_stripe(boot: FirstBoot) -> None:
 
 
 @pytest.mark.parametrize("content", ["ext4", "partitions"])
-def test_a_disk_that_holds_something_is_left_alone(boot: FirstBoot, content: str) -> None:
+def test_a_disk_that_is_not_blank_is_left_alone(boot: FirstBoot, content: str) -> None:
     """Neither a file system nor a partition table is overwritten."""
     boot.prepare({"nvme1n1": content, "nvme2n1": ""})
     assert boot.run(script()) == 0
@@ -103,8 +103,8 @@ def test_a_disk_that_holds_something_is_left_alone(boot: FirstBoot, content: str
     assert not any("nvme1n1" in call for call in writing)
 
 
-def test_local_disks_of_which_none_is_blank_are_a_failure(boot: FirstBoot) -> None:
-    """It is said, instead of measuring the root volume in silence."""
+def test_it_fails_if_no_local_disk_is_blank(boot: FirstBoot) -> None:
+    """Instead of silently measuring the root volume."""
     boot.prepare({"nvme1n1": "ext4"})
     assert boot.run(script()) != 0
     assert "none is blank: /dev/nvme1n1" in (console.parse(boot.console).failed or "")
@@ -112,7 +112,7 @@ def test_local_disks_of_which_none_is_blank_are_a_failure(boot: FirstBoot) -> No
 
 
 def test_without_local_disks_data_is_a_directory(boot: FirstBoot) -> None:
-    """Instance types with EBS only keep data on the root volume, which is never formatted."""
+    """EBS-only instance types keep data on the root volume, which is never formatted."""
     boot.prepare()
     assert boot.run(script()) == 0
     assert (boot.folder / "root/data").is_dir()
@@ -120,8 +120,8 @@ def test_without_local_disks_data_is_a_directory(boot: FirstBoot) -> None:
     assert console.parse(boot.console).ready
 
 
-def test_it_says_that_it_is_ready_and_who_it_is(boot: FirstBoot) -> None:
-    """The host key and the settings as read back stand on the console and in the status file."""
+def test_it_reports_its_host_key_and_that_it_is_ready(boot: FirstBoot) -> None:
+    """Host key and settings, as read back, are on the console and in the status file."""
     boot.prepare(TWO)
     assert boot.run(script()) == 0
     for text in (boot.console, boot.text(console.STATUS_FILE)):
@@ -133,7 +133,7 @@ def test_it_says_that_it_is_ready_and_who_it_is(boot: FirstBoot) -> None:
     assert boot.console.rstrip().endswith("BENCHLAB-READY")
 
 
-def test_open_files_are_limited_as_tiup_asks(boot: FirstBoot) -> None:
+def test_the_limit_of_open_files_is_what_tiup_requires(boot: FirstBoot) -> None:
     """A million for the login user, and for root."""
     boot.prepare()
     assert boot.run(script(user="debian")) == 0
@@ -142,8 +142,8 @@ def test_open_files_are_limited_as_tiup_asks(boot: FirstBoot) -> None:
     assert "debian hard nofile 1000000" in limits
 
 
-def test_packages_are_installed_and_their_servers_not_started(boot: FirstBoot) -> None:
-    """The client gets what it needs; while dpkg works, a policy keeps services down."""
+def test_packages_are_installed_without_starting_their_servers(boot: FirstBoot) -> None:
+    """While dpkg runs, a policy keeps services from starting."""
     boot.prepare()
     assert boot.run(script(packages=("sysbench", "haproxy"))) == 0
     update, install = calls_of(boot, "apt-get")
@@ -164,10 +164,10 @@ def test_packages_are_installed_and_their_servers_not_started(boot: FirstBoot) -
         ("sysctl", "kernel settings"),
     ],
 )
-def test_a_failure_is_said_with_the_end_of_the_log(
+def test_a_failure_is_reported_with_the_end_of_the_log(
     boot: FirstBoot, command: str, what: str
 ) -> None:
-    """It names what failed; READY is not said."""
+    """It names what failed; READY is not printed."""
     boot.prepare(TWO, fail=[command])
     assert boot.run(script(packages=["sysbench"])) != 0
     heard = console.parse(boot.console)
@@ -178,7 +178,7 @@ def test_a_failure_is_said_with_the_end_of_the_log(
 
 
 def test_it_may_run_again(boot: FirstBoot) -> None:
-    """A second run formats nothing, mounts nothing twice and ends well."""
+    """A second run formats nothing, mounts nothing twice and succeeds."""
     boot.prepare(TWO)
     assert boot.run(script()) == 0
     before = len(calls_of(boot, "mkfs.xfs") + calls_of(boot, "mdadm") + calls_of(boot, "mount"))
@@ -189,8 +189,8 @@ def test_it_may_run_again(boot: FirstBoot) -> None:
 
 
 @pytest.mark.parametrize("failed", ["mkfs.xfs", "mount"])
-def test_a_run_goes_on_from_where_the_last_one_failed(boot: FirstBoot, failed: str) -> None:
-    """Disks that Benchlab itself has striped are no foreign ones."""
+def test_a_run_resumes_where_the_last_one_failed(boot: FirstBoot, failed: str) -> None:
+    """Disks that Benchlab itself striped count as its own."""
     boot.prepare(TWO, fail=[failed])
     assert boot.run(script()) != 0
     (boot.folder / "state/fail" / failed).unlink()

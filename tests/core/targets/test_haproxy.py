@@ -45,7 +45,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def balancer(executor: LocalExecutor, tmp_path: Path, **fields: object) -> HAProxy:
-    """A load balancer; ``fields`` replace what is made up."""
+    """A load balancer; ``fields`` replaces default arguments."""
     entry, stats, server = free_ports(3)
     made: dict[str, object] = {
         "executor": executor,
@@ -109,7 +109,7 @@ def test_it_listens_on_loopback_only(executor: LocalExecutor, tmp_path: Path) ->
 
 @needs_haproxy
 def test_a_refused_configuration_is_quoted(executor: LocalExecutor, tmp_path: Path) -> None:
-    """HAProxy's own words say what is wrong."""
+    """The error quotes HAProxy's message."""
     with pytest.raises(CommandError, match="haproxy -c"):
         balancer(executor, tmp_path, backends={"db1": "no address"}).configure()
 
@@ -119,7 +119,7 @@ def test_a_refused_configuration_is_quoted(executor: LocalExecutor, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["up", "down"])
 def test_a_recorded_server_whose_check_failed_is_not_up(name: str) -> None:
-    """`UP 1/3` with a failed check (L4CON) is on its way down: a trial would lose connections."""
+    """A server at `UP 1/3` with a failed check (L4CON) is about to go down during a trial."""
     (backend,) = parse_statistics((GOLDEN / f"haproxy_stats_{name}.csv").read_text())
     assert (backend.name, backend.status, backend.check_status) == ("db1", "UP", "L4CON")
     assert backend.sessions in (381, 382)
@@ -132,7 +132,7 @@ def test_a_recorded_server_whose_check_failed_is_not_up(name: str) -> None:
         ("UP", "L4OK", True),
         ("UP", "* L4OK", True),
         ("UP", "L7OK", True),
-        ("UP", "", False),  # not checked yet, and called UP all the same
+        ("UP", "", False),  # not checked yet, but called UP
         ("UP", "INI", False),
         ("UP 1/3", "L4CON", False),
         ("UP 2/3", "L4TOUT", False),
@@ -144,7 +144,7 @@ def test_a_recorded_server_whose_check_failed_is_not_up(name: str) -> None:
     ],
 )
 def test_up_means_that_a_check_has_succeeded(status: str, check: str, up: bool) -> None:
-    """Not what HAProxy assumes before it has looked, nor a server on its way down or up."""
+    """Servers that were not checked yet, or are about to go down or up, are not up."""
     page = (GOLDEN / "haproxy_stats_up.csv").read_text()
     page = page.replace("UP 1/3", status).replace("L4CON", check)
     (backend,) = parse_statistics(page)
@@ -152,7 +152,7 @@ def test_up_means_that_a_check_has_succeeded(status: str, check: str, up: bool) 
 
 
 def test_only_servers_are_counted() -> None:
-    """Neither the totals of the proxy nor the statistics' own proxy are servers."""
+    """The totals of the proxy and the proxy of the statistics are not servers."""
     assert parse_statistics("# pxname,svname,status,check_status,stot\n") == []
     rows = "# pxname,svname,status,check_status,stot\nsql,FRONTEND,OPEN,,1\nsql,a,UP,L4OK,\n"
     rows += "sql,BACKEND,UP,,1\nstatistics,x,UP,L4OK,1\n"
@@ -164,8 +164,8 @@ def test_only_servers_are_counted() -> None:
     [([7], 0), ([3, 4, 3], 1), ([3, 6], 3), ([0, 2], 2), ([], None), ([3, None], None)],
 )
 def test_the_spread_of_connections(sessions: list[int | None], spread: float | None) -> None:
-    """The most less the fewest; a counter that is missing is not zero."""
-    backends = [Backend(str(n), "UP", "L4OK", each) for n, each in enumerate(sessions)]
+    """The most minus the fewest; a missing counter is not zero."""
+    backends = [Backend(str(n), "UP", "L4OK", count) for n, count in enumerate(sessions)]
     assert connection_spread(backends) == spread
 
 
@@ -174,7 +174,7 @@ def test_the_spread_of_connections(sessions: list[int | None], spread: float | N
 
 @needs_haproxy
 def test_it_is_ready_once_every_server_is_up(executor: LocalExecutor, tmp_path: Path) -> None:
-    """A connection through the entry point reaches the server; stopped, the port is free."""
+    """A connection to the entry port reaches the server; after a stop the port is free."""
     entry, stats, server = free_ports(3)
     made = balancer(
         executor,
@@ -199,7 +199,7 @@ def test_it_is_ready_once_every_server_is_up(executor: LocalExecutor, tmp_path: 
 
 @needs_haproxy
 def test_connections_are_spread_to_within_one(executor: LocalExecutor, tmp_path: Path) -> None:
-    """One after the other goes to the next server; health checks are none of them."""
+    """Each connection goes to the next server; health checks do not count."""
     entry, stats, *ports = free_ports(5)
     made = balancer(
         executor,
@@ -224,7 +224,7 @@ def test_connections_are_spread_to_within_one(executor: LocalExecutor, tmp_path:
 def test_a_server_that_stays_down_is_named(
     executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A trial is not started against a server that the load balancer does not find."""
+    """A trial does not start while the load balancer cannot reach a server."""
     monkeypatch.setattr(haproxy, "READY_LIMIT_S", 2.0)
     made = balancer(executor, tmp_path)
     made.configure()
@@ -233,8 +233,8 @@ def test_a_server_that_stays_down_is_named(
 
 
 @needs_haproxy
-def test_a_busy_port_is_told_in_haproxys_words(executor: LocalExecutor, tmp_path: Path) -> None:
-    """HAProxy that cannot start is an error at once, with what it printed."""
+def test_haproxys_message_on_a_busy_port_is_quoted(executor: LocalExecutor, tmp_path: Path) -> None:
+    """If HAProxy cannot start, the error is immediate and quotes its output."""
     (entry,) = free_ports(1)
     made = balancer(executor, tmp_path, entry_port=entry)
     made.configure()
@@ -243,7 +243,7 @@ def test_a_busy_port_is_told_in_haproxys_words(executor: LocalExecutor, tmp_path
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):
-    """Another program that answers where the statistics should."""
+    """Another program that answers at the statistics port."""
 
     page = b"<html>"
 
@@ -262,7 +262,7 @@ class Foreign(http.server.BaseHTTPRequestHandler):
 def test_another_programs_page_is_not_taken_for_statistics(
     executor: LocalExecutor, tmp_path: Path, page: bytes
 ) -> None:
-    """No servers seen is not: no server down."""
+    """Seeing no servers does not mean that no server is down."""
     handler = type("Handler", (Foreign,), {"page": page})
     with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))

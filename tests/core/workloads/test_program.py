@@ -1,4 +1,4 @@
-"""Which program makes the load: the first that is there, or the one that is asked for."""
+"""Which program makes the load: the first that is installed, or the one that is named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAID = {
 
 
 def host(*there: str, code: int = 127) -> fakes.FakeExecutor:
-    """One on which these programs are installed; others end with ``code``."""
+    """A host that has these programs; others exit with ``code``."""
 
     def answer(command: Sequence[str], stdin: str) -> str:
         name = "tiup" if command[0] == "sh" else command[0]
@@ -42,60 +42,60 @@ def host(*there: str, code: int = 127) -> fakes.FakeExecutor:
         (("sysbench",), "embedded", "Benchlab's tpcc.lua on sysbench 1.0.20", None),
     ],
 )
-def test_the_first_that_is_there_is_taken(
+def test_the_first_program_that_is_installed_is_used(
     there: tuple[str, ...], name: str, called: str, path: str | None
 ) -> None:
-    """What PingCAP publishes with comes first; the report says which it was, and its version."""
+    """PingCAP's client comes first; the report names the program and its version."""
     chosen = program.choose(host(*there), tpcc, None)
     assert (chosen.program.name, chosen.called, chosen.path) == (name, called, path)
 
 
-def test_what_is_asked_for_is_taken_though_another_would_come_first() -> None:
-    """A report type names its client where its figures are to be compared with others'."""
+def test_a_named_program_is_used_even_if_another_comes_first() -> None:
+    """A report type names its client if its figures are to be compared with published ones."""
     chosen = program.choose(host("tiup", "go-tpc", "sysbench"), tpcc, "embedded")
     assert chosen.program.name == "embedded"
 
 
-def test_what_is_asked_for_and_not_there_is_no_other() -> None:
-    """The error says what was looked for on which host."""
+def test_a_named_program_that_is_missing_is_not_replaced() -> None:
+    """The error names the program and the host."""
     with pytest.raises(UnavailableError, match=r"client\.program: on fake there is no go-tpc, "):
         program.choose(host("tiup", "sysbench"), tpcc, "go-tpc")
 
 
-def test_where_none_is_there_each_is_named() -> None:
-    """An operator sees all that could be installed."""
+def test_if_none_is_installed_all_are_named() -> None:
+    """An operator sees what could be installed."""
     with pytest.raises(UnavailableError, match="no tiup and no go-tpc and no embedded"):
         program.choose(host(), tpcc, None)
 
 
-def test_a_client_that_is_there_and_broken_is_not_replaced_by_another() -> None:
-    """A mirror that does not answer would else give figures of another client, unnoticed."""
+def test_a_broken_client_is_not_replaced() -> None:
+    """Else, while a mirror is down, another client would be measured unnoticed."""
     with pytest.raises(UnavailableError, match=r"tiup is on fake and cannot be used; fix it or"):
         program.choose(host("go-tpc", "sysbench", code=1), tpcc, None)
 
 
-def test_sysbench_workloads_have_sysbench() -> None:
-    """And nothing to choose."""
+def test_sysbench_workloads_have_only_sysbench() -> None:
+    """There is nothing to choose."""
     chosen = program.choose(host("sysbench"), sysbench, None)
     assert (chosen.program.name, chosen.called) == ("sysbench", "sysbench 1.0.20")
 
 
-def test_the_client_s_files_come_to_its_host_with_it() -> None:
-    """The script lies beside the option file, from where its command takes it."""
+def test_the_client_s_files_are_put_on_its_host() -> None:
+    """The script is beside the option file, where the command expects it."""
     executor = host("sysbench")
     facts = program.install(executor, Path("/c1"), tpcc, None, measured_with=None)
     assert facts["client_program"] == "embedded"
     assert executor.files[Path("/c1/tpcc.lua")] == tpcc.SCRIPT.read_text()
 
 
-def test_a_campaign_that_has_measured_with_another_client_is_not_gone_on_with() -> None:
-    """Its figures would not be comparable with each other."""
+def test_a_campaign_is_not_resumed_with_another_client() -> None:
+    """Its figures would not be comparable."""
     with pytest.raises(TargetError, match=r"embedded is the first .* tiup has measured trials"):
         program.install(host("sysbench"), Path("/c1"), tpcc, None, measured_with="tiup")
 
 
 def test_tiup_s_component_is_started_by_its_path() -> None:
-    """And what is shown is what published reports have."""
+    """The title is the one in published reports."""
     client = Client(program="tiup")
     endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
     size = Warehouses(warehouses=2)
@@ -106,7 +106,7 @@ def test_tiup_s_component_is_started_by_its_path() -> None:
 
 
 def located(home: Path) -> subprocess.CompletedProcess[str]:
-    """What the shell of a host says of TiUP's client."""
+    """What a host's shell prints for TiUP's client."""
     script = program_of("tiup", tpcc.PROGRAMS).locate
     assert script is not None
     return subprocess.run(
@@ -119,7 +119,7 @@ def located(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def install_tiup(home: Path, help_code: int = 0) -> Path:
-    """TiUP outside the PATH, as its installer leaves it; the folder of its component."""
+    """Install TiUP outside the PATH, as its installer does; returns its component's folder."""
     component = home / ".tiup/components/bench/v1.12.0"
     component.mkdir(parents=True)
     tiup = home / ".tiup/bin/tiup"
@@ -141,8 +141,8 @@ def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> Non
     assert located(tmp_path).stdout == f"{component}/go-tpc\n"
 
 
-def test_tiup_that_is_not_there_is_told_from_one_that_cannot_fetch(tmp_path: Path) -> None:
-    """The one lets another client be taken, the other is an error."""
+def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path: Path) -> None:
+    """If it is missing another client is used; if it cannot download, that is an error."""
     missing = located(tmp_path)
     assert (missing.returncode, missing.stdout) == (127, "")
     install_tiup(tmp_path, help_code=1)

@@ -1,4 +1,4 @@
-"""The commands that are run are the ones that are shown, and carry no secret."""
+"""The commands that are run are the ones that are shown, and contain no secret."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_one_dataset_serves_every_workload() -> None:
             assert option in prepare
 
 
-def test_only_point_select_leaves_the_data_clean() -> None:
-    """A workload that writes is never taken for a read-only one."""
+def test_only_point_select_is_read_only() -> None:
+    """A workload that writes never counts as read-only."""
     assert {"oltp_point_select"} == READ_ONLY < set(NAMES)
 
 
@@ -104,7 +104,7 @@ def test_the_password_is_on_no_command_line_and_in_no_repr(password: str) -> Non
 
 @given(st.text(max_size=80) | st.text("a'\" ,#=\n", max_size=300))
 def test_a_password_arrives_unchanged_or_is_refused(password: str) -> None:
-    """A password that sysbench would read as another one is refused, without quoting it."""
+    """A password that sysbench would read differently is refused, without quoting it."""
     try:
         text = config_file_text(with_password(f"s3cr3t{password}"))
     except ValueError as error:
@@ -118,7 +118,7 @@ def test_a_password_arrives_unchanged_or_is_refused(password: str) -> None:
 
 @pytest.mark.parametrize("password", ["a\nb", "a\0b", "\"a'b c", "#'\"", "x" * 255, "ü" * 120])
 def test_unreadable_passwords_are_refused(password: str) -> None:
-    """What sysbench's file format cannot carry is an error before anything starts."""
+    """A password that sysbench's file format cannot hold is an error before anything starts."""
     with pytest.raises(ValueError, match=r"^password: "):
         config_file_text(with_password(password))
 
@@ -170,14 +170,14 @@ def test_another_dataset_is_refused_with_what_to_write() -> None:
 
 
 def test_the_load_is_known_table_by_table() -> None:
-    """Every table and its rows can be counted after the load, and no thread is idle in it."""
+    """Tables and their rows can be counted after the load; the load has no idle thread."""
     assert tables(Dataset(tables=2, table_size=7)) == {"sbtest1": 7, "sbtest2": 7}
     command = prepare_command(ENDPOINT, "c", Dataset(tables=2, table_size=7), threads=16)
     assert "--threads=2" in command
 
 
 def test_rows_can_be_numbered_by_the_client() -> None:
-    """Where the plan says so, and only for the workload that inserts."""
+    """If the report type says so, and only for the workload that inserts."""
     client = Client(auto_inc=False, report_interval=10)
     for workload in NAMES:
         command = run_command(workload, ENDPOINT, "c", SIZE, **RUN, client=client)
@@ -186,8 +186,8 @@ def test_rows_can_be_numbered_by_the_client() -> None:
     assert "--auto-inc=off" not in run_command("oltp_insert", ENDPOINT, "c", SIZE, **RUN)
 
 
-def test_rows_numbered_at_random_may_be_there_already() -> None:
-    """A number that is taken (1062) does not end the run, and is ignored in no other case."""
+def test_randomly_numbered_rows_may_exist_already() -> None:
+    """A duplicate number (1062) does not end the run; other runs do not ignore it."""
     client = Client(auto_inc=False)
     for workload in NAMES:
         command = run_command(workload, ENDPOINT, "c", SIZE, **RUN, client=client)
@@ -195,7 +195,7 @@ def test_rows_numbered_at_random_may_be_there_already() -> None:
         assert ("1062" in ignored.partition("=")[2].split(",")) == (workload == "oltp_insert")
 
 
-def test_the_errors_to_survive_are_the_callers() -> None:
+def test_the_caller_chooses_the_errors_to_ignore() -> None:
     """An explicit list replaces sysbench's own, which is the default; it may be empty."""
     numbers = (*MYSQL_IGNORED_ERRORS, 9007)
     command = run_command("oltp_insert", ENDPOINT, "c", SIZE, **RUN, ignore_errors=numbers)
@@ -207,7 +207,7 @@ def test_the_errors_to_survive_are_the_callers() -> None:
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 @pytest.mark.parametrize("workload", NAMES)
 def test_sysbench_knows_every_option(workload: str, tmp_path: Path) -> None:
-    """The installed sysbench accepts the command as it is: it starts, and only then fails."""
+    """The installed sysbench accepts the command: it starts, and only then fails."""
     config = tmp_path / "bench.cnf"
     config.write_text(config_file_text(ENDPOINT))
     # Nothing listens on port 1: the options are read, the connection is refused.

@@ -1,4 +1,4 @@
-"""What sysbench printed is read as it is, and nothing less than a whole run is complete."""
+"""sysbench's output is read exactly, and only a whole run is complete."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ VERSION_1_1 = VERSION_1_1.replace(
 
 
 def golden(name: str) -> SysbenchOutput:
-    """A recorded output, read."""
+    """A parsed recorded output."""
     return parse((GOLDEN / f"{name}.txt").read_text())
 
 
 def changed(old: str, new: str) -> SysbenchOutput:
-    """The good output with one spot changed, read."""
+    """The good output with one change, parsed."""
     assert GOOD.count(old) == 1
     return parse(GOOD.replace(old, new))
 
@@ -58,13 +58,13 @@ def test_no_prefix_of_a_good_output_is_complete(path: Path) -> None:
     text = path.read_text()
     whole = len(text.rstrip())
     assert parse(text[:whole]).status == "complete"
-    # The cuts that matter are many near the summary; before it, every fifth will do.
+    # Near the summary every cut is tried; before it, every fifth will do.
     summary = text.rindex("SQL statistics:")
     cuts = [*range(0, summary, 5), *range(summary, whole)]
     assert {parse(text[:cut]).status for cut in cuts} == {"failed", "incomplete"}
 
 
-def test_counts_are_kept_beside_the_rates() -> None:
+def test_counts_are_read_along_with_the_rates() -> None:
     """A gate can compare the printed rates with the printed counts and duration."""
     read = golden("sysbench_read_write_t4")
     assert read.transactions == 2576
@@ -73,8 +73,8 @@ def test_counts_are_kept_beside_the_rates() -> None:
     assert read.tps * read.duration_s == pytest.approx(2576, rel=0.01)
 
 
-def test_sysbench_1_1_is_read_too() -> None:
-    """The summary of sysbench 1.1.0 gives the same numbers as that of 1.0.20."""
+def test_sysbench_1_1_is_read() -> None:
+    """The summary of sysbench 1.1.0 gives the same numbers as the one of 1.0.20."""
     assert parse(VERSION_1_1).to_json() == parse(GOOD).to_json()
 
 
@@ -84,7 +84,7 @@ def test_windows_line_ends_change_nothing() -> None:
 
 
 def test_a_run_without_report_interval_has_no_series() -> None:
-    """Without intermediate reports a run can be complete; its series is empty, not invented."""
+    """Without intermediate reports a run can be complete; its series is empty."""
     read = golden("sysbench_noreport_events")
     assert read.status == "complete"
     assert len(read.series) == 0
@@ -109,15 +109,15 @@ def test_many_fatal_lines_stay_readable() -> None:
     assert max(map(len, reasons)) < 400
 
 
-def test_a_crash_without_a_word_is_incomplete() -> None:
-    """A client that segfaulted or was terminated says so by what is missing."""
+def test_a_crash_without_a_message_is_incomplete() -> None:
+    """A client that crashed or was killed is recognised by what is missing."""
     for name in ("sysbench_killed_ignore_list", "sysbench_sigterm"):
         read = golden(name)
         assert (read.status, read.tps) == ("incomplete", None)
         assert "without a summary" in read.reasons[0]
 
 
-def test_a_refused_option_is_told() -> None:
+def test_a_refused_option_is_reported() -> None:
     """With both streams in one file, what sysbench wrote to stderr is among the reasons."""
     read = parse("sysbench 1.0.20 (using system LuaJIT)\n\ninvalid option: --nonsense=1\n")
     assert read.status == "failed"
@@ -131,8 +131,8 @@ def test_a_forced_shutdown_is_not_a_measurement() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "hello\nworld\n", "[ 1s ] something", "\0\ud800"])
-def test_other_text_is_named_so(text: str) -> None:
-    """An empty or foreign file is a failed run and the reason says which."""
+def test_other_text_is_recognised(text: str) -> None:
+    """An empty or foreign file is a failed run, and the reason says which."""
     read = parse(text)
     assert read.status == "failed"
     expected = "not the output of sysbench" if text.strip() else "is empty"
@@ -140,7 +140,7 @@ def test_other_text_is_named_so(text: str) -> None:
 
 
 def test_another_test_of_sysbench_is_not_a_database_run() -> None:
-    """The output of `sysbench cpu run` is refused instead of read as an empty run."""
+    """The output of `sysbench cpu run` is refused, not read as an empty run."""
     general = GOOD.index("General statistics:")
     read = parse(GOOD[: GOOD.index("SQL statistics:")] + GOOD[general:])
     assert read.status == "failed"
@@ -151,7 +151,7 @@ def test_another_test_of_sysbench_is_not_a_database_run() -> None:
 
 
 def test_a_checkpoint_is_not_the_summary() -> None:
-    """Only the last summary, after the last checkpoint report, is the run's."""
+    """Only the summary after the last checkpoint report is the run's."""
     read = parse(CHECKPOINTS)
     assert (read.status, read.transactions, read.duration_s) == ("complete", 38807, 4.0025)
     last = CHECKPOINTS.rindex("SQL statistics:")
@@ -174,14 +174,14 @@ def test_a_second_summary_is_refused() -> None:
 
 
 def test_a_tail_is_incomplete() -> None:
-    """An output whose beginning was lost is not complete although its summary is there."""
+    """An output whose beginning is lost is not complete, even with a summary."""
     assert parse(GOOD[GOOD.index("[ 3s ]") :]).status == "incomplete"
     assert parse(GOOD[GOOD.index("Threads started!") :]).status == "incomplete"
 
 
 @pytest.mark.parametrize("line", GOOD[GOOD.index("SQL statistics:") :].splitlines())
 def test_each_line_of_the_summary_is_needed(line: str) -> None:
-    """A summary that lost a line that is read gives no number at all."""
+    """A summary without one of the lines that are read gives no figures."""
     read = parse(GOOD.replace(line + "\n", "", 1))
     unused = {"", "queries performed", "read", "write", "other", "total", "events"}
     unused |= {"General statistics", "total number of events", "Latency", "Threads fairness"}
@@ -206,13 +206,13 @@ def test_impossible_values_are_refused(spot: str, value: str) -> None:
 
 
 def test_a_negative_count_is_refused() -> None:
-    """A count below zero is no count."""
+    """A count below zero is impossible."""
     read = changed("ignored errors:                      0 ", "ignored errors:    -3 ")
     assert (read.status, read.errors) == ("failed", None)
 
 
 def test_a_run_without_transactions_has_no_latency() -> None:
-    """Latencies that nobody measured are absent, not 0.00, and the run is not complete."""
+    """Latencies that were not measured are absent, not 0.00; the run is not complete."""
     read = changed("2576   (514.33 per sec.)", "0      (0.00 per sec.)")
     assert (read.status, read.transactions, read.tps) == ("failed", 0, 0.0)
     assert read.latency_ms.avg is None
@@ -222,7 +222,7 @@ def test_a_run_without_transactions_has_no_latency() -> None:
 
 
 def test_only_the_95th_percentile_is_p95() -> None:
-    """A disabled or another percentile is absent, in the summary and in the series."""
+    """If it is disabled or another one, p95 is absent in summary and series."""
     for name in ("sysbench_percentile0", "sysbench_percentile99_rate"):
         read = golden(name)
         assert (read.status, read.latency_ms.p95) == ("complete", None)
@@ -235,7 +235,7 @@ def test_a_second_of_silence_has_no_percentile() -> None:
     assert (stalled.tps, stalled.p95_ms) == (0.0, None)
 
 
-def test_several_percentiles_are_told_apart() -> None:
+def test_several_percentiles_are_distinguished() -> None:
     """A build that prints more percentiles still gives the 95th."""
     p95 = "         95th percentile:                       19.29\n"
     p99 = p95.replace("95th", "99th").replace("19.29", "40.37")
@@ -268,8 +268,8 @@ def test_fatal_lines_among_the_intervals_change_no_interval() -> None:
         ("[ 3s ] thds: 4 tps: 529.73", "#", "incomplete"),
     ],
 )
-def test_a_spoiled_interval_is_left_out_and_told(spot: str, text: str, status: str) -> None:
-    """A line of the series that cannot be read is absent, and the run is not complete."""
+def test_a_damaged_interval_is_left_out_and_reported(spot: str, text: str, status: str) -> None:
+    """An unreadable line of the series is left out, and the run is not complete."""
     read = changed(spot, text)
     assert read.status == status
     assert any("series" in reason for reason in read.reasons)
@@ -312,7 +312,7 @@ INTERVALS = st.builds(
 
 
 def printed(i: Interval) -> str:
-    """The line of sysbench 1.0.20 for an interval (`db_report_intermediate`)."""
+    """sysbench 1.0.20's line for an interval (`db_report_intermediate`)."""
     return (
         f"[ {i.t:.0f}s ] thds: {i.threads} tps: {i.tps:4.2f} qps: {i.qps:4.2f} "
         f"(r/w/o: 1.00/22.00/333.00) lat (ms,95%): {i.p95_ms or 0:4.2f} "
@@ -327,7 +327,7 @@ def printed(i: Interval) -> str:
 @example(GOOD.replace("514.33", "9" * 5000 + ".00"))
 @example("[ " * 1000)
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    """Whatever is in the file, the answer is a status with reasons that JSON can carry."""
+    """Any text gives a status and reasons that can be written as JSON."""
     read = parse(text)
     json.dumps(read.to_json(), allow_nan=False)
     assert (read.status == "complete") == (not read.reasons)
@@ -407,7 +407,7 @@ Threads fairness:
 
 
 def test_a_long_output_is_read_whole_and_quickly() -> None:
-    """A day of one-second intervals is read in about a second, none of them lost."""
+    """A day of one-second intervals is read in about a second, without a loss."""
     lines = "".join(
         printed(Interval(float(t), t / 4, 0.0, 64, t / 2, 1.25, 0.0)) for t in range(86400)
     )
@@ -418,18 +418,18 @@ def test_a_long_output_is_read_whole_and_quickly() -> None:
     assert read.status == "complete"
     assert list(read.series.columns["t"]) == [float(t) for t in range(86400)]
     assert read.series[86399].tps == pytest.approx(86399 / 4, abs=0.005)
-    # A guard against quadratic time only; `make bench` holds the real figure.
+    # Only guards against quadratic time; `make bench` measures the real figure.
     assert seconds < 5
 
 
 def test_absent_values_are_nan_in_columns_and_none_in_intervals() -> None:
-    """Who reads a column sees NaN, who reads an interval sees None: never 0."""
+    """A column has NaN, an interval None, and never 0."""
     series = golden("sysbench_percentile0").series
     assert all(math.isnan(p95) for p95 in series.columns["p95_ms"])
 
 
 def test_reading_an_output_needs_no_numpy() -> None:
-    """The parser is quick to import where only a short output is to be read."""
+    """The parser is quick to import."""
     code = (
         "import sys; from benchlab.workloads.sysbench_output import parse; parse('');"
         "sys.exit('numpy' in sys.modules or 'pandas' in sys.modules)"

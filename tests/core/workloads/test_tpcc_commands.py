@@ -1,4 +1,4 @@
-"""The TPC-C commands are complete and carry no secret."""
+"""The TPC-C commands are complete and contain no secret."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUN: dict[str, Any] = {"threads": 50, "seconds": 300}
 
 
 def test_a_run_is_spelled_out() -> None:
-    """A run names the warehouses and the threads, whose defaults would be another workload."""
+    """A run names warehouses and threads, whose defaults would make another workload."""
     command = tpcc.run_command(
         "tpcc", ENDPOINT, "/run/workload.cnf", SIZE, **RUN, client=Client(report_interval=10)
     )
@@ -30,21 +30,21 @@ def test_a_run_is_spelled_out() -> None:
     ]
 
 
-def test_without_errors_to_survive_a_worker_ends_by_its_first() -> None:
-    """go-tpc's own default, as published reports have it, can still be asked for."""
+def test_without_errors_to_ignore_a_worker_ends_at_its_first() -> None:
+    """go-tpc's own default, used by published reports, is still possible."""
     command = tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, ignore_errors=())
     assert "--ignore-error" not in command
 
 
-def test_loading_is_without_a_check() -> None:
-    """The check inside the load would take hours; Benchlab asks the conditions by SQL."""
+def test_a_load_has_no_check() -> None:
+    """go-tpc's own check would take hours; Benchlab checks the conditions by SQL."""
     prepare = tpcc.prepare_command(ENDPOINT, "c", SIZE, threads=16)
     assert (prepare[3], prepare[-1]) == ("prepare", "--no-check")
     assert {"--warehouses=5000", "--threads=16"} <= set(prepare)
 
 
 def test_the_load_is_known_table_by_table() -> None:
-    """Rows are those of TPC-C's scaling rules; lines of an order are random, so not promised."""
+    """Rows follow TPC-C's scaling rules; the number of order lines is random."""
     found = tpcc.tables(Warehouses(warehouses=2))
     assert found == {
         "warehouse": 2,
@@ -67,7 +67,7 @@ def test_the_load_is_known_table_by_table() -> None:
     ],
 )
 def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) -> None:
-    """go-tpc has no private way to take one, so none is ever written, nor left out in silence."""
+    """go-tpc cannot take one in private, so a password is an error, not silently left out."""
     endpoint = Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
     with pytest.raises(ValueError, match=r"^password: go-tpc takes one on its") as caught:
         make(endpoint)
@@ -89,7 +89,7 @@ EMBEDDED = Client(program="embedded")
 
 
 def test_go_tpc_is_called_as_tiup_calls_it() -> None:
-    """The same program by another name: the commands differ in nothing else."""
+    """The commands differ only in the program's name."""
     commands = [
         tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, client=Client(program=program))
         for program in ("tiup", "go-tpc")
@@ -100,7 +100,7 @@ def test_go_tpc_is_called_as_tiup_calls_it() -> None:
 
 
 def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
-    """sysbench runs it with the password in that file, and with every choice written out."""
+    """sysbench runs it with the password in that file, and with every option written out."""
     secret = Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
     command = tpcc.run_command(
         "tpcc", secret, "/c1/workload.cnf", SIZE, **RUN, client=EMBEDDED, ignore_errors=(1213, 8028)
@@ -115,16 +115,16 @@ def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
         tpcc.run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
 
 
-def test_the_embedded_client_loads_by_all_threads() -> None:
-    """Also by more threads than there are warehouses."""
+def test_the_embedded_client_loads_with_all_threads() -> None:
+    """Even with more threads than warehouses."""
     size = Warehouses(warehouses=3)
     command = tpcc.prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
     assert "--threads=16" in command
     assert command[-1] == "prepare"
 
 
-def test_threads_that_would_wait_for_each_other_are_warned_of() -> None:
-    """With the reason, and with what to do."""
+def test_there_is_a_warning_if_threads_would_wait_for_each_other() -> None:
+    """With the reason and what to do."""
     few = Warehouses(warehouses=4)
     assert tpcc.warnings(few, (2, 4)) == []
     (told,) = tpcc.warnings(few, (2, 8))

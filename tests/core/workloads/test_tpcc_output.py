@@ -1,4 +1,4 @@
-"""What go-tpc printed is read as it is, and nothing less than a whole run is complete."""
+"""go-tpc's output is read exactly, and only a whole run is complete."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ STAMP = "[2026-11-20 17:10:01] "
 
 
 def golden(name: str) -> TpccOutput:
-    """A recorded output, read."""
+    """A parsed recorded output."""
     return parse((GOLDEN / f"{name}.txt").read_text())
 
 
 def changed(old: str, new: str) -> TpccOutput:
-    """The good output with one spot changed, read."""
+    """The good output with one change, parsed."""
     assert GOOD.count(old) == 1
     return parse(GOOD.replace(old, new))
 
 
 def with_line(line: str) -> TpccOutput:
-    """The good output with a line more, before the end of the run."""
+    """The good output with one more line before the end of the run."""
     return changed("\nFinished\n", f"\n{line}\nFinished\n")
 
 
@@ -48,8 +48,8 @@ def test_recorded_outputs_are_read_as_reviewed(path: Path) -> None:
     assert list(read) == list(expected)
 
 
-def test_good_runs_are_among_the_recorded() -> None:
-    """Plain and JSON, of the newest release and of the development branch."""
+def test_good_runs_are_among_the_recorded_ones() -> None:
+    """As text and JSON, from the newest release and the development branch."""
     assert {p.stem for p in COMPLETE} == {"gotpc_1.0.12_run", "gotpc_run_json", "gotpc_run_plain"}
 
 
@@ -66,7 +66,7 @@ def test_no_prefix_of_a_good_output_is_complete(path: Path) -> None:
 
 @pytest.mark.parametrize("path", COMPLETE, ids=lambda path: path.stem)
 def test_no_summary_with_a_line_lost_is_complete(path: Path) -> None:
-    """A summary that lacks one of the five transactions does not agree with its own total."""
+    """A summary that lacks one of the five transactions contradicts its own total."""
     lines = path.read_text().splitlines(keepends=True)
     first = next(i for i, line in enumerate(lines) if line.startswith("Finished"))
     for index in range(first, len(lines)):
@@ -78,7 +78,7 @@ def test_no_summary_with_a_line_lost_is_complete(path: Path) -> None:
 # ---------------------------------------------------------------- figures
 
 
-def test_the_headline_is_new_orders_a_minute() -> None:
+def test_the_headline_is_new_orders_per_minute() -> None:
     """The figures a published report shows are those that go-tpc printed."""
     read = golden("gotpc_run_plain")
     assert (read.tpmc, read.tpm_total, read.efficiency_pct) == (18736.6, 41738.3, 145697.0)
@@ -92,8 +92,8 @@ def test_the_headline_is_new_orders_a_minute() -> None:
     assert read.latency_ms.p95 is None
 
 
-def test_the_document_has_what_its_readers_count_on() -> None:
-    """The five transactions are always there, and what is not known of them is null."""
+def test_the_document_has_what_its_readers_rely_on() -> None:
+    """The five transactions are always there; unknown values are null."""
     keys = [*("status", "reasons", "tpmc", "tpm_total", "efficiency_pct", "duration_s")]
     figures = ("count", "errors", "tpm", "avg_ms", "p50_ms", "p90_ms", "p95_ms", "p99_ms")
     for path in OUTPUTS:
@@ -106,8 +106,8 @@ def test_the_document_has_what_its_readers_count_on() -> None:
                 assert set(operation.values()) == {None}
 
 
-def test_errors_of_a_transaction_are_zero_only_where_the_summary_is_whole() -> None:
-    """A line of errors is printed only where there are some, so its absence says something."""
+def test_errors_of_a_transaction_are_zero_only_if_the_summary_is_whole() -> None:
+    """A line of errors is printed only if there are errors, so its absence means none."""
     good = golden("gotpc_run_plain").to_json()["transactions"]
     assert (good["NEW_ORDER"]["errors"], good["PAYMENT"]["errors"]) == (2, 0)
     cut = parse(GOOD[: GOOD.rindex("tpmC: ")]).to_json()["transactions"]
@@ -117,8 +117,8 @@ def test_errors_of_a_transaction_are_zero_only_where_the_summary_is_whole() -> N
     assert spoilt.to_json()["transactions"]["NEW_ORDER"]["errors"] is None
 
 
-def test_a_transaction_that_never_came_through_has_errors_and_no_figures() -> None:
-    """Its line of figures is not printed; neither is a zero made up for it."""
+def test_a_transaction_that_never_succeeded_has_errors_and_no_figures() -> None:
+    """Its line of figures is not printed, and zeros are not made up for it."""
     read = parse(
         "Finished\n"
         "[Summary] NEW_ORDER - Takes(s): 9.9, Count: 33, TPM: 200.0, Sum(ms): 5.0, Avg(ms): 5.0, "
@@ -135,8 +135,8 @@ def test_a_transaction_that_never_came_through_has_errors_and_no_figures() -> No
     assert set(payment.values()) == {None}
 
 
-def test_what_is_kept_of_a_trial_are_new_orders_and_their_latency() -> None:
-    """Metrics have units, and the percentiles are those of New Order."""
+def test_the_samples_of_a_trial_are_new_orders_and_their_latency() -> None:
+    """Metrics have units, and the percentiles are New Order's."""
     samples = golden("gotpc_run_plain").samples()
     assert set(samples) <= set(UNITS)
     assert [samples[name] for name in ("tpmc", "tpm_total", "efficiency_pct", "errors")] == [
@@ -147,22 +147,22 @@ def test_what_is_kept_of_a_trial_are_new_orders_and_their_latency() -> None:
 
 
 def test_threads_at_work_follow_from_the_latencies() -> None:
-    """The sum over all transactions, failed ones too, is the time that the four workers worked."""
+    """The sum over all transactions, including failed ones, is the four workers' time."""
     read = golden("gotpc_run_plain")
     assert read.latency_ms.sum is not None
     assert read.duration_s is not None
     assert read.latency_ms.sum / 1000 / read.duration_s == pytest.approx(4, rel=0.05)
 
 
-def test_the_series_tells_the_course_of_the_run() -> None:
-    """An interval has the rates of its own lines, at the end of its own time."""
+def test_the_series_shows_the_course_of_the_run() -> None:
+    """An interval has the rates of its own lines, and its end as its time."""
     series = golden("gotpc_run_plain").series
     assert [i.t for i in series] == [10.0, 20.0, 30.0]
     assert [i.tpmc for i in series] == [17003.5, 16812.8, 22397.0]
     assert series[0].tps == pytest.approx((1495.5 + 17003.5 + 1391.8 + 15950.7 + 1475.9) / 60)
 
 
-def test_what_the_end_of_a_run_cuts_off_is_no_error() -> None:
+def test_transactions_cut_off_by_the_end_of_the_run_are_not_errors() -> None:
     """The transactions in flight at the end fail by design, on every server."""
     read = golden("gotpc_run_plain")
     assert (read.errors, read.cancelled) == (0, 3)
@@ -172,8 +172,8 @@ def test_what_the_end_of_a_run_cuts_off_is_no_error() -> None:
     }
 
 
-def test_an_error_that_was_survived_is_counted_by_number() -> None:
-    """A write conflict does not spoil a run that ignores errors, and does not go unseen."""
+def test_an_ignored_error_is_counted_by_number() -> None:
+    """A write conflict does not fail a run that ignores errors, but is counted."""
     read = with_line(f"{STAMP}execute run failed, err Error 9007 (HY000): Write conflict, x")
     assert read.status == "complete"
     assert read.error_numbers == {"9007": 1}
@@ -182,7 +182,7 @@ def test_an_error_that_was_survived_is_counted_by_number() -> None:
 # ---------------------------------------------------------------- causes
 
 
-def test_a_full_summary_of_a_dead_server_is_no_measurement() -> None:
+def test_a_full_summary_of_a_dead_server_is_not_a_measurement() -> None:
     """The server was killed half-way; go-tpc printed a plausible tpmC and exit status 0."""
     read = golden("gotpc_killed_midrun")
     assert (read.status, read.tpmc, read.duration_s) == ("failed", 19675.9, 4.0)
@@ -190,7 +190,7 @@ def test_a_full_summary_of_a_dead_server_is_no_measurement() -> None:
 
 
 def test_a_run_that_lost_one_worker_has_failed() -> None:
-    """The others went on, with fewer threads than were asked for."""
+    """The other workers continued, with fewer threads than requested."""
     read = golden("tidb_v6.1.0_gotpc_run")
     assert read.status == "failed"
     assert "Write conflict" in " ".join(read.reasons)
@@ -202,7 +202,7 @@ def test_a_run_that_lost_one_worker_has_failed() -> None:
     ["invalid connection", "driver: bad connection", "dial tcp 127.0.0.1:1: connection refused"],
 )
 def test_a_lost_connection_fails_a_run_that_ignores_errors(message: str) -> None:
-    """A server that went away and came back was not measured for the time between."""
+    """A server that went away and came back was not measured in between."""
     read = with_line(f"{STAMP}execute run failed, err exec SELECT 1 failed {message}")
     assert read.status == "failed"
     assert message in " ".join(read.reasons)
@@ -212,8 +212,8 @@ CANCELLED = f"{STAMP}run worker 0 stopped due to timeout: "
 LOG = "[mysql] 2026/11/20 {} statement.go:54: invalid connection"
 
 
-def test_connections_that_the_end_of_a_run_closes_are_not_lost() -> None:
-    """The driver closes the connection of a transaction that it cancels, and says so."""
+def test_connections_closed_by_the_end_of_a_run_are_not_lost() -> None:
+    """The driver closes the connection of a transaction that it cancels, and prints that."""
     for when in ("17:10:00", "17:10:01", "17:10:02"):
         read = with_line(
             f"{LOG.format(when)}\n{CANCELLED}exec UPDATE district SET d_ytd = ? failed sql: "
@@ -225,7 +225,7 @@ def test_connections_that_the_end_of_a_run_closes_are_not_lost() -> None:
 
 
 def test_a_connection_lost_before_the_end_fails_the_run() -> None:
-    """The same words in the middle of a run are of a server that went away."""
+    """In the middle of a run, the same message means that the server went away."""
     before = with_line(f"{LOG.format('17:09:59')}\n{CANCELLED}context deadline exceeded")
     assert before.status == "failed"
     assert "invalid connection" in before.reasons[1]
@@ -240,7 +240,7 @@ def test_a_connection_lost_before_the_end_fails_the_run() -> None:
 
 
 def test_an_error_in_a_statement_of_several_lines_is_one_error() -> None:
-    """What it met stands at the end of its last line, and is read there."""
+    """The error is at the end of the statement's last line."""
     statement = "exec UPDATE customer SET c_balance = ?,\nc_payment_cnt = ? WHERE c_id = ? failed "
     read = with_line(f"{STAMP}execute run failed, err {statement}Error 1213 (40001): Deadlock")
     assert (read.status, read.error_numbers) == ("complete", {"1213": 1})
@@ -251,7 +251,7 @@ def test_an_error_in_a_statement_of_several_lines_is_one_error() -> None:
 
 
 def test_a_statement_that_was_cut_off_hides_no_line_after_it() -> None:
-    """However it goes on, figures and other errors are read as what they are."""
+    """Figures and other errors after it are still read."""
     for cut in ("exec UPDATE customer SET", "exec UPDATE customer\nSET c_balance"):
         read = with_line(f"{CANCELLED}{cut}")
         assert (read.status, read.tpmc) == ("complete", 18736.6)
@@ -259,8 +259,8 @@ def test_a_statement_that_was_cut_off_hides_no_line_after_it() -> None:
         assert read.reasons[0] == "Workers that ended before the run did, by an error: 1."
 
 
-def test_what_the_embedded_client_cannot_survive_is_a_reason() -> None:
-    """It is called by its own name, and its FATAL line fails even a run with a summary."""
+def test_a_fatal_error_of_the_embedded_client_is_a_reason() -> None:
+    """It is called by its own name, and its FATAL line fails a run even with a summary."""
     told = "FATAL: --warehouses is 3 and the database holds 2"
     read = parse(f"benchlab tpcc.lua 1\n{told}\n")
     assert read.status == "failed"
@@ -276,8 +276,8 @@ def test_a_run_ended_by_a_signal_is_incomplete() -> None:
     assert read.reasons == ("The run was ended from outside: Got signal [terminated].",)
 
 
-def test_a_refused_connection_and_option_are_told() -> None:
-    """What go-tpc said is among the reasons, though its exit status was 0."""
+def test_a_refused_connection_and_option_are_reported() -> None:
+    """go-tpc's message is among the reasons, although its exit status was 0."""
     refused = parse("failed to ping db, err dial tcp 127.0.0.1:1: connect: connection refused\n")
     assert refused.status == "failed"
     assert "failed to ping db" in " ".join(refused.reasons)
@@ -286,15 +286,15 @@ def test_a_refused_connection_and_option_are_told() -> None:
     assert "unknown flag: --warehouse" in " ".join(option.reasons)
 
 
-def test_the_output_of_another_action_is_named_so() -> None:
-    """`check` prints no figures; where a condition does not hold, the reason says which."""
+def test_the_output_of_another_action_is_recognised() -> None:
+    """`check` prints no figures; if a condition does not hold, the reason says which."""
     read = golden("gotpc_check_fail")
     assert read.reasons[0] == "The text is of `prepare` or `check`, not of a run."
     assert "3.3.2.8" in read.reasons[1]
 
 
-def test_values_that_cannot_be_fail_the_run() -> None:
-    """NaN and negative figures are never passed on as numbers."""
+def test_impossible_values_fail_the_run() -> None:
+    """NaN and negative figures never become numbers."""
     for value in ("NaN", "-1.0", "+Inf"):
         read = changed("tpmC: 18736.6,", f"tpmC: {value},")
         assert (read.status, read.tpmc) == ("failed", None)
@@ -308,7 +308,7 @@ def test_a_total_of_another_run_is_noticed() -> None:
 
 
 def test_two_runs_in_one_text_are_refused() -> None:
-    """Nobody can say which of the two was meant."""
+    """There is no way to know which one counts."""
     assert "more than one run" in parse(GOOD + GOOD).reasons[0]
 
 
@@ -352,7 +352,7 @@ PIECES = re.split(r"(\n|: |, | - )", GOOD)
     st.sampled_from(["", "nan", "-", "\n", "[Current] ", "9" * 30, "[Summary] NEW_ORDER - "]),
 )
 def test_a_garbled_output_is_never_another_measurement(at: int, length: int, put: str) -> None:
-    """Whatever is lost or put in, a run still called complete has the figures it had."""
+    """Whatever is lost or inserted, a run that is still complete has its original figures."""
     text = "".join([*PIECES[:at], put, *PIECES[at + length :]])
     read = parse(text)
     json.dumps(read.to_json(), allow_nan=False)
