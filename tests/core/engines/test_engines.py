@@ -1,4 +1,4 @@
-"""What the engines write for their servers is what was asked for, and nothing else gets in."""
+"""The engines write for their servers what was asked for, and nothing else."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_a_server_is_the_version_that_was_asked_for(wanted: str, reported: str, 
 def test_a_parameter_is_in_effect_whatever_way_it_is_written(
     asked: Any, effective: str, same: bool
 ) -> None:
-    """Servers print sizes in bytes, switches as ON, and numbers with zeros behind."""
+    """Servers print sizes in bytes, switches as ON, and numbers with trailing zeros."""
     made = instance("10.11.5", Path("/made/up"), parameters={"a_b": asked})
     engine = mariadb.Engine(fakes.FakeExecutor(), made, Path("/servers"))
     assert engine.ineffective({"a_b": effective}) == ({} if same else {"a_b": effective})
@@ -341,7 +341,7 @@ def test_a_server_that_ends_while_starting_is_quoted() -> None:
 
 
 def test_an_analysis_that_failed_is_an_error() -> None:
-    """A side without statistics would plan its queries by guess."""
+    """A side would plan its queries without statistics."""
     answers = {"a": "sbtest.a\tanalyze\tstatus\tOK", "b": "sbtest.b\tanalyze\tError\tno such table"}
     executor = fakes.FakeExecutor(lambda command, stdin: answers[stdin.rpartition(".")[2]])
     made = instance("10.11.5", Path("/made/up"))
@@ -351,7 +351,7 @@ def test_an_analysis_that_failed_is_an_error() -> None:
         engine.analyze(["a", "b"])
 
 
-def test_a_checksum_tells_datasets_apart() -> None:
+def test_a_checksum_distinguishes_datasets() -> None:
     """Rows and hashes of every table are in it, by table."""
     executor = fakes.FakeExecutor(lambda command, stdin: f"10\t{len(stdin)}")
     made = instance("10.11.5", Path("/made/up"))

@@ -1,4 +1,4 @@
-"""A slowed-down server stands still for as long as was asked for, and is never left standing."""
+"""A slowed-down server is stopped for as long as was asked for, and is never left stopped."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ print("ended in peace")
 
 @pytest.mark.parametrize("sides", ["same", "different"])
 def test_the_candidate_is_slowed_down_and_the_plan_says_so(sides: str) -> None:
-    """By default nobody is; two campaigns with other slowdowns have other plans."""
+    """By default neither side is; campaigns with different slowdowns have different plans."""
     assert plans_module.spec(sides=sides).slowdown_pct == 0
     plans = [plans_module.plan(sides=sides, slowdown_pct=percent) for percent in (0, 30, 30.5)]
     assert [plan.slowdown_pct for plan in plans] == [0, 30, 30.5]
@@ -78,7 +78,7 @@ def test_one_version_alone_has_no_candidate_to_slow_down() -> None:
 
 @pytest.mark.parametrize("report_type", ["sysbench_ec2", "sysbench_hosts", "tpcc_ec2"])
 def test_a_fleet_is_not_slowed_down(report_type: str) -> None:
-    """Nothing is rented for a slowdown that nobody would make; the target that can is named."""
+    """Nothing is rented for a slowdown that would not happen; the possible target is named."""
     spec = report_types.load(report_types.find_report(home.find(), report_type))
     with pytest.raises(SpecError, match=rf"slowdown_pct: 30: .*{spec.target}.* local can"):
         overrides.override(spec, {"slowdown_pct": 30})
@@ -124,7 +124,7 @@ def test_only_the_candidates_server_is_slowed_down(tmp_path: Path) -> None:
 def test_the_share_is_exact_in_the_long_run_however_late_the_signals_are(
     share: float, late: list[tuple[float, float]]
 ) -> None:
-    """What one period misses, because others were on the CPU, the next ones make good."""
+    """What one period misses, because other processes had the CPU, the next ones make up for."""
     now = stopped = 0.0
     for number in range(2000):
         stop_late, run_late = late[number % len(late)]
@@ -136,8 +136,8 @@ def test_the_share_is_exact_in_the_long_run_however_late_the_signals_are(
     assert abs(stopped - share * now) < 0.1, f"of {now} s"
 
 
-def test_a_share_that_can_no_more_be_made_good_is_an_error() -> None:
-    """The machine stood still for seconds: nobody may take the trial for one that was slowed."""
+def test_a_share_that_can_no_longer_be_reached_is_an_error() -> None:
+    """The machine stood still for seconds: the trial must not count as one that was slowed."""
     assert owed_s(0.3, 10.0, 3.0) == pytest.approx(0.3 * PERIOD_S)
     for elapsed_s, stopped_s in (
         (20.0, 6.0 - 1.1 * DEBT_LIMIT_S),
@@ -152,7 +152,7 @@ def test_a_share_that_can_no_more_be_made_good_is_an_error() -> None:
 
 @pytest.fixture
 def server() -> Iterator[subprocess.Popen[str]]:
-    """A process with four threads, in nobody's campaign."""
+    """A process with four threads, which belongs to no campaign."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -208,8 +208,8 @@ def children(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_all_threads_stand_still_and_go_on(server: subprocess.Popen[str]) -> None:
-    """In turn, for as long as it is at work; on SIGTERM it ends and leaves them running."""
+def test_all_threads_stop_and_run_again(server: subprocess.Popen[str]) -> None:
+    """In turn, until the slowdown ends; on SIGTERM it leaves them running."""
     slowing = slowed(server.pid)
     for _ in range(3):
         wait_until(lambda: states(server.pid) == {"T"})
@@ -222,7 +222,7 @@ def test_all_threads_stand_still_and_go_on(server: subprocess.Popen[str]) -> Non
 
 
 def test_it_ends_by_itself_when_the_server_has_gone(server: subprocess.Popen[str]) -> None:
-    """Also where the server is killed while it is stopped; nobody has to end it."""
+    """Also where the server is killed while it is stopped."""
     slowing = slowed(server.pid, 90)
     server.kill()
     output, _ = slowing.communicate(timeout=LIMIT_S)
@@ -296,7 +296,7 @@ class Side:
         return int((self.directory / "jobs" / job / "pid").read_text())
 
     def status(self, job: str) -> str:
-        """How a job stands."""
+        """The state of a job."""
         return self.executor.job_status(job).state
 
     @property
@@ -306,7 +306,7 @@ class Side:
         return ended and "ended in peace" in self.executor.job_output("server-candidate")
 
     def kill_the_slowdown_in_a_stop(self) -> None:
-        """With its child, so that the server is left standing."""
+        """Together with its child, so that the server is left stopped."""
         slowing, server = self.pid("slowdown-candidate"), self.pid("server-candidate")
         freeze_in_a_stop(slowing, server)
         for process in (*children(slowing), slowing):
@@ -349,8 +349,8 @@ def test_a_side_without_a_slowdown_has_no_such_job(tmp_path: Path) -> None:
         side.engine.stop()
 
 
-def test_a_server_left_standing_is_stopped_in_peace(side: Side) -> None:
-    """A stopped process takes no SIGTERM: it is resumed, and ends as it should."""
+def test_a_server_left_stopped_ends_cleanly(side: Side) -> None:
+    """A stopped process does not handle SIGTERM: it is resumed, and ends as it should."""
     side.engine.start_for_trial()
     side.kill_the_slowdown_in_a_stop()
     side.executor.stop_job("server-candidate", timeout_s=LIMIT_S)
@@ -358,7 +358,7 @@ def test_a_server_left_standing_is_stopped_in_peace(side: Side) -> None:
     side.engine.stop()
 
 
-def test_a_campaign_is_ended_in_peace_with_its_server_left_standing(side: Side) -> None:
+def test_a_campaign_whose_server_is_left_stopped_ends_cleanly(side: Side) -> None:
     """Interrupting and giving back do the same."""
     side.engine.start_for_trial()
     side.kill_the_slowdown_in_a_stop()
@@ -374,8 +374,8 @@ def test_a_release_ends_the_slowdown_with_the_server(side: Side) -> None:
     assert side.status("slowdown-candidate") != "running"
 
 
-def test_a_trial_in_which_the_slowdown_ended_tells_so(side: Side) -> None:
-    """The gates hear of a server that is not as it should be; the next trial has a fresh one."""
+def test_a_trial_in_which_the_slowdown_ended_is_an_error(side: Side) -> None:
+    """It is raised before the gates are evaluated; the next trial has a fresh server."""
     side.engine.start_for_trial()
     before = side.pid("server-candidate")
     side.kill_the_slowdown_in_a_stop()
@@ -389,7 +389,7 @@ def test_a_trial_in_which_the_slowdown_ended_tells_so(side: Side) -> None:
 def test_a_slowdown_that_does_not_begin_is_an_error(
     side: Side, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is measured that was to be slowed down and is not; the message quotes it."""
+    """A server that was not slowed down is not measured; the message quotes the slowdown."""
     monkeypatch.setattr(slowdown, "command", lambda job, percent: ["sh", "-c", "echo no; exit 1"])
     with pytest.raises(EngineError, match=r"slowdown of 80 % did not begin; its output:\nno"):
         side.engine.start_for_trial()

@@ -200,7 +200,7 @@ def test_a_parameter_is_compared_with_what_its_own_component_says() -> None:
     }
 
 
-def test_nothing_is_said_of_a_server_that_tells_no_configuration() -> None:
+def test_nothing_is_said_about_a_server_that_reports_no_configuration() -> None:
     """TiKV of v3.0 has no such route."""
     answers = {**ANSWERS, "/config": None}
     made = cluster(Log(), answers=answers, components={"tikv": {"log.level": "debug"}})
@@ -229,7 +229,7 @@ def test_nothing_is_said_of_a_server_that_tells_no_configuration() -> None:
 def test_a_duration_or_size_is_the_same_however_a_server_writes_it(
     component: str, asked: object, reported: str
 ) -> None:
-    """A good parameter must not end a deployment that is paid for."""
+    """A correct parameter must not end a deployment that is being paid for."""
     answers = {**ANSWERS, "/config": {"log": {"level": "error"}, "some": {"item": reported}}}
     made = cluster(Log(), answers=answers, components={component: {"some.item": asked}})
     assert made.ineffective(made.variables() | {"tidb_enable_1pc": "1"}) == {}
@@ -257,7 +257,7 @@ def test_another_duration_or_size_is_without_effect(asked: str, reported: str) -
     assert found == {"tikv.some.item": reported}
 
 
-def test_an_m_in_a_variable_is_no_minute() -> None:
+def test_an_m_in_a_variable_is_not_a_minute() -> None:
     """Only configuration items have durations with units."""
     made = cluster(Log(), parameters={"tidb_mem_quota_query": "60s"})
     assert made.ineffective({"tidb_mem_quota_query": "1m"}) == {"tidb_mem_quota_query": "1m"}
@@ -265,7 +265,7 @@ def test_an_m_in_a_variable_is_no_minute() -> None:
 
 @pytest.mark.parametrize("route", ["/health", "/config"])
 def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
-    """It is as good as gone: the trial must not count."""
+    """It counts as gone: the trial must not count."""
     made = cluster(Log(), answers={**ANSWERS, route: SICK})
     assert not made.running()
     assert (made.columns()["ended_servers"] or 0) >= 1
@@ -280,7 +280,7 @@ def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
 
 
 def test_a_path_without_links_is_no_setting() -> None:
-    """A server may report where its data really is; that the sides differ there means nothing."""
+    """A server may report a resolved path; that the sides differ there means nothing."""
     reported = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}
     made = cluster(Log(), answers={**ANSWERS, "/config": reported})
     assert [one.config for one in made.instances()] == [{"log.level": "error"}] * 3

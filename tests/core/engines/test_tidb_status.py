@@ -1,4 +1,4 @@
-"""What servers say of themselves over HTTP, and what of it does not fit."""
+"""What servers report about themselves over HTTP, and which of it does not fit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_real_tidb_is_read() -> None:
 
 
 def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
-    """Stores with so many leaders each, as PD documents its answer."""
+    """Stores with these numbers of leaders, as PD documents its answer."""
     return status.read_stores(
         {
             "count": len(leaders),

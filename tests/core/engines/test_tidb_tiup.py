@@ -80,7 +80,7 @@ def test_a_real_list_is_read() -> None:
     assert read_list('{"clusters":[]}\n') == []
 
 
-def test_what_is_no_list_is_an_error() -> None:
+def test_an_answer_without_a_list_is_an_error() -> None:
     """An empty answer is not taken for 'no clusters'."""
     with pytest.raises(CommandError, match="no JSON"):
         read_list("tiup: command not found")
@@ -148,8 +148,8 @@ def test_a_host_without_tiup_is_named() -> None:
         tiup(Bare()).start("c1")
 
 
-def test_br_is_told_the_region_of_the_bucket() -> None:
-    """It would take it for another one; credentials are the hosts' own and go nowhere."""
+def test_br_is_given_the_region_of_the_bucket() -> None:
+    """It would assume another one; credentials are the hosts' own and are not passed."""
     host = Host()
     where = {"pd": "10.0.0.1:2379", "storage": "s3://datasets/a", "database": "sbtest"}
     tiup(host).br("v5.2.0", "backup", **where, region="us-west-2")

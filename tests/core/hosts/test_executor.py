@@ -34,7 +34,7 @@ SLEEP = ["sleep", "600"]
 
 @pytest.fixture
 def campaign() -> Iterator[str]:
-    """A campaign's tag that no other test has; whatever carries it is ended afterwards."""
+    """A campaign's id that no other test has; every process with its tag is ended afterwards."""
     name = f"test-{os.getpid()}-{next(NUMBERS)}"
     yield name
     end_tagged(f"{TAG}={name}", grace_s=0)
@@ -47,7 +47,7 @@ def executor(tmp_path: Path, campaign: str) -> LocalExecutor:
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Wait for something that comes; the test's own time limit is the only one."""
+    """Wait until something holds; the only time limit is the test's own."""
     while not condition():
         time.sleep(0.005)
 
@@ -96,18 +96,18 @@ def test_arguments_reach_the_program_as_they_are(executor: LocalExecutor) -> Non
     assert executor.run([sys.executable, "-c", script, *odd]).stdout.strip() == repr(odd)
 
 
-def test_what_this_machine_reaches_it_reaches_as_it_is(executor: LocalExecutor) -> None:
-    """No port in between, which could be taken or be in the way."""
+def test_an_address_is_reached_directly_from_this_machine(executor: LocalExecutor) -> None:
+    """Without a port in between, which could be in use."""
     with executor.reach("127.0.0.1", 13410) as address:
         assert address == ("127.0.0.1", 13410)
 
 
-def test_output_that_is_no_text_does_not_bring_anything_down(executor: LocalExecutor) -> None:
+def test_output_that_is_not_text_is_accepted(executor: LocalExecutor) -> None:
     """A tool may print any bytes."""
     assert "a" in executor.run(["printf", r"a\377\000b"]).stdout
 
 
-def test_a_failed_command_is_an_error_that_tells_its_story(executor: LocalExecutor) -> None:
+def test_a_failed_command_is_an_error_that_says_what_happened(executor: LocalExecutor) -> None:
     """Host, command, exit code and the last lines it printed."""
     with pytest.raises(CommandError) as caught:
         executor.run(["sh", "-c", "seq 100; echo oops >&2; exit 3"])
@@ -118,7 +118,7 @@ def test_a_failed_command_is_an_error_that_tells_its_story(executor: LocalExecut
 
 
 @pytest.mark.parametrize("command", [["no-such-program"], ["/etc/passwd"], ["/"]])
-def test_what_is_no_program_is_an_error_that_names_it(
+def test_a_missing_program_is_an_error_that_names_it(
     executor: LocalExecutor, command: list[str]
 ) -> None:
     """A missing tool is named, whether or not failures are checked."""
@@ -130,7 +130,7 @@ def test_what_is_no_program_is_an_error_that_names_it(
 def test_a_command_that_takes_too_long_is_ended_with_its_children(
     executor: LocalExecutor, campaign: str
 ) -> None:
-    """After a time limit nothing of it runs, even where it does not heed SIGTERM."""
+    """After its time limit none of its processes run, even if they ignore SIGTERM."""
     script = "trap '' TERM; (trap '' TERM; sleep 600) & sleep 600"
     with pytest.raises(CommandTimeout) as caught:
         executor.run(["sh", "-c", script], timeout_s=0.3)
@@ -213,15 +213,15 @@ def test_a_jobs_arguments_reach_the_program_as_they_are(executor: LocalExecutor)
     assert executor.job_output("a").strip() == repr(odd)
 
 
-def test_of_two_who_start_a_job_one_does(executor: LocalExecutor) -> None:
-    """The second finds it there, and it goes on undisturbed: no two clients at once."""
+def test_only_one_of_two_starts_a_job(executor: LocalExecutor) -> None:
+    """The second finds the job there and leaves it running: there are never two clients."""
     assert executor.start_job("a", SLEEP)
     assert not executor.start_job("a", ["echo", "second"])
     assert executor.job_status("a").state == "running"
     assert executor.job_output("a") == ""
 
 
-def test_of_many_processes_that_start_a_job_one_does(tmp_path: Path, campaign: str) -> None:
+def test_only_one_of_many_processes_starts_a_job(tmp_path: Path, campaign: str) -> None:
     """Fencing holds between processes that begin at the same moment."""
     code = (
         "import sys\nfrom pathlib import Path\nfrom benchlab.hosts.executor import LocalExecutor\n"
@@ -314,7 +314,7 @@ def test_a_job_whose_starter_died_before_it_began_is_lost(
 def test_a_later_process_of_the_same_pid_is_not_taken_for_the_job(
     executor: LocalExecutor, tmp_path: Path
 ) -> None:
-    """A pid that is somebody else's now is neither running nor stopped."""
+    """A pid that now belongs to another process does not count as the job and is not stopped."""
     executor.start_job("a", ["true"])
     ended(executor, "a")
     job = tmp_path / "jobs" / "a"
@@ -338,10 +338,10 @@ def test_jobs_of_two_campaigns_with_one_name_are_two(tmp_path: Path, campaign: s
 
 
 @pytest.mark.parametrize("text", ["", "x", "999999999"])
-def test_a_torn_job_directory_brings_nothing_down(
+def test_a_torn_job_directory_is_a_lost_job(
     executor: LocalExecutor, tmp_path: Path, text: str
 ) -> None:
-    """Half-written files of a machine that lost its power are a lost job."""
+    """A machine that lost power leaves half-written files."""
     job = tmp_path / "jobs" / "a"
     job.mkdir(parents=True)
     (job / "pid").write_text(text)
@@ -364,7 +364,7 @@ def test_a_stopped_job_has_ended(executor: LocalExecutor, tmp_path: Path) -> Non
     executor.stop_job("never started")
 
 
-def test_a_program_has_its_time_to_end(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_a_program_is_given_time_to_end(executor: LocalExecutor, tmp_path: Path) -> None:
     """SIGTERM first: a database writes what it has and ends by itself."""
     script = "trap 'echo writing; exit 0' TERM; echo ready; while :; do sleep 0.02; done"
     executor.start_job("a", ["sh", "-c", script])
@@ -375,7 +375,7 @@ def test_a_program_has_its_time_to_end(executor: LocalExecutor, tmp_path: Path) 
 
 
 def test_a_program_that_does_not_end_is_killed(executor: LocalExecutor, tmp_path: Path) -> None:
-    """After the time limit comes SIGKILL, also for one that is stopped or deaf."""
+    """After the time limit comes SIGKILL, also for a program that is stopped or ignores SIGTERM."""
     executor.start_job("deaf", STUBBORN)
     until(lambda: executor.job_output("deaf"))
     executor.stop_job("deaf", timeout_s=0.1)
@@ -387,7 +387,7 @@ def test_a_program_that_does_not_end_is_killed(executor: LocalExecutor, tmp_path
 
 
 def test_a_running_job_is_not_forgotten(executor: LocalExecutor) -> None:
-    """What runs cannot be lost sight of by mistake."""
+    """A running job cannot be lost by mistake."""
     executor.start_job("a", SLEEP)
     with pytest.raises(TargetError, match="job a is still running; stop it first"):
         executor.forget_job("a")
@@ -407,8 +407,8 @@ def test_release_finds_everything(executor: LocalExecutor, campaign: str) -> Non
     assert executor.end_processes() == 0
 
 
-def test_release_ends_what_does_not_heed_sigterm(executor: LocalExecutor, campaign: str) -> None:
-    """What remains after the grace period is killed, a frozen process too."""
+def test_release_ends_what_ignores_sigterm(executor: LocalExecutor, campaign: str) -> None:
+    """What remains after the grace period is killed, including a stopped process."""
     executor.start_job("deaf", STUBBORN)
     until(lambda: executor.job_output("deaf"))
     assert end_tagged(f"{TAG}={campaign}", grace_s=0.1) > 0
@@ -468,8 +468,8 @@ def test_a_file_is_written_with_its_directories(executor: LocalExecutor, tmp_pat
     assert [p.name for p in path.parent.iterdir()] == ["file"]
 
 
-def test_a_private_file_is_nobody_elses(executor: LocalExecutor, tmp_path: Path) -> None:
-    """0600 whatever the umask says and whatever was there before."""
+def test_a_private_file_is_its_owners_only(executor: LocalExecutor, tmp_path: Path) -> None:
+    """Mode 0600, whatever the umask is and whatever was there before."""
     path = tmp_path / "secret"
     before = os.umask(0)
     try:
@@ -484,7 +484,7 @@ def test_a_private_file_is_nobody_elses(executor: LocalExecutor, tmp_path: Path)
 def test_a_private_file_is_private_from_its_first_byte(
     executor: LocalExecutor, tmp_path: Path
 ) -> None:
-    """Whoever opened the file before, or watches the directory, never gets at the secret."""
+    """Neither an earlier open file nor a watcher of the directory gives access to the secret."""
     code = (
         "import os, sys\nfrom pathlib import Path\n"
         "from benchlab.hosts.executor import LocalExecutor\n"

@@ -1,4 +1,4 @@
-"""One campaign at a time on a machine, whoever starts it and however it ends."""
+"""One campaign at a time on a machine, however it is started and however it ends."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def said(process: subprocess.Popen[str]) -> str:
 
 
 def tell(process: subprocess.Popen[str]) -> None:
-    """Let a process go on that waits for a line."""
+    """Let a process that waits for a line continue."""
     assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
@@ -113,7 +113,7 @@ def test_a_free_machine_is_taken_and_given_back(lock: MachineLock) -> None:
     assert take(lock, "b") is None
 
 
-def test_a_second_campaign_is_refused_and_told_by_whom(lock: MachineLock) -> None:
+def test_a_second_campaign_is_refused_and_learns_who_holds_it(lock: MachineLock) -> None:
     """The refusal names the holder and how to end it; the holder keeps the machine."""
     take(lock, "first")
     with pytest.raises(LockHeldError) as caught:
@@ -125,8 +125,8 @@ def test_a_second_campaign_is_refused_and_told_by_whom(lock: MachineLock) -> Non
     assert holder.campaign == "first"
 
 
-def test_of_several_processes_at_once_one_gets_the_machine(lock: MachineLock, start: Start) -> None:
-    """All try at the same moment: one holds it, each other one is told its name."""
+def test_only_one_of_several_processes_gets_the_machine(lock: MachineLock, start: Start) -> None:
+    """All try at the same moment: one holds it, and the others learn its name."""
     processes = {name: start(TAKE, lock.path, name) for name in ("a", "b", "c", "d", "e")}
     assert {said(process) for process in processes.values()} == {"ready"}
     for process in processes.values():
@@ -149,7 +149,7 @@ def test_a_repeated_task_of_the_same_campaign_is_let_in(lock: MachineLock) -> No
 
 
 def test_a_campaign_that_is_at_work_is_not_started_twice(lock: MachineLock, start: Start) -> None:
-    """Two processes that go on with one campaign would end each other's servers."""
+    """Two processes that resume one campaign would end each other's servers."""
     process = start(TAKE, lock.path, "a")
     tell(process)
     assert [said(process), said(process)] == ["ready", "taken"]
@@ -172,7 +172,7 @@ def test_only_the_holder_gives_the_machine_back(lock: MachineLock) -> None:
 
 
 def test_a_lease_is_renewed_by_its_holder_only(lock: MachineLock) -> None:
-    """Who lost the machine is told who has it, before it measures anything."""
+    """A campaign that lost the machine learns who has it before it measures anything."""
     take(lock, "a")
     rewrite(lock, until=time.time() + 5)
     take(lock, "a")
@@ -257,7 +257,7 @@ def test_no_reader_sees_half_an_entry(lock: MachineLock, start: Start) -> None:
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"campaign": 1}', "1", "\0"])
 def test_a_lock_file_that_makes_no_sense_is_named(lock: MachineLock, text: str) -> None:
-    """What to do with it is said; nobody is let in by mistake."""
+    """The error says what to do; no campaign gets the machine by mistake."""
     lock.path.write_text(text)
     for act in (lock.holder, lambda: take(lock), lambda: lock.release("a")):
         with pytest.raises(TargetError, match=f"{lock.path}: .*remove the file"):
@@ -282,7 +282,7 @@ def test_all_checkouts_share_one_lock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_fence_lets_one_process_in(tmp_path: Path, start: Start) -> None:
-    """While one process is in a trial, another is told where to look for it."""
+    """While one process is in a trial, another learns how to find it."""
     path = tmp_path / "deep" / "trial.fence"
     path.parent.mkdir()
     assert said(start(FENCED, path, f"t{os.getpid()}")) == "inside"
@@ -292,7 +292,7 @@ def test_the_fence_lets_one_process_in(tmp_path: Path, start: Start) -> None:
 
 
 def test_the_fence_falls_with_its_holder(tmp_path: Path, start: Start) -> None:
-    """SIGKILL opens it at once, even though the client that was started inside runs on."""
+    """SIGKILL opens it at once, although the client that was started inside keeps running."""
     path = tmp_path / "trial.fence"
     process = start(FENCED, path, f"t{os.getpid()}")
     assert said(process) == "inside"

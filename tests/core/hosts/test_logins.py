@@ -1,4 +1,4 @@
-"""Letting a key in and taking it away: whatever happens, the owner of a host can still log in."""
+"""Authorizing and revoking a key: whatever happens, the owner of a host can still log in."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def write(keys: Path, text: bytes) -> None:
     keys.write_bytes(text)
 
 
-def test_a_key_is_let_in_where_there_was_none(keys: Path) -> None:
+def test_a_key_is_authorized_where_there_was_none(keys: Path) -> None:
     """Into files that sshd accepts; twice is once."""
     for _ in range(2):
         run(AUTHORISE, OURS, keys)
@@ -122,7 +122,7 @@ def test_a_link_stays_one_and_mode_and_owner_stay(keys: Path, tmp_path: Path) ->
     )
 
 
-def test_of_many_at_once_none_is_lost(keys: Path) -> None:
+def test_none_of_many_at_once_is_lost(keys: Path) -> None:
     """Campaigns come and go at the same moment; the owner's line and nothing else stays as well."""
     write(keys, b"ssh-rsa AAAA owner")
     numbers = range(12)

@@ -1,4 +1,4 @@
-"""What a sampler printed is read as it is, on any kernel; what cannot be told is missing."""
+"""A sampler's output is read exactly, from any kernel; what cannot be derived is missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLES = RECORDED.count("\nend\n")
 
 
 def printed(*samples: Sequence[str], header: str = "cores 2\nticks 100\n") -> str:
-    """A sampler's output of samples, a second apart unless one brings its own time."""
+    """A sampler's output: samples one second apart, unless a sample has its own time."""
     text = header
     for second, lines in enumerate(samples):
         own = bool(lines) and lines[0].startswith("at ")
@@ -70,7 +70,7 @@ def test_a_recorded_trial_is_read_in_full() -> None:
 
 
 def test_figures_of_the_recording_are_those_of_its_first_and_last_counters() -> None:
-    """Means are reckoned here from the two ends of the recording alone."""
+    """Here means are computed from the two ends of the recording alone."""
     found = figures(parse(RECORDED))
     lines = RECORDED.splitlines()
     cpu = [[int(n) for n in line.split()[1:9]] for line in lines if line.startswith("cpu ")]
@@ -88,7 +88,7 @@ def test_figures_of_the_recording_are_those_of_its_first_and_last_counters() -> 
 
 
 def test_client_and_balancer_of_the_recording_used_less_than_a_core() -> None:
-    """Of each job's own process, from its first sample to its last."""
+    """The use of each job's own process, from its first sample to its last."""
     used = parse(RECORDED).processes
     assert set(used) == {CLIENT, BALANCER}
     assert 0.05 < used[CLIENT] < 0.5
@@ -160,7 +160,7 @@ def test_a_host_that_was_started_anew_begins_a_new_series() -> None:
 
 
 def test_32_bit_counters_wrap_and_others_restart() -> None:
-    """Just beyond 2^32 the count goes on; from elsewhere back to zero it is not known."""
+    """A counter may wrap at 2^32; from elsewhere back to zero the increase is unknown."""
     wrapped = only([net("eth0", 2**32 - 500, 0)], [net("eth0", 500, 10)])
     assert wrapped.net_rx_bytes_per_s == 1000
     restarted = only([net("eth0", 10**9, 0)], [net("eth0", 500, 10)])
@@ -168,7 +168,7 @@ def test_32_bit_counters_wrap_and_others_restart() -> None:
 
 
 def test_disks_are_counted_once() -> None:
-    """Neither partitions nor what lies on disks (md, dm, loop, zram) count beside the disks."""
+    """Neither partitions nor devices on top of disks (md, dm, loop, zram) are counted."""
     names = ["nvme0n1", "nvme0n1p1", "nvme1n1", "md0", "dm-0", "sda", "sda1", "sda15", "loop3"]
     assert whole_disks([*names, "zram0", "sr0", "xvdb1", "nvme0c0n1"]) == [
         *("nvme0n1", "nvme1n1", "sda", "xvdb1")
@@ -194,7 +194,7 @@ def test_network_cards_are_counted_once_and_loopback_never() -> None:
 
 
 def test_memory_of_kernels_before_and_since_3_14() -> None:
-    """What is available is told, or reckoned from free memory and caches, or missing."""
+    """Available memory is reported, or computed from free memory and caches, or missing."""
     old = ["MemTotal: 1000 kB", "MemFree: 100 kB", "Buffers: 50 kB", "Cached: 250 kB"]
     assert only([], old).memory_used_bytes == 600 * 1024
     assert only([], [*old, "MemAvailable: 700 kB"]).memory_used_bytes == 300 * 1024
@@ -202,7 +202,7 @@ def test_memory_of_kernels_before_and_since_3_14() -> None:
 
 
 def test_what_a_host_does_not_tell_is_missing_and_not_zero() -> None:
-    """A host without disks or with unknown lines still has what it told."""
+    """A host without disks or with unknown lines still has what it reported."""
     found = only(["what?", "cpu  0 0 0 0"], ["7 (", "cpu  1 0 0 1", disk("vda")])
     assert found.cpu_user == 0.5
     assert found.disk_busy is None
@@ -212,7 +212,7 @@ def test_what_a_host_does_not_tell_is_missing_and_not_zero() -> None:
 
 
 def test_a_last_sample_that_follows_closely_lengthens_its_interval() -> None:
-    """No rate is reckoned from a few hundredths of a second."""
+    """No rate is computed from a few hundredths of a second."""
     eth = [net("eth0", n, 0) for n in (0, 100, 103)]
     series = parse(printed([eth[0]], ["at 101.00", eth[1]], ["at 101.03", eth[2]]))
     (interval,) = series.intervals
@@ -222,7 +222,7 @@ def test_a_last_sample_that_follows_closely_lengthens_its_interval() -> None:
 
 @pytest.mark.parametrize("comm", ["sysbench", "a) b (c", "x) R 1 2"])
 def test_a_process_is_known_by_its_pid_and_start(comm: str) -> None:
-    """Its name may be anything; a later process of the same pid is not it."""
+    """Its name may be anything; a later process with the same pid does not count."""
 
     def stat(ticks: int, started: int = 77) -> str:
         before = "1 " * 10 + f"{ticks} 0 " + "0 " * 6
@@ -289,7 +289,7 @@ def collected(
 
 
 def test_the_client_is_measured_by_what_its_threads_could_use() -> None:
-    """A core per thread, no more than there are; on a shared host its cores tell nothing."""
+    """One core per thread, at most the host's; the cores of a shared host do not count."""
     used = parse(RECORDED).processes
     columns = collected({"localhost": RECORDED}).columns()
     assert columns["harness_cpu_ratio"] == pytest.approx(max(used.values()) / 2)
@@ -298,7 +298,7 @@ def test_the_client_is_measured_by_what_its_threads_could_use() -> None:
 
 
 def test_a_client_alone_on_its_host_is_measured_by_the_whole_host_too() -> None:
-    """Client and load balancer share its cores, so that both together can be what limits."""
+    """Client and load balancer share its cores, so that together they can be the bottleneck."""
     found = collected({"client-1": RECORDED}, alone=True)
     assert found.columns()["harness_cpu_ratio"] == found.hosts[0].figures["cpu_busy"].mean > 0.9
 
@@ -347,7 +347,7 @@ def test_the_csv_has_every_host_and_second() -> None:
 
 
 def test_an_empty_series_has_no_figures() -> None:
-    """Nothing is made up where nothing was told."""
+    """Nothing is made up where nothing was reported."""
     assert figures(HostSeries(None, (), {})) == {}
 
 
@@ -379,14 +379,14 @@ class Clock(FakeExecutor):
 
 
 def test_the_offset_is_that_of_the_two_clocks_furthest_apart() -> None:
-    """In milliseconds; by how much this machine's own is off does not matter."""
+    """In milliseconds; an error of this machine's own clock does not matter."""
     clocks = {"a": Clock(5.0), "b": Clock(5.007), "c": Clock(5.030)}
     offset = clock_offset_ms(clocks)
     assert offset == pytest.approx(30, abs=10), "each host is known to 5 ms"
 
 
 def test_one_quick_answer_is_enough() -> None:
-    """Slow ones beside it spoil nothing: a busy moment is no distance."""
+    """Slow answers beside a fast one do no harm: a busy moment does not count as an offset."""
     clocks = {"a": Clock(0.0, [0.05, 0.05, 0.0]), "b": Clock(0.0)}
     offset = clock_offset_ms(clocks)
     assert offset is not None
@@ -405,5 +405,5 @@ def test_one_quick_answer_is_enough() -> None:
     ids=["no host", "one host", "far away", "no clock", "a clock that is set"],
 )
 def test_what_cannot_be_told_of_clocks_is_none(clocks: dict[str, Executor]) -> None:
-    """One host has nothing to differ from; a long way hides what would be looked for."""
+    """One host has nothing to differ from; a long round trip hides the offset."""
     assert clock_offset_ms(clocks) is None

@@ -37,7 +37,7 @@ def look(root: Path) -> dict[str, tuple[object, ...]]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data directory with what databases have in theirs."""
+    """A data directory with the kinds of files that databases have."""
     root = tmp_path / "data"
     (root / "sb test" / "deep").mkdir(parents=True)
     (root / "empty").mkdir(mode=0o700)
@@ -80,7 +80,7 @@ def test_a_restore_makes_equal_whatever_a_trial_did(
 def test_a_lost_data_directory_is_restored_as_a_whole(
     executor: LocalExecutor, data: Path, tmp_path: Path
 ) -> None:
-    """The destination need not be there."""
+    """The destination need not exist."""
     kept = tmp_path / "snapshot"
     snapshot.copy(executor, data, kept)
     executor.run(["rm", "-rf", str(data)])
@@ -91,7 +91,7 @@ def test_a_lost_data_directory_is_restored_as_a_whole(
 def test_nothing_is_left_beside_the_copies(
     executor: LocalExecutor, data: Path, tmp_path: Path
 ) -> None:
-    """The look at what the file system can do leaves no file behind."""
+    """The probe of the file system leaves no file behind."""
     snapshot.copy(executor, data, tmp_path / "snapshot")
     assert {path.name for path in tmp_path.iterdir()} == {"data", "snapshot"}
 

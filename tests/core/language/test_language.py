@@ -73,7 +73,7 @@ def messages(code: str) -> dict[str, Parts]:
 
 
 def variables(code: str, name: str) -> set[str]:
-    """Those of a message and of the messages that it refers to."""
+    """The variables of a message and of the messages that it refers to."""
     parts = messages(code)[name]
     return parts.variables.union(*(variables(code, reference) for reference in parts.references))
 
@@ -119,7 +119,7 @@ def is_used() -> Callable[[str], bool]:
 
 
 def test_every_message_is_used() -> None:
-    """What nobody says any more is not translated."""
+    """Messages that are no longer used are not translated."""
     used = is_used()
     referred = {name for parts in messages("en").values() for name in parts.references}
     assert [name for name in messages("en") if not used(name) and name not in referred] == []
@@ -147,7 +147,7 @@ def test_every_gate_has_a_sentence_with_the_definition_s_numbers(code: str) -> N
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_engine_s_caveat_is_said(code: str) -> None:
-    """And no language has one of an engine without."""
+    """And no language has a caveat for an engine without one."""
     known = {name for name in messages(code) if name.startswith("caveat-")}
     engines = catalog.by_name().items()
     assert known == {f"caveat-{name}" for name, engine in engines if engine.caveat}
@@ -179,7 +179,7 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
 
 
 def test_a_message_that_is_not_there_or_lacks_a_value_is_an_error() -> None:
-    """A page has no half a sentence."""
+    """A page never has half a sentence."""
     with pytest.raises(LanguageError, match="has no message 'no-such'"):
         load("zh").say("no-such")
     with pytest.raises(LanguageError, match="'headline'"):
@@ -323,7 +323,7 @@ def test_a_verdict_in_markdown_is_bold_in_every_language(code: str) -> None:
 
 
 def test_hostile_text_stands_for_itself_in_chinese_too() -> None:
-    """Words of another language go through the same escapes."""
+    """Text in another language is escaped in the same way."""
     report = model.build(*hostile_case(), language=load("zh"))
     text, page = markdown.render(report), render_html(report, Blank())
     assert "<script" not in text + page
@@ -366,7 +366,7 @@ def test_a_page_in_one_language_refers_to_no_other() -> None:
 
 
 def test_titles_are_in_the_form_of_the_published_pages() -> None:
-    """Of both benchmarks."""
+    """For both benchmarks."""
     for name, tool in (("fleet", "Sysbench"), ("tpcc", "TPC-C")):
         heading = f"# TiDB {tool} 性能对比测试报告 - v5.2.0 对比 v5.1.1\n"
         assert heading in pages(name, "zh")["report.md"]

@@ -80,7 +80,7 @@ def test_every_trial_is_planned_exactly_once(plan: Plan) -> None:
 @settings(deadline=None)
 @given(plans())
 def test_the_two_blocks_of_a_pair_are_adjacent(plan: Plan) -> None:
-    """In a round each workload runs on one side and at once on the other: drift hits both alike."""
+    """In a round each workload runs on one side, then the other: drift affects both alike."""
     order = blocks(plan)
     assert len(order) == len(set(order))  # a block is contiguous
     for first, second in zip(order[::2], order[1::2], strict=True):
@@ -112,7 +112,7 @@ def test_which_side_comes_first_is_balanced(plan: Plan) -> None:
 
 
 def test_which_side_comes_first_is_left_to_chance() -> None:
-    """Over many seeds every first round starts with either side: nobody can lean on an order."""
+    """Over many seeds the first round starts with either side, so that no order can be assumed."""
     firsts = {
         tuple(t.side for t in testing.plan(seed=seed, threads=[4]).trials[::2])
         for seed in range(60)
@@ -148,7 +148,7 @@ def test_without_a_seed_the_campaign_decides_the_order() -> None:
 @settings(deadline=None)
 @given(plans(restore="after_writes"))
 def test_no_trial_meets_data_that_was_written_to(plan: Plan) -> None:
-    """`after_writes`: every trial finds its side's snapshot, and no restore is for nothing."""
+    """`after_writes`: every trial begins with its side's snapshot; no restore is superfluous."""
     clean = dict.fromkeys(SIDES, False)
     for trial in plan.trials:
         assert trial.restore == (not clean[trial.side])
@@ -199,7 +199,7 @@ def test_the_json_has_the_promised_shape(sides: str) -> None:
 
 
 def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
-    """What the store has from before there were fleets is a plan, on one machine, interleaved."""
+    """A plan that was stored before there were fleets is for one machine, and interleaved."""
     made = testing.plan()
     document = json.loads(json.dumps(made.to_json()))
     for key in list(document)[11:]:
@@ -213,7 +213,7 @@ def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
 
 
 def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
-    """Hosts were once `released`; a stage that nobody knows is kept as it was written."""
+    """`release` was once the name of `give back`; an unknown stage is kept as it was written."""
     made = testing.plan()
     document = made.to_json()
     document["steps"] = [
@@ -223,7 +223,7 @@ def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
 
 
 def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
-    """A stored campaign is compared by the metric it was planned for, whatever there is later."""
+    """A stored campaign is compared by the metric it was planned for, even if that changes."""
     metrics = {"oltp_insert": "tps", "tpcc": "tpmc"}
     spec = testing.spec(workloads=["oltp_insert"])
     made = planning.make(spec, "mariadb", "a", READ_ONLY, metrics=metrics)
@@ -238,7 +238,7 @@ def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
 @settings(deadline=None)
 @given(plans(placement="sequential"))
 def test_in_sequence_all_of_the_baseline_comes_first(plan: Plan) -> None:
-    """As published: every round of every workload of the baseline, then the same of the other."""
+    """As published: all rounds of all workloads on the baseline, then the same on the candidate."""
     half = len(plan.trials) // 2
     assert {t.side for t in plan.trials[:half]} == {"baseline"}
     assert {t.side for t in plan.trials[half:]} == {"candidate"}
@@ -263,7 +263,7 @@ def test_one_version_is_measured_without_a_second_side() -> None:
 @settings(deadline=None)
 @given(plans())
 def test_the_steps_add_up_to_the_estimate(plan: Plan) -> None:
-    """Nothing is in the total that is in no step; every trial is in one of them."""
+    """The total contains nothing but the steps, and every trial belongs to one of them."""
     assert math.isclose(sum(s.minutes for s in plan.steps), plan.minutes, abs_tol=0.2)
     assert [s.stage for s in plan.steps][:2] == ["prepare", "prepare"]
     measured = sum(s.minutes for s in plan.steps if s.stage == "measure")
@@ -282,7 +282,7 @@ def test_the_weekly_comparison_is_affordable() -> None:
 
 
 def test_a_dataset_snapshot_saves_the_load() -> None:
-    """Without one the plan says what it would be with one, and that is what it then is."""
+    """A plan without one says what it would take with one, and with one it takes just that."""
     loaded, seeded = on_fleet(weekly()), on_fleet(weekly(**SNAPSHOTS))
     assert seeded.minutes < loaded.minutes
     assert (loaded.seeded_minutes, loaded.seeded_dollars) == (seeded.minutes, seeded.dollars)
@@ -298,7 +298,7 @@ def test_a_fleet_is_prepared_before_it_is_measured_and_given_back_at_the_end() -
 
 
 def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -> None:
-    """Of TPC-C only, on each side; customer by customer where the warehouses are few."""
+    """Only for TPC-C, on each side; customer by customer where there are few warehouses."""
     few, many = (
         on_fleet(weekly(workloads=["tpcc"], dataset={"warehouses": number})) for number in (10, 11)
     )
@@ -314,7 +314,7 @@ def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -
 
 
 def test_dollars_are_hosts_times_hours() -> None:
-    """The published fleet is 144 vCPUs and 7.89 dollars an hour, beside its root volumes."""
+    """The published fleet has 144 vCPUs and costs 7.89 dollars an hour, without root volumes."""
     plan = on_fleet(weekly(**SNAPSHOTS))
     assert plan.vcpus == sum(host.vcpu or 0 for host in plan.hosts) == 144
     assert len(plan.hosts) == 10
@@ -325,7 +325,7 @@ def test_dollars_are_hosts_times_hours() -> None:
 
 
 def test_a_plan_above_the_limit_is_refused_with_its_arithmetic() -> None:
-    """Nobody is asked: the message names limit, hours, hosts, prices and what to do."""
+    """No approval is asked for: the message names limit, hours, hosts, prices and what to do."""
     budget = {"budget": {"approve_above": 5, "limit": 30}}
     with pytest.raises(SpecError) as refused:
         on_fleet(weekly(**SNAPSHOTS, **budget))
@@ -335,7 +335,7 @@ def test_a_plan_above_the_limit_is_refused_with_its_arithmetic() -> None:
 
 
 def test_who_is_asked_before_money_is_spent() -> None:
-    """Above `approve_above` a person, at or below it nobody; nobody for what costs nothing."""
+    """Above `approve_above` a person; at or below it, or where nothing is rented, nobody."""
     plan = on_fleet(weekly(**SNAPSHOTS))
     assert plan.dollars is not None
     for line, asked in ((plan.dollars - 0.01, True), (plan.dollars, False)):
@@ -345,7 +345,7 @@ def test_who_is_asked_before_money_is_spent() -> None:
 
 
 def test_a_rented_fleet_needs_a_budget() -> None:
-    """Who rents says how much."""
+    """A report type that rents hosts must say how much they may cost."""
     with pytest.raises(SpecError, match="budget: missing"):
         on_fleet(weekly(budget=None))
 

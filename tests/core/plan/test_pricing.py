@@ -33,7 +33,7 @@ def published() -> Ec2Topology:
 
 
 def test_every_price_of_the_list_has_a_day_and_a_source() -> None:
-    """Whoever reads a cost can look up where it is from, and how old it is."""
+    """A reader of a cost can look up its source and age."""
     prices = pricing.load(CONFIGS / "prices.csv").prices
     assert prices
     for price in prices.values():
@@ -43,7 +43,7 @@ def test_every_price_of_the_list_has_a_day_and_a_source() -> None:
 
 
 def test_the_published_fleet_costs_what_its_hosts_cost() -> None:
-    """3 x 0.192 + 3 x 1.248 + 3 x 0.68 + 1.53 dollars an hour, root volumes beside it."""
+    """3 x 0.192 + 3 x 1.248 + 3 x 0.68 + 1.53 dollars an hour, and the root volumes."""
     rent = pricing.load(CONFIGS / "prices.csv").rent(published())
     assert float(rent.usd_per_hour) == pytest.approx(7.89 + 500 * 0.08 / 730, abs=0.001)
     assert rent.vcpus == 144
@@ -51,7 +51,7 @@ def test_the_published_fleet_costs_what_its_hosts_cost() -> None:
 
 
 def test_an_hour_costs_its_price_to_the_cent(tmp_path: Path) -> None:
-    """No trap of binary fractions: 0.1 + 0.2 an hour is 30 cents, not 31."""
+    """No error of binary fractions: 0.1 + 0.2 an hour is 30 cents, not 31."""
     prices = price_list(
         tmp_path,
         "a.large,us-west-2,4,0.1,2025-01-15,x",
@@ -117,7 +117,7 @@ def test_two_prices_of_one_thing_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_list_of_other_columns_is_refused(tmp_path: Path) -> None:
-    """A column more or less is no price list; neither is a file that is not there."""
+    """A list with a column more or less is refused, and so is a missing file."""
     with pytest.raises(SpecError, match="the columns must be"):
         price_list(tmp_path, header="instance_type,price\n")
     with pytest.raises(SpecError, match="cannot be read"):

@@ -1,4 +1,4 @@
-"""The release calendar is read, merged and written; what is wrong in it is named with its line."""
+"""The release calendar is read, merged and written; faults are named with their lines."""
 
 from __future__ import annotations
 
@@ -51,29 +51,29 @@ def some_releases() -> st.SearchStrategy[list[Release]]:
 
     small = st.integers(0, 3)
     one = st.builds(release, st.tuples(small, small, small), st.integers(0, 9), st.booleans())
-    return st.lists(one, unique_by=lambda each: each.version.text, max_size=30)
+    return st.lists(one, unique_by=lambda release: release.version.text, max_size=30)
 
 
 # ---------------------------------------------------------------- the calendar that is shipped
 
 
 def test_the_shipped_calendar_is_as_the_command_writes_it() -> None:
-    """Nobody has to write it by hand, and an update changes what it adds only."""
+    """It need not be written by hand, and an update changes only what it adds."""
     calendar = releases.load(SHIPPED)
     assert calendar.to_csv() == SHIPPED.read_text(encoding="utf-8")
 
 
 def test_every_release_is_of_one_engine() -> None:
-    """TiDB's from v1.0.0 on, and those of MariaDB that run on one machine."""
+    """TiDB's from v1.0.0 on, and the MariaDB releases that run on one machine."""
     calendar = releases.load(SHIPPED)
     tidb, mariadb = (calendar.owned(engines.by_name()[name].owns) for name in ("tidb", "mariadb"))
     assert len(tidb) + len(mariadb) == len(calendar.releases)
     assert tidb[0].version.text == "v1.0.0"
-    assert [each.version.text for each in mariadb] == ["10.2.11", "10.11.5", "11.4.5"]
+    assert [release.version.text for release in mariadb] == ["10.2.11", "10.11.5", "11.4.5"]
 
 
 def test_eighteen_months_hold_nine_days_of_new_series() -> None:
-    """v5.0.0 to v6.3.0; the days of patches between them are none."""
+    """v5.0.0 to v6.3.0; days with only patches in between do not count."""
     tidb = releases.load(SHIPPED).owned(engines.by_name()["tidb"].owns)
     days = [
         day
@@ -86,8 +86,8 @@ def test_eighteen_months_hold_nine_days_of_new_series() -> None:
 def test_three_releases_of_one_day_are_one_day() -> None:
     """v4.0.15, v5.0.4 and v5.1.2 came out together."""
     tidb = releases.load(SHIPPED).owned(engines.by_name()["tidb"].owns)
-    same = [each for each in tidb if each.day == date(2021, 9, 27)]
-    assert [each.version.text for each in same] == ["v4.0.15", "v5.0.4", "v5.1.2"]
+    same = [release for release in tidb if release.day == date(2021, 9, 27)]
+    assert [release.version.text for release in same] == ["v4.0.15", "v5.0.4", "v5.1.2"]
     assert releases.days(same, ("patch",)) == (date(2021, 9, 27),)
 
 
@@ -134,7 +134,7 @@ def test_a_bad_line_of_a_calendar_is_named(tmp_path: Path, line: str, named: str
     ],
 )
 def test_a_version_is_written_in_one_way(tmp_path: Path, lines: list[str], named: str) -> None:
-    """In one line; whatever the case of its suffix, it is the same version."""
+    """A version is in one line only; the case of its suffix does not matter."""
     path = file(tmp_path / "calendar.csv", *lines)
     with pytest.raises(SpecError) as refused:
         releases.load(path)
@@ -142,7 +142,7 @@ def test_a_version_is_written_in_one_way(tmp_path: Path, lines: list[str], named
 
 
 def test_all_bad_lines_are_named_at_once(tmp_path: Path) -> None:
-    """Whoever mends a file does not start it once for each fault."""
+    """A person who fixes a file need not start again for each fault."""
     path = file(tmp_path / "calendar.csv", "six,2022-12-29,LTS", "v6.5.0,never,LTS")
     with pytest.raises(SpecError) as refused:
         releases.load(path)
@@ -161,7 +161,7 @@ def test_what_is_no_calendar_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_list_may_be_in_any_order_and_have_more_columns(tmp_path: Path) -> None:
-    """Its first line may begin as spreadsheets begin it; names of no version are left out."""
+    """It may begin with a byte order mark; lines that name no version are left out."""
     path = file(
         tmp_path / "list.csv",
         "DMR,v6.4.0,6.4,2022-11-17",
@@ -174,12 +174,12 @@ def test_a_list_may_be_in_any_order_and_have_more_columns(tmp_path: Path) -> Non
     assert found == releases.NewReleases(expected, ("line 3: rc1 (pre-GA)",))
 
 
-def test_a_missing_type_is_told_by_the_version_or_asked_for(tmp_path: Path) -> None:
-    """Of v6.5.0 the version does not tell whether it is of long-term support."""
+def test_a_missing_type_follows_from_the_version_or_is_asked_for(tmp_path: Path) -> None:
+    """From ``v6.5.0`` alone it does not follow whether the release has long-term support."""
     lines = ("v6.5.1,2023-03-10", "v7.0.0-rc.1,2023-03-01")
     header = "version,release_date\n"
     found = releases.read_new(file(tmp_path / "list.csv", *lines, header=header))
-    assert [each.kind for each in found.releases] == ["patch", "pre-release"]
+    assert [release.kind for release in found.releases] == ["patch", "pre-release"]
     more = file(tmp_path / "more.csv", *lines, "v6.5.0,2022-12-29", header=header)
     with pytest.raises(SpecError, match=r"line 4: type: missing, and v6.5.0 .* write GA, LTS, DMR"):
         releases.read_new(more)
@@ -195,16 +195,16 @@ def test_a_missing_type_is_told_by_the_version_or_asked_for(tmp_path: Path) -> N
 def test_a_merge_does_not_depend_on_order_and_is_done_once(
     there: list[Release], new: list[Release], random: Random
 ) -> None:
-    """Whatever is merged in whatever order: the calendar reads it back, and again adds nothing."""
+    """In any order the result is the same, and merging the same releases again adds nothing."""
     calendar = releases.merge(Calendar(()), there).calendar
     merged = releases.merge(calendar, new, replace=True)
     shuffled = random.sample(new, len(new))
     assert releases.merge(calendar, shuffled, replace=True) == merged
     again = releases.merge(merged.calendar, new)
     assert (again.calendar, again.added, again.changed) == (merged.calendar, (), ())
-    names = {each.version.text for each in there}
-    assert {each.version.text for each in merged.added} == {
-        each.version.text for each in new if each.version.text not in names
+    names = {release.version.text for release in there}
+    assert {release.version.text for release in merged.added} == {
+        release.version.text for release in new if release.version.text not in names
     }
 
 
@@ -221,7 +221,7 @@ def test_what_is_written_is_read_back(there: list[Release]) -> None:
 
 
 def test_another_day_or_type_is_taken_only_when_asked() -> None:
-    """Both are shown, so that one can tell which is right."""
+    """Both are shown, so that a person can see which is right."""
     calendar = Calendar((of("v6.5.0", "2022-12-29", "LTS"),))
     new = [of("v6.5.0", "2022-12-30", "DMR")]
     with pytest.raises(SpecError) as refused:
@@ -251,7 +251,7 @@ def test_an_update_adds_and_says_what(here: Here) -> None:
 
 
 def test_bare_versions_are_taken_for_the_engine_that_is_named(here: Here) -> None:
-    """Without it they are refused, and so is a list that is of another engine than it says."""
+    """Without the engine they are refused, and so is a list of another engine's versions."""
     path = here.home.configs / "releases.csv"
     new = file(here.path / "new.csv", "11.4.6,2027-01-02,patch")
     assert "--engine mariadb" in here.refused("releases", "update", new)
@@ -305,7 +305,7 @@ def test_an_update_replaces_when_asked(here: Here) -> None:
 
 
 def test_the_releases_of_a_day_are_listed_with_what_the_rules_name(here: Here) -> None:
-    """As of that day, and so that a reader can tell what a schedule would compare."""
+    """As of that day, so that a reader can see what a schedule would compare."""
     done = here.run("releases", "--engine", "tidb", "--on", "2022-02-15", "--json")
     (known,) = json.loads(done.stdout)
     assert known["releases"][-1] == {
@@ -335,7 +335,7 @@ def test_one_series_is_listed_by_itself(here: Here) -> None:
         "releases", "--engine", "tidb", "--series", "6.1", "--on", "2023-01-01", "--json"
     )
     (known,) = json.loads(done.stdout)
-    assert [each["version"] for each in known["releases"]] == [
+    assert [release["version"] for release in known["releases"]] == [
         *("v6.1.0", "v6.1.1", "v6.1.2", "v6.1.3")
     ]
     assert known["rules"]["newest 6.1"] == "v6.1.3"

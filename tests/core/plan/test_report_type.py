@@ -43,7 +43,7 @@ def test_a_report_type_survives_being_written_and_read() -> None:
 
 @pytest.mark.parametrize("path", sorted(REPORTS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_report_type_that_is_delivered_is_valid(path: Path) -> None:
-    """Nobody finds a broken report type in the house."""
+    """No report type that comes with Benchlab is broken."""
     assert report_type.load(path).report == path.stem
 
 
@@ -127,7 +127,7 @@ def test_bad_input_is_refused_naming_the_field(name: str) -> None:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    """Nobody repairs a file fault by fault."""
+    """A person need not fix a file fault by fault."""
     with pytest.raises(SpecError) as caught:
         report_type.loads(changed(threads=[0], seconds=0, colour="red"))
     for field in ("threads.0", "seconds", "colour"):
@@ -173,7 +173,7 @@ def test_no_text_is_too_broken_for_a_message(text: str, message: str) -> None:
 
 
 def test_only_an_aa_campaign_may_measure_one_version_twice() -> None:
-    """`sides: same` gives both sides the baseline, whatever the candidate says."""
+    """With `sides: same` both sides are the baseline, whatever the candidate is."""
     text = changed(sides="same", engines__mariadb__candidate__version="10.2.11")
     assert report_type.loads(text).side("mariadb", "candidate").version == "10.2.11"
     both = plans.spec(sides="same")
@@ -292,7 +292,7 @@ def is_read_or_refused(text: str) -> None:
 @example("a: 0x")
 @example("a: 190:20:30:99999999999999999999999999")
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """No text at all brings down whoever reads it: a DAG file, the CLI, a form."""
+    """No text crashes its reader: a DAG file, the CLI, a form."""
     is_read_or_refused(text)
 
 

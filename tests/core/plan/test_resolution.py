@@ -20,7 +20,7 @@ from tests.builders import plans
 
 
 def release(version: str, day: str, kind: ReleaseKind = "patch") -> Release:
-    """One of MariaDB."""
+    """One release of MariaDB."""
     return Release(versions.parse(version), date.fromisoformat(day), kind)
 
 
@@ -78,7 +78,7 @@ def test_what_is_pinned_stays() -> None:
 
 
 def test_a_day_before_the_first_pair_is_refused_with_the_field() -> None:
-    """Neither a release of the future is taken nor another one than the rule names."""
+    """No future release is taken, and no other release than the rule names."""
     with pytest.raises(NoReleaseError, match=r"^engines\.mariadb\.candidate\.version: newest on"):
         resolved(by_rule(), "2017-11-27")
     with pytest.raises(
@@ -184,7 +184,7 @@ def test_no_side_is_ever_of_the_future_and_the_baseline_is_older(day: date) -> N
     except NoReleaseError:
         assert day < date(2023, 8, 14)
         return
-    days = {each.version.text: each.day for each in CALENDAR}
+    days = {release.version.text: release.day for release in CALENDAR}
     baseline, candidate = pair(found)
     assert days[baseline] <= day
     assert days[candidate] <= day
@@ -192,7 +192,7 @@ def test_no_side_is_ever_of_the_future_and_the_baseline_is_older(day: date) -> N
 
 
 def test_a_schedule_compares_two() -> None:
-    """There is nothing to be told of one version that is measured alone."""
+    """A version that is measured alone has nothing to be compared with."""
     alone = by_rule(
         sides="single",
         target="tidb_cloud",
@@ -204,7 +204,7 @@ def test_a_schedule_compares_two() -> None:
 
 
 def test_a_schedule_needs_to_know_whose_releases_are_meant() -> None:
-    """With `engine: auto` it would be decided on the machine, long after the calendar was asked."""
+    """With `engine: auto` the machine would decide, long after the calendar was read."""
     rules = by_rule().engines["mariadb"].model_dump(mode="json")
     both = by_rule(
         engines={"tidb": rules, "mariadb": rules}, engine="auto", schedule={"runs": "on_release"}

@@ -37,14 +37,16 @@ def test_first_and_last_moment_count() -> None:
 @FEW
 @given(days, st.integers(0, 800))
 def test_every_week_has_its_moment(first: date, length: int) -> None:
-    """Over ends of years and changes of clocks: each Monday at two, none else."""
+    """Every Monday at two and at no other time, across ends of years and clock changes."""
     begin = schedule.midnight(first)
     found = schedule.moments(weekly(), (), begin, begin + timedelta(length, hours=23))
     mondays = [
         first + timedelta(n) for n in range(length + 1) if (first + timedelta(n)).weekday() == 0
     ]
-    assert [each.date() for each in found] == mondays
-    assert {(each.hour, each.minute, each.utcoffset()) for each in found} <= {(2, 0, timedelta())}
+    assert [moment.date() for moment in found] == mondays
+    assert {(moment.hour, moment.minute, moment.utcoffset()) for moment in found} <= {
+        (2, 0, timedelta())
+    }
 
 
 def test_a_range_in_another_time_zone_has_the_same_moments() -> None:
@@ -57,7 +59,7 @@ def test_a_range_in_another_time_zone_has_the_same_moments() -> None:
 
 
 def test_releases_have_their_days() -> None:
-    """Those of the wanted types, at midnight, each day once, both ends included."""
+    """The days of the wanted types, at midnight, each once, both ends included."""
     known = [
         Release(versions.parse(text), date(2021, 9, day), kind)
         for text, day, kind in (
@@ -80,7 +82,7 @@ def test_releases_have_their_days() -> None:
 @FEW
 @given(days, st.integers(1, 12))
 def test_every_nth_week_is_an_aa_campaign(first: date, every: int) -> None:
-    """Exactly one of so many weeks in a row, also over ends of years."""
+    """Exactly one in `aa_every` consecutive weeks, also across ends of years."""
     rule = weekly(aa_every=every)
     weeks = [rule.is_aa(first + timedelta(weeks=n)) for n in range(3 * every)]
     assert sum(weeks) == 3
@@ -120,7 +122,7 @@ def test_no_week_is_an_aa_campaign_where_none_is_wanted(day: date) -> None:
     ],
 )
 def test_what_has_no_day_is_refused(cron: str, why: str) -> None:
-    """A campaign is for hours: more than once a day, at random or never is no schedule of it."""
+    """A campaign takes hours: more than once a day, at random or never is not a schedule."""
     with pytest.raises(ValidationError, match=why) as refused:
         weekly(cron=cron)
     assert cron in str(refused.value)

@@ -1,4 +1,4 @@
-"""Every topology that comes with Benchlab is one, and a fault in one is named."""
+"""Every topology that comes with Benchlab is valid, and a fault in one is named."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = sorted((HOME.configs / "topologies").glob("*.yaml"))
 
 
 def changed(tmp_path: Path, name: str, change: dict[str, Any]) -> Path:
-    """One of them with some fields replaced; a dotted key goes into what is nested."""
+    """One of the topologies with some fields replaced; a dotted key is a nested field."""
     raw = yaml.safe_load((HOME.configs / "topologies" / f"{name}.yaml").read_text())
     for key, value in change.items():
         *parents, last = key.split(".")
@@ -44,7 +44,7 @@ def test_every_topology_validates(path: Path) -> None:
 
 
 def test_every_report_type_and_published_plan_has_its_topology() -> None:
-    """What a report type names is there, and of the kind that its target needs."""
+    """The topology that a report type names exists, and has the kind that its target needs."""
     for path in (*report_types.report_files(HOME), *report_types.published_files(HOME)):
         spec = report_types.load(path)
         found = targets.load_topology(HOME, spec)
@@ -93,14 +93,14 @@ def test_what_is_no_file_of_yaml_is_named(tmp_path: Path) -> None:
 
 
 def test_a_host_whose_key_is_not_known_can_be_written_down() -> None:
-    """The published machines' keys are known to nobody here; a plan can be made all the same."""
+    """The host keys of the published machines are unknown; a plan can be made nevertheless."""
     found = topology.load(HOME.configs / "topologies" / "hosts_published.yaml")
     assert isinstance(found, topology.HostsTopology)
     assert [host.host_key for host in found.hosts] == [None] * 4
 
 
 def test_a_target_gets_the_kind_of_topology_it_needs(tmp_path: Path) -> None:
-    """No topology where one is needed, one where none is, one of another kind, one not there."""
+    """Missing where one is needed, given where none is, of another kind, or without a file."""
     home = Home(HOME.project, tmp_path)
     weekly = report_types.load(report_types.find_report(home, "sysbench_ec2"))
     for spec, named in (

@@ -17,7 +17,7 @@ from benchlab.plan import releases, versions
 from benchlab.plan.versions import OF_THE_DAY, PREVIOUS, Release
 
 TIDB = releases.load(find().configs / "releases.csv").owned(engines.by_name()["tidb"].owns)
-DAY_OF = {each.version.text: each.day for each in TIDB}
+DAY_OF = {release.version.text: release.day for release in TIDB}
 # Candidates and baselines of published sysbench and TPC-C reports that name both exactly.
 PUBLISHED = [
     ("v3.0.0", "v2.1.13"),
@@ -42,7 +42,7 @@ PUBLISHED = [
     ],
 )
 def test_a_version_is_read_as_numbers(text: str, numbers: tuple[int, int, int]) -> None:
-    """10 is more than 9, with or without a leading v; a pre-release has its release's numbers."""
+    """10 is more than 9, with or without a leading v; a pre-release has the release's numbers."""
     assert versions.parse(text).numbers == numbers
 
 
@@ -148,7 +148,7 @@ def test_a_rule_that_names_nothing_says_so(
     "text", ["latest", "newest  LTS", "newest 6", "newest 06.5", "previous", "Newest", ""]
 )
 def test_what_is_no_rule_is_refused_with_those_there_are(text: str) -> None:
-    """It is no version either."""
+    """It is not a version either."""
     assert not versions.is_rule(text)
     with pytest.raises(SpecError, match=r"newest LTS, newest 6\.5, release of the day, previous"):
         versions.parse_rule(text)
@@ -181,8 +181,8 @@ def releases_of_one_engine(draw: st.DrawFn) -> list[Release]:
 @FEW
 @given(releases_of_one_engine(), days, st.sampled_from(("newest", "newest LTS", OF_THE_DAY)))
 def test_no_rule_knows_the_future(known: list[Release], on: date, rule: str) -> None:
-    """And what is to come does not change what it names."""
-    past = [each for each in known if each.day <= on]
+    """And later releases do not change what it names."""
+    past = [release for release in known if release.day <= on]
     try:
         found = versions.resolve(versions.parse_rule(rule), known, on)
     except NoReleaseError:
@@ -196,7 +196,7 @@ def test_no_rule_knows_the_future(known: list[Release], on: date, rule: str) -> 
 @given(releases_of_one_engine(), days, st.sampled_from(PREVIOUS))
 def test_a_baseline_is_older_than_its_candidate(known: list[Release], on: date, rule: str) -> None:
     """Never the candidate itself, whatever else has come out."""
-    past = [each for each in known if each.day <= on]
+    past = [release for release in known if release.day <= on]
     assume(past)
     for candidate in past:
         with contextlib.suppress(NoReleaseError):
@@ -209,7 +209,7 @@ def test_a_baseline_is_older_than_its_candidate(known: list[Release], on: date, 
 @given(releases_of_one_engine(), days)
 def test_a_patch_of_an_old_series_is_not_the_newest(known: list[Release], on: date) -> None:
     """It has its day, and the newest stays what it was."""
-    past = [each for each in known if each.day <= on]
+    past = [release for release in known if release.day <= on]
     assume(past)
     newest = versions.resolve(versions.parse_rule("newest"), known, on)
     major, minor = newest.version.series

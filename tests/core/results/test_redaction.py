@@ -52,7 +52,7 @@ def test_what_differs_stays_different() -> None:
 
 
 def test_a_campaign_without_secrets_is_as_it_was() -> None:
-    """Switches and policies are none, whatever they are named; and twice changes nothing more."""
+    """Switches are not secrets, whatever their names, and redacting twice changes nothing more."""
     made = campaigns.campaign(rounds=2)
     assert redaction.of_campaign(made) is made
     once = redaction.of_campaign(campaign(wsrep_sst_auth=SECRET))

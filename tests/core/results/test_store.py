@@ -132,7 +132,7 @@ def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
 
 
 def test_an_unknown_campaign_is_named_with_those_there_are(store: Store) -> None:
-    """Who mistypes an id sees the latest ones."""
+    """A person who mistypes an id sees the latest ones."""
     later = dataclasses.replace(
         CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(days=1)
     )
@@ -143,7 +143,7 @@ def test_an_unknown_campaign_is_named_with_those_there_are(store: Store) -> None
 
 
 def test_states_and_facts_are_kept(store: Store) -> None:
-    """The final state has a time, a campaign carried on has none, and each side its facts."""
+    """The final state has a time, a resumed campaign has none, and each side has its facts."""
     store.finish("c1", "failed")
     assert store.campaign("c1").state == "failed"
     assert store.campaign("c1").ended_at is not None
@@ -296,7 +296,7 @@ def start(url: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def both_write(url: str, number: str) -> list[str]:
-    """What the processes of two sides say that begin to write at the same time."""
+    """What two sides' processes print when they begin to write at the same time."""
     writers = [start(url, side, number) for side in ("baseline", "candidate")]
     for writer in writers:
         assert writer.stdout is not None
@@ -311,7 +311,7 @@ def both_write(url: str, number: str) -> list[str]:
 def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> None:
     """Both sides are prepared and stored at once, in a store that neither found there."""
     said = both_write(url, "15")
-    # Both tried to store one and the same attempt: one did, one was told.
+    # Both tried to store the same attempt: one did, the other was refused.
     assert sorted(line == "first" for line in said) == [False, True], said
     assert any("in the store already" in line for line in said), said
     with Store(url, UPath("memory://x")) as store:
@@ -344,7 +344,7 @@ def made_before(url: str) -> None:
         connection.execute("ALTER TABLE gates DROP COLUMN kind")
 
 
-def test_a_store_of_an_older_benchlab_is_read_and_goes_on(store: Store, url: str) -> None:
+def test_a_store_of_an_older_benchlab_is_read_and_written(store: Store, url: str) -> None:
     """Its trials are as they were, without what was not measured then; new ones have all.
 
     Its gates were of validity, all of them.
@@ -385,7 +385,7 @@ def test_an_older_benchlab_can_write_beside_a_newer_one(store: Store) -> None:
 
 
 def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None:
-    """Whoever is second to add what is missing finds it there."""
+    """The second one to add what is missing finds it there."""
     store.close()
     made_before(url)
     said = both_write(url, "3")
@@ -396,7 +396,7 @@ def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None
 
 
 def test_a_store_of_a_newer_benchlab_is_refused(store: Store, url: str) -> None:
-    """It is not written to by one that does not know what it means."""
+    """A Benchlab that does not know its schema does not write to it."""
     with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE benchlab_schema SET version = version + 1")
     connection.close()
