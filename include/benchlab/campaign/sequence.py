@@ -1,4 +1,4 @@
-"""The trials of a campaign, in the order of the plan, each executed once, whoever calls."""
+"""The trials of a campaign: executed in the plan's order and once each, from any process."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class CampaignRun(StoredCampaign):
 
         Raises:
             LockHeldError: another campaign is at work.
-            TargetError, UnavailableError: the target is not fit; it was given back.
+            TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
         """
         self.note("register", "check the machine")
         try:
@@ -415,8 +415,9 @@ def run(work: CampaignRun) -> list[Path]:
 
     Raises:
         LockHeldError: another campaign is at work.
-        NotMeasuredError, PublishError: trial after trial failed, or a destination did.
-        BenchlabError: any other stage failed.
+        NotMeasuredError: several trials in a row could not be executed.
+        PublishError: a destination does not have the report.
+        BenchlabError: another stage failed.
     """
     try:
         work.register()

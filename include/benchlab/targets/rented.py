@@ -113,7 +113,7 @@ class Target(FleetTarget):
             f"{region}: {inventory.give_back(access.aws('ec2', region), state.name)}"
             for region in _regions(home, state)
         ]
-        # A campaign that is resumed rents anew, with a new expiry.
+        # A campaign that is resumed rents again, with a new expiry.
         (state / RENTAL_FILE).unlink(missing_ok=True)
         return "; ".join(given_back)
 

@@ -213,7 +213,10 @@ class TpccOutput(Output):
 
 
 def latency_of(operations: Mapping[str, Operation]) -> Latency:
-    """The latency over all kinds of transactions; percentiles cannot be computed from the kinds."""
+    """The latency over all kinds of transactions; percentiles do not follow from the kinds.
+
+    ``avg`` and ``max`` leave failed transactions out; ``sum``, the time of all threads, has them.
+    """
     done = [values for name, values in operations.items() if not name.endswith("_ERR")]
     count = sum(values.count for values in done)
     if not count:
@@ -394,7 +397,7 @@ def _disagreement(reader: _Reader) -> str | None:
     printed = reader.totals[0]
     new_orders = rates.get(HEADLINE)
     total = math.fsum(rate for name, rate in rates.items() if not name.endswith("_ERR"))
-    # go-tpc reads the clock anew for each line, so both differ by the time that printing takes.
+    # go-tpc reads the clock for each line, so both differ by the time that printing takes.
     if new_orders is not None and not math.isclose(
         new_orders, printed["tpmc"], rel_tol=1e-2, abs_tol=0.2
     ):

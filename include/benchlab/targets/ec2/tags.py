@@ -1,4 +1,4 @@
-"""What a campaign rents, and the tags by which it is found. Nothing without them is touched.
+"""What a campaign rents, and the tags by which it is found; Benchlab touches nothing without them.
 
 =====================  ==========================================================
 ``benchlab:project``   ``benchlab``, on everything
