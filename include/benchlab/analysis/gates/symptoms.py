@@ -148,7 +148,7 @@ def cell_columns(
 
     Returns:
         ``round_cv``: standard deviation / mean of the throughput over the rounds.
-        ``p95_fall_pct``: how far the p95 latency lies below that of the next smaller thread
+        ``p95_fall_pct``: how far the p95 latency lies below the one at the next smaller thread
         count; ``curve_dip_pct``: how far the throughput lies below the straight line through its
         two neighbours in log throughput over log threads. Both in percent, and only what is
         beyond noise: the lower one-sided 99 % limit, by Student's t, of the mean of the rounds'

@@ -74,8 +74,8 @@ class Chain:
     """The points in order of time; at the same time, in order of their versions.
 
     Attributes:
-        links: for each point the indices of the earlier points whose mean level is that of its
-            baseline; empty where the chain begins.
+        links: for each point the indices of the earlier points whose mean level its baseline has;
+            empty where the chain begins.
     """
 
     points: tuple[Point, ...]

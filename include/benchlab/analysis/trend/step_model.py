@@ -14,7 +14,7 @@ The unmeasured levels are removed first: each column keeps only what they cannot
 (Frisch and Waugh 1933). A step of which nothing is left cannot be distinguished from an unmeasured
 one, as when baseline and candidate become new at the same time; its variance is infinite.
 
-The variance of a campaign is its standard error squared, and at least that of A/A campaigns, which
+The variance of a campaign is its standard error squared, and at least the A/A campaigns', which
 show what its rounds cannot; without A/A campaigns at least the mean of what is known of the
 others. All variances are multiplied by what the residuals show beyond them (Birge 1932), never by
 less than one. Where no variance is known, only the residuals show it.

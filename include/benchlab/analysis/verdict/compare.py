@@ -42,8 +42,8 @@ class SideFigures:
     """One side of one cell.
 
     Attributes:
-        means: by metric, the geometric mean over the rounds used; None where all are missing. The
-            metrics are those that ``rounds.FIGURES`` has for the workload's.
+        means: geometric means over the rounds used, by the metrics that ``Rounds.values`` has; None
+            where all are missing.
     """
 
     means: dict[str, float | None]

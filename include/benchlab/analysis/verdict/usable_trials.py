@@ -24,8 +24,8 @@ def usable_trials(
 ) -> tuple[list[TrialResult], list[Exclusion]]:
     """The trials whose figures count, and the others with the reason why they do not.
 
-    Of every pair of blocks, the first attempt counts in which all its trials are present and
-    valid; if there is none, the valid trials of the last attempt.
+    For every pair of blocks the first attempt counts in which all trials are present and valid; if
+    there is none, the valid trials of the last attempt.
 
     Example:
         ``used, excluded = usable_trials(campaign.plan, store.trials(campaign.id))``

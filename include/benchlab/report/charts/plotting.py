@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Form = Literal["svg", "png"]
 
 INK, MUTED, GRID = "#1f2933", "#5f6b76", "#e3e7eb"
-# By Okabe and Ito: colour-blind readers can tell them apart, and they differ in lightness.
+# By Okabe and Ito: colour-blind readers can distinguish them, and they differ in lightness.
 BLUE, ORANGE = "#0072b2", "#e69f00"
 VERDICT_COLOUR = {"regression": "#a5281b", "improvement": "#17693a", "unstable": "#8a5f00"}
 STYLE = {
