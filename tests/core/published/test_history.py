@@ -95,7 +95,7 @@ def test_published_changes_are_in_the_order_of_versions() -> None:
 
 
 def test_a_page_in_two_languages_counts_once() -> None:
-    """Where both print the same figures; where they do not, both are listed."""
+    """If both print the same figures; otherwise both are listed."""
     pages = [published("v7.1.0", "v7.0.0"), published("v7.1.0", "v7.0.0", chinese=True)]
     (once,) = history_of(POINT, pages, []).published
     assert once.reports == tuple(sorted(report.id for report in pages))
@@ -114,7 +114,7 @@ def test_pages_with_a_name_of_their_own_are_listed_by_it() -> None:
 
 
 def test_the_printed_headline_stands_beside_the_recomputed_one() -> None:
-    """And what an audit finds in the page is counted."""
+    """The findings of the page's audit are counted."""
     (found,) = history_of(POINT, [published("v7.1.0", "v7.0.0", pct="18.0")], []).published
     assert (found.printed_pct, found.change_pct, found.findings) == (18.0, 15.0, 1)
 
@@ -142,7 +142,7 @@ def test_a_campaign_of_one_version_is_named_and_left_out() -> None:
 
 
 def test_it_is_listed_with_what_forbids_comparing_throughputs() -> None:
-    """No id is cut, and nobody is led to set the throughputs of two reports beside each other."""
+    """No id is cut, and nothing suggests comparing the throughputs of two reports."""
     found = history_of(POINT, [published("v7.1.0", "v7.0.0")], [measured(0.1)])
     text = history_text.render(found, 160, colour=False)
     for said in ("sysbench-v7.1.0-vs-v7.0.0-en", "+15.00%", "improvement", "not comparable"):
@@ -243,7 +243,7 @@ def printed(*views: LongView) -> str:
 def test_few_campaigns_are_chained_and_change_points_said_to_need_more(
     here: Here, weeks: Weeks
 ) -> None:
-    """Of each report type apart; an option takes one of them alone."""
+    """Each report type has its own chain; an option selects one."""
     weeks.add("10.2.11", "10.11.5", -0.2, noise=0.0)
     weeks.add("10.11.5", "11.4.5", +0.1, noise=0.0)
     weeks.add("10.11.5", "11.4.5", report="another")
@@ -283,7 +283,7 @@ def test_what_is_copied_is_not_broken_on_a_narrow_terminal(width: int) -> None:
 
 
 def test_history_without_a_workload_names_those_that_there_are(here: Here, weeks: Weeks) -> None:
-    """Of the report type that is asked for."""
+    """Only those of the requested report type are named."""
     weeks.add("10.2.11", "10.11.5", -0.2, noise=0.0)
     said = here.refused("history", "--report", "sysbench_test")
     assert f"name a workload of sysbench_test: {POINT}" in said
@@ -301,7 +301,7 @@ def test_a_step_that_was_not_measured_has_a_mark() -> None:
 
 
 def test_drift_noise_and_another_setting_are_said() -> None:
-    """Each in a sentence."""
+    """Each is said in a sentence."""
     text = printed(view_of(20, 10, why_not="small\x1b[2J"))
     assert "In another setting: topology small [2J, later large" in text
     assert "Outliers, which did not count: week-3" in text
@@ -315,12 +315,12 @@ def test_a_line_is_named_where_there_are_several() -> None:
     apart = dataclasses.replace(alone.chains[0], line="6.5")
     both = dataclasses.replace(alone, chains=(*alone.chains, apart))
     said = "Line newest: no candidate is older", "Line 6.5: candidates of this series"
-    assert all(each in printed(both) for each in said)
+    assert all(sentence in printed(both) for sentence in said)
     assert "Line " not in printed(alone)
     document = history_text.to_json(history_of(POINT, [], [measured(0.1)]), [both])
-    assert [each["line"] for each in document["long_view"][0]["chains"]] == ["newest", "6.5"]
+    assert [chain["line"] for chain in document["long_view"][0]["chains"]] == ["newest", "6.5"]
     drawn = [_title_of(both, index) for index in (0, 1)]
-    assert [each.split(": ")[0] for each in drawn] == [
+    assert [title.split(": ")[0] for title in drawn] == [
         "Long view of weekly, line newest",
         "Long view of weekly, line 6.5",
     ]
@@ -351,7 +351,7 @@ def test_the_long_view_is_in_the_json() -> None:
         history_of(POINT, [], [measured(0.1)]), [view_of(3, bridged=True)]
     )["long_view"][0]["chains"]
     assert [
-        (each["contains_bridge"], each["level_ci95_pct"]) for each in bridged["points"][-1:]
+        (point["contains_bridge"], point["level_ci95_pct"]) for point in bridged["points"][-1:]
     ] == [(True, None)]
 
 
@@ -363,7 +363,7 @@ def _texts(axes: Axes) -> list[Text]:
         for tick in axis.get_major_ticks()
         if axis.get_view_interval()[0] <= tick.get_loc() <= axis.get_view_interval()[1]
     ]
-    return [*axes.texts, axes._left_title, *(each for each in ticks if each.get_visible())]
+    return [*axes.texts, axes._left_title, *(tick for tick in ticks if tick.get_visible())]
 
 
 @pytest.mark.parametrize("weeks", [1, 2, 150])
@@ -379,8 +379,8 @@ def test_the_picture_of_the_long_view_is_legible(weeks: int) -> None:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     written = [*figure.texts, *(text for axes in figure.axes for text in _texts(axes))]
-    texts = [each for each in written if each.get_text()]
-    boxes = {each: each.get_window_extent(canvas.get_renderer()) for each in texts}
+    texts = [text for text in written if text.get_text()]
+    boxes = {text: text.get_window_extent(canvas.get_renderer()) for text in texts}
     for one, other in itertools.combinations(texts, 2):
         assert not boxes[one].overlaps(boxes[other]), (one.get_text(), other.get_text())
     for text, box in boxes.items():
@@ -391,7 +391,7 @@ def test_the_picture_of_the_long_view_is_legible(weeks: int) -> None:
 
 
 def test_the_picture_has_a_panel_for_each_long_view(tmp_path: Path) -> None:
-    """And the same data give the same bytes."""
+    """The same data give the same bytes."""
     found = history_of(POINT, [], [measured(0.1)])
     for name in ("a.svg", "b.svg"):
         history_chart.write(found, tmp_path / name, [view_of(12, 8)])

@@ -13,7 +13,7 @@ WRONG = ("10.00%", "12.00%")
 
 def _findings(*texts: str, workload: str = "oltp_insert") -> list[int]:
     pages = [read(text, f"{number}.md") for number, text in enumerate(texts)]
-    return [each.findings for each in history_of(workload, pages, []).published]
+    return [change.findings for change in history_of(workload, pages, []).published]
 
 
 def test_findings_of_another_workload_or_of_the_whole_page_do_not_count() -> None:

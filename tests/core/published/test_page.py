@@ -111,11 +111,11 @@ def test_broken_front_matter() -> None:
     """Front matter that is no YAML is listed, and its title is read all the same."""
     report = read(page(("Insert", PAIRS), title="Sysbench: v5.1 vs. v5.0"), "page.md")
     assert report.title == "Sysbench: v5.1 vs. v5.0"
-    assert [(each.line, "front matter" in each.what) for each in report.unread] == [(2, True)]
+    assert [(unread.line, "front matter" in unread.what) for unread in report.unread] == [(2, True)]
 
 
 def test_mojibake() -> None:
-    """A line that was decoded wrongly is mended; a good one is left alone."""
+    """A line that was decoded wrongly is repaired; a correct one is left alone."""
     text = page(("Insert", PAIRS)) + "\n\n## Test environment (EC2ï¼‰\n\n## 测试（好）\n\n## Café ½"
     document = parse(text)
     assert [e.text for e in document.headings][-3:] == [
@@ -130,7 +130,8 @@ def test_lines_and_figures_do_not_depend_on_line_ends() -> None:
     """CR LF, LF and a byte order mark make no difference."""
     text = page(("Insert", PAIRS), overview="Insert on v5.1 is improved by 2%.")
     one, other = (
-        read(each, "p").workloads for each in (text, "\ufeff" + text.replace("\n", "\r\n"))
+        read(page_text, "p").workloads
+        for page_text in (text, "\ufeff" + text.replace("\n", "\r\n"))
     )
     assert one == other
 
@@ -158,14 +159,14 @@ def test_json() -> None:
     ],
 )
 def test_refused(text: str, line: int, why: str) -> None:
-    """A page that is none is refused with its line and what was found."""
+    """A file that is not a page is refused with the line and what was found."""
     message = refusal(text)
     assert message.startswith(f"page.md, line {line}: ")
     assert why in message
 
 
 def test_refused_file(tmp_path: Path) -> None:
-    """A file that is none, is no UTF-8 or is too long is refused by its path."""
+    """A file that is missing, is not UTF-8 or is too long is refused by its path."""
     for name, raw, where in (
         ("latin.md", "# A\n\nna\u00efve".encode("latin-1"), ", line 3: no UTF-8 text, byte 0xef"),
         ("long.md", "é\n".encode() * (MOST_BYTES // 3 + 1), ": longer than 1 MB"),

@@ -39,7 +39,7 @@ def truth() -> list[dict[str, Any]]:
 
 
 @NOT_HERE
-@pytest.mark.parametrize("expected", truth(), ids=lambda each: each["source"])
+@pytest.mark.parametrize("expected", truth(), ids=lambda page: page["source"])
 def test_published_pages(expected: dict[str, Any]) -> None:
     """Every figure of the published pages is read as it is printed there."""
     report = load_page(SHARED / "published" / "pages" / expected["source"])[0]
@@ -67,7 +67,7 @@ def test_published_pages(expected: dict[str, Any]) -> None:
             }
             for version, side in section["series"].items()
         }
-        raw = [each["raw"].rstrip("%") for each in section["published_improvement"]]
+        raw = [printed["raw"].rstrip("%") for printed in section["published_improvement"]]
         assert [text for text in improvements(workload) if text] == raw
 
 

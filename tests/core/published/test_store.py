@@ -83,7 +83,7 @@ def test_another_page_of_the_same_report_is_refused_until_it_is_to_replace_it(
     assert imported.page(first.id) == changed
 
 
-def test_a_page_that_tells_more_now_is_read_anew(store: Store) -> None:
+def test_a_page_that_says_more_to_a_newer_reader_is_read_again(store: Store) -> None:
     """The same page, as a newer reader understands it, takes the place of what was read before."""
     report, imported = page.read(PAGE, "a.md"), PublishedReports(store)
     imported.add(dataclasses.replace(report, workloads=()), PAGE)
@@ -105,7 +105,7 @@ def test_a_report_that_is_not_there_is_named_with_those_that_are(store: Store) -
 def test_the_kept_page_is_the_one_that_was_hashed(
     mark: bytes, ending: bytes, store: Store, tmp_path: Path
 ) -> None:
-    """Byte by byte: a byte order mark and line ends stay, in the file as well."""
+    """Byte by byte: a byte order mark and line ends are kept, in the file as well."""
     file, imported = tmp_path / "a.md", PublishedReports(store)
     file.write_bytes(mark + PAGE.replace(b"\n", ending))
     report, raw = page.load(file)
@@ -141,17 +141,17 @@ def test_another_page_of_the_same_versions_stands_beside_it_under_a_name(store: 
 
 @pytest.mark.parametrize("name", ["", "../up", "a b", "-x", "\u00e9", "a" * 151])
 def test_a_name_is_one_that_files_can_have(name: str) -> None:
-    """As the ids of campaigns."""
+    """It follows the same rule as ids of campaigns."""
     with pytest.raises(PublishedPageError, match="letters, digits"):
         called(page.read(PAGE, "a.md"), name)
 
 
 @pytest.mark.parametrize("stored", ['{"id": "a report of another model"}', "[1]", "{"])
 def test_a_report_of_another_model_is_read_anew_from_its_page(store: Store, stored: str) -> None:
-    """Under the id that it has in the store; nobody needs the file again."""
+    """It keeps the id that it has in the store, and the file is not needed again."""
     report, imported = page.read(PAGE, "a.md"), PublishedReports(store)
-    for each in (report, called(report, "mine")):
-        imported.add(each, PAGE)
+    for kept in (report, called(report, "mine")):
+        imported.add(kept, PAGE)
     _store_as(store, stored)
     assert imported.get("mine") == called(report, "mine")
     assert imported.all() == ([called(report, "mine"), report], [])
@@ -207,7 +207,7 @@ def test_two_imports_at_once_replace_nothing_unasked(
 def test_what_is_to_be_replaced_is_replaced_although_it_came_meanwhile(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With --replace whatever has the id gives way."""
+    """With --replace, any page with the id is replaced."""
     imported = PublishedReports(store)
     first, second = page.read(PAGE, "a.md"), page.read(changed_page(), "b.md")
     _between(monkeypatch, lambda: imported.add(first, PAGE))

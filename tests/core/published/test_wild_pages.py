@@ -1,4 +1,4 @@
-"""Whatever a page has, it is read or refused, and nothing is made up."""
+"""Every page is read or refused, and nothing is made up."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ def check(report: PublishedReport, text: str) -> None:
                 assert any(pattern.search(line) for line in where), (figure, where)
         assert len(workload.versions) <= 2
         assert {v for row in workload.rows for v in row.sides} <= set(workload.versions)
-    for each in report.unread:
-        assert 1 <= each.line <= len(lines)
+    for unread in report.unread:
+        assert 1 <= unread.line <= len(lines)
     assert from_json(json.loads(json.dumps(report.to_json()))) == report
 
 

@@ -68,7 +68,7 @@ def test_the_json_has_numbers_and_nulls() -> None:
 
 
 def test_a_clean_page_says_so_in_words() -> None:
-    """And what was not read is listed beside."""
+    """It also lists what was not read."""
     report = page(workload(FASTER, claim(change("20.33"))))
     unread = PublishedReport(**{**vars(report), "unread": (Unread(12, "a table of colours"),)})
     text = audit_view.render(audit([report, unread]), 100, colour=False)
@@ -78,7 +78,7 @@ def test_a_clean_page_says_so_in_words() -> None:
 
 
 def test_a_page_without_a_figure_is_not_called_clean() -> None:
-    """As one in a language that is not known: nothing could be wrong in it."""
+    """For example in an unknown language, where nothing could be found wrong."""
     report = PublishedReport(**{**vars(page(workload(FASTER))), "workloads": ()})
     text = audit_view.render(audit([report]), 100, colour=False)
     assert "0 workloads, 0 rows" in text
@@ -101,7 +101,7 @@ OF_SENTENCES = set(KINDS[:6])
 @pytest.mark.parametrize("code", ["en", "zh"])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_own_reports_have_no_findings(name: str, code: str) -> None:
-    """Neither language says of a campaign what its tables do not."""
+    """In neither language does a report say about a campaign what its tables do not."""
     report = read(pages(name, code)["report.md"], f"{name}.md")
     assert report.workloads
     found = [finding for finding in audit([report])[0].findings if finding.kind in OF_SENTENCES]
@@ -130,7 +130,7 @@ def test_own_reports_of_one_workload_have_no_findings(
 
 
 def audit_of(path: Path) -> Audit:
-    """Of one file."""
+    """The audit of one file."""
     return audit([load_page(path)[0]])[0]
 
 
@@ -146,7 +146,7 @@ SEEDS = {
 @with_shared
 @pytest.mark.parametrize("number", sorted(SEEDS))
 def test_the_five_documents_have_their_findings(number: str) -> None:
-    """And no others."""
+    """They have these findings and no others."""
     (path,) = (SHARED / "seeds").glob(f"{number}_*")
     assert Counter(finding.kind for finding in audit_of(path).findings) == SEEDS[number]
 
@@ -183,8 +183,8 @@ def test_the_published_pages_have_the_findings_that_were_checked(name: str, lang
     """Each was read by a person and found to be true."""
     found = audit_of(SHARED / "published" / "pages" / f"{language}-{name}.md").findings
     expected = Counter(PAGES[name]) + Counter(ENGLISH.get(name, {}) if language == "en" else {})
-    assert Counter(each.kind for each in found) == expected
-    assert all(each.kind in KINDS and each.where and each.line for each in found)
+    assert Counter(finding.kind for finding in found) == expected
+    assert all(finding.kind in KINDS and finding.where and finding.line for finding in found)
 
 
 @with_shared

@@ -35,7 +35,7 @@ def test_a_version_that_two_reports_measured_apart_is_found(later: str, drift: s
     """Beyond 2 %, in the later report, over the threads that both have."""
     first, second = audit(two_reports(later))
     assert first.findings == ()
-    assert [(each.kind, each.recomputed) for each in second.findings] == (
+    assert [(finding.kind, finding.recomputed) for finding in second.findings] == (
         [("same_version_drift", Decimal(drift))] if drift else []
     )
 
@@ -46,7 +46,7 @@ def test_one_page_alone_has_no_drift() -> None:
 
 
 def test_the_cloud_is_another_place() -> None:
-    """TiDB Cloud and own hosts are not compared, two pages of TiDB Cloud are."""
+    """TiDB Cloud is not compared with own hosts, but with other pages about TiDB Cloud."""
     own, other = two_reports("2000")
     cloud = replace(own, title=f"TiDB Cloud: {own.title}")
     assert kinds(cloud, other) == []
@@ -54,12 +54,12 @@ def test_the_cloud_is_another_place() -> None:
 
 
 def test_languages_of_one_report_are_not_compared() -> None:
-    """A Chinese page beside the English one says the same again."""
+    """A Chinese page repeats the English one."""
     english = two_reports("1050")[1]
     chinese = two_reports("1050.0", language="zh")[1]
     assert kinds(english, chinese) == []
     both = audit([*two_reports("1050"), chinese])
-    assert [len(each.findings) for each in both] == [0, 1, 0]
+    assert [len(audited.findings) for audited in both] == [0, 1, 0]
 
 
 def test_more_exact_names_keep_versions_apart() -> None:

@@ -52,7 +52,7 @@ def test_a_row_that_does_not_recompute_is_found() -> None:
 
 @pytest.mark.parametrize("printed", ["24.99", "25.01", "25", "25.0"])
 def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
-    """Throughput is rounded, too: 4000 and 5000 allow 24.97 to 25.03."""
+    """Throughput is rounded as well: 4000 and 5000 allow 24.97 to 25.03."""
     assert kinds(page(workload([row(32, {"tps": "4000"}, {"tps": "5000"}, printed)]))) == []
 
 
@@ -71,7 +71,7 @@ def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
 def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> None:
     """Fewer decimals are right; another number is found, with what it is instead."""
     found = found_in(page(workload(FASTER, claim(change(printed)))))
-    assert [(each.kind, each.explanation) for each in found] == (
+    assert [(finding.kind, finding.explanation) for finding in found] == (
         [("headline_mismatch", why)] if why else []
     )
 
@@ -87,7 +87,7 @@ def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> No
     ],
 )
 def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) -> None:
-    """In words, in Chinese and in full width; a limit is none in any of them."""
+    """In words, in Chinese and in full width; a limit is not a headline in any of them."""
     rows = "| 8 | 1000 | 1025 | 2.5% |"
     start = "# TiDB Sysbench -- v5.1 vs. v5.0\n\n## Test results\n\n### Point Select\n\n"
     head = "| Threads | v5.0 TPS | v5.1 TPS | TPS improvement |\n|---|---|---|---|\n"
@@ -100,7 +100,7 @@ def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) 
 def test_a_truncated_headline_is_found() -> None:
     """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
     found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
-    assert [each.kind for each in found] == ["headline_mismatch"]
+    assert [finding.kind for finding in found] == ["headline_mismatch"]
     assert "the mean, -4.27, truncated" in found[0].explanation
     assert kinds(page(workload(SLOWER, claim(change("4.3", -1))))) == []
 
@@ -118,7 +118,7 @@ def test_the_headline_of_an_overview_counts_where_the_section_has_none() -> None
     ["It improved by up to 31%.", "It improved by at least 10%.", "性能最高提升 31%。"],
 )
 def test_the_end_of_a_range_is_no_headline(text: str) -> None:
-    """Who says "up to" gives no mean."""
+    """A sentence with "up to" does not give a mean."""
     report = page(workload(FASTER, claim(change("31"), text=text)))
     assert kinds(report) == []
     assert audit([report])[0].to_json()["workloads"][0]["headline_pct_published"] is None
@@ -130,7 +130,7 @@ def test_a_range_of_two_numbers_is_no_headline() -> None:
 
 
 def test_a_chart_alone_gives_no_headline_to_compare() -> None:
-    """What cannot be recomputed is null and no finding."""
+    """What cannot be recomputed is null and not a finding."""
     report = page(workload([], claim(change("99"))))
     assert kinds(report) == []
     assert audit([report])[0].to_json()["workloads"][0] == {
@@ -161,7 +161,7 @@ def tables(draw: st.DrawFn) -> list[Row]:
     for threads in draw(st.lists(st.integers(1, 2000), min_size=1, max_size=6, unique=True)):
         old, new = draw(figures), draw(figures)
         exact = (new - old) / old * 100
-        shown = [str(recompute.rounded_to(each, places)) for each in (old, new)]
+        shown = [str(recompute.rounded_to(figure, places)) for figure in (old, new)]
         percent = str(recompute.rounded_to(exact, 2))
         rows.append(row(threads, {"tps": shown[0]}, {"tps": shown[1]}, percent))
     return rows
@@ -210,18 +210,18 @@ def test_one_changed_improvement_is_one_finding(
         line=123,
     )
     report = page(workload([*rows[:at], changed, *rows[at + 1 :]], claim(sentence(rows, 2))))
-    assert [(each.kind, each.line) for each in found_in(report)] == [("row_mismatch", 123)]
+    assert [(finding.kind, finding.line) for finding in found_in(report)] == [("row_mismatch", 123)]
 
 
 @pytest.mark.parametrize(("pct", "expected"), [("4.22", []), ("4.2", []), ("4.30", ["4.30"])])
 def test_the_overview_repeats_the_section(pct: str, expected: list[str]) -> None:
-    """Another number than the section's is found even where there is no table; fewer decimals
-    are not.
+    """A number other than the section's is found even without a table; fewer decimals are
+    allowed.
     """
     overview = claim(change(pct, -1), place="overview", line=9)
     found = found_in(page(workload([], claim(change("4.22", -1))), claims=[overview]))
-    assert [(each.kind, str(each.published)) for each in found] == [
-        ("overview_mismatch", f"-{each}") for each in expected
+    assert [(finding.kind, str(finding.published)) for finding in found] == [
+        ("overview_mismatch", f"-{pct}") for pct in expected
     ]
 
 
@@ -229,7 +229,9 @@ def test_a_number_in_another_section_is_found_where_it_stands() -> None:
     """The finding names the section of the sentence, not that of its workload."""
     aside = claim(change("31", workload=POINT), line=99)
     sections = (workload(FASTER, claim(change("20.33"))), workload(SLOWER, aside, name=INDEX))
-    assert [(each.kind, each.where, each.explanation) for each in found_in(page(*sections))] == [
+    assert [
+        (finding.kind, finding.where, finding.explanation) for finding in found_in(page(*sections))
+    ] == [
         (
             "overview_mismatch",
             "line 99, Results of oltp_update_index",
@@ -252,7 +254,7 @@ def test_a_number_in_another_section_is_found_where_it_stands() -> None:
     ],
 )
 def test_only_a_sentence_about_the_workload_competes(text: str, expected: list[str]) -> None:
-    """One about something else is neither the headline nor held against it."""
+    """A sentence about something else is neither the headline nor compared with it."""
     other = claim(change("40"), text=text, versions=in_sentence(text))
     whole = claim(change("20.33"))
     assert kinds(page(workload(FASTER, whole, other))) == expected
@@ -265,12 +267,12 @@ def test_only_a_sentence_about_the_workload_competes(text: str, expected: list[s
     "text", ["It is 31% faster (95% interval 30% to 32%).", "估计值 31%（置信区间见下）。"]
 )
 def test_an_estimate_with_its_interval_is_no_mean_of_the_rows(text: str) -> None:
-    """It weighs them otherwise, so it is not held against their mean."""
+    """It weights them differently, so it is not compared with their mean."""
     assert kinds(page(workload(FASTER, claim(change("31"), text=text)))) == []
 
 
 def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many claims a page has: an audit does not begin anew for each of them."""
+    """An audit reads the claims once, however many there are."""
     calls: list[PublishedReport] = []
 
     def counted(report: PublishedReport) -> Iterator[Stated]:
@@ -285,7 +287,7 @@ def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_wrong_headline_that_is_repeated_is_found_once() -> None:
-    """The overview agrees with the section, and so has no fault of its own."""
+    """The overview agrees with the section, so it has no fault of its own."""
     overview = claim(change("31", workload=POINT), place="summary")
     report = page(workload(FASTER, claim(change("31"))), claims=[overview])
     assert kinds(report) == ["headline_mismatch"]
@@ -313,9 +315,9 @@ def test_a_summary_may_follow_the_table_where_a_row_is_wrong() -> None:
 def test_an_improvement_of_which_only_the_word_is_wrong() -> None:
     """4.27 % less that is called an improvement is one finding: the direction."""
     report = page(workload(SLOWER, claim(change("4.27", 1))))
-    assert [(each.kind, each.published, each.recomputed) for each in found_in(report)] == [
-        ("direction_mismatch", "improved by 4.27 %", Decimal("-4.270"))
-    ]
+    assert [
+        (finding.kind, finding.published, finding.recomputed) for finding in found_in(report)
+    ] == [("direction_mismatch", "improved by 4.27 %", Decimal("-4.270"))]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_each_sentence_with_another_version_is_found() -> None:
     """Two sentences are two findings, with their lines."""
     wrong = [claim(change("20.33"), versions=["v5.0.2"], line=line) for line in (88, 99)]
     report = page(workload(FASTER, wrong[0]), workload(FASTER, wrong[1], name=INDEX))
-    assert [(each.kind, each.line) for each in found_in(report)] == [
+    assert [(finding.kind, finding.line) for finding in found_in(report)] == [
         ("version_mismatch", 88),
         ("version_mismatch", 99),
     ]
@@ -56,7 +56,7 @@ def test_a_table_of_other_versions_is_found_once() -> None:
     rows = [row(4, {"tps": "100"}, {"tps": "110"}, "10.00", versions=versions)]
     said = claim(change("10"), versions=versions)
     report = page(workload(rows, said, versions=versions))
-    assert [(each.kind, each.where) for each in found_in(report)] == [
+    assert [(finding.kind, finding.where) for finding in found_in(report)] == [
         ("version_mismatch", "line 80, table of Results of oltp_point_select")
     ]
 
@@ -92,7 +92,7 @@ TPCC = "tiup bench tpcc run --db tpcc --warehouses 500 --threads {{{{thread}}}} 
 def test_commands_go_where_the_plan_says(
     run: str, balancers: list[str], ports: list[int], expected: bool
 ) -> None:
-    """Another address or port than the load balancer's is found; a placeholder is neither."""
+    """An address or port other than the load balancer's is found; a placeholder is allowed."""
     report = page(
         workload(FASTER),
         commands=(command(run),),
@@ -130,8 +130,8 @@ def test_a_client_has_its_options_and_no_others(text: str, wrong: list[str]) -> 
     found = found_in(
         page(workload(FASTER), commands=(command(text),), software={"Sysbench": "1.0.20"})
     )
-    assert [each.kind for each in found] == ["command_error"] * len(wrong)
-    assert [each.published for each in found] == wrong
+    assert [finding.kind for finding in found] == ["command_error"] * len(wrong)
+    assert [finding.published for finding in found] == wrong
 
 
 @pytest.mark.parametrize("version", ["1.1.0-ead2689", None])
@@ -154,7 +154,7 @@ def test_a_tool_that_no_command_uses_is_found(commands: list[str], expected: lis
     """BenchmarkSQL beside ``tiup bench`` alone is a mistake; beside its own command it is not."""
     report = page(
         workload([], name="tpcc"),
-        commands=tuple(command(each) for each in commands),
+        commands=tuple(command(text) for text in commands),
         steps=(step("Load the data with BenchmarkSQL."),),
     )
     assert kinds(report) == expected

@@ -1,4 +1,4 @@
-"""Planned thread counts and latencies are held against Little's law."""
+"""Planned thread counts and latencies are checked by Little's law."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_plan_of_other_threads_is_found_with_the_list_that_is_possible() -> No
 
 
 def test_little_may_allow_both_lists_or_be_silent() -> None:
-    """Fewer threads than planned have a lower mean; without p95 nothing can be told."""
+    """Fewer threads than planned have a lower mean; without p95 nothing can be decided."""
     for rows, start in ((QUICK, "Little's law does not refuse"), (FASTER[:2], "without TPS")):
         versions = (OLD, NEW) if rows is not QUICK else ("v1.0",)
         report = page(

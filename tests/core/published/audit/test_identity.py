@@ -37,9 +37,9 @@ def page(
 def drifts(*pages: PublishedReport) -> list[tuple[str, str]]:
     """In which page a drift is found, and against which."""
     return [
-        (each.report.source, finding.explanation.partition("against ")[2].partition(", mean")[0])
-        for each in audit(pages)
-        for finding in each.findings
+        (audited.report.source, finding.explanation.partition("against ")[2].partition(", mean")[0])
+        for audited in audit(pages)
+        for finding in audited.findings
         if finding.kind == "same_version_drift"
     ]
 

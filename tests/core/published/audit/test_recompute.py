@@ -146,6 +146,6 @@ def test_published_tables_recompute() -> None:
                     ]
                 )
                 found = list(recompute.improvements(whole).values())
-                assert [float(each or 0) for each in found] == pytest.approx(expected, abs=1e-3)
+                assert [float(value or 0) for value in found] == pytest.approx(expected, abs=1e-3)
                 compared += len(found)
     assert compared > 0

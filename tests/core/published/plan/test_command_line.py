@@ -1,4 +1,4 @@
-"""The commands of a published page: which texts are commands, and what each asks for."""
+"""Which texts of a published page are commands, and what they ask for."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ sysbench oltp_insert --mysql-password=S3cretPw! --tables=4 run
 def test_no_password_of_a_page_is_in_its_report_or_in_what_is_rendered() -> None:
     """In commands, steps and files; that a port was given as the password is found all the same."""
     report = read(PAGE, "a.md")
-    assert [each.text.count(HIDDEN) for each in report.setting.commands] == [0, 1, 1]
+    assert [command.text.count(HIDDEN) for command in report.setting.commands] == [0, 1, 1]
     assert [HIDDEN in block.text for block in report.setting.parameters] == [True] * 3
     assert SECRET not in json.dumps(report.to_json())
     files = bundle.make(report, language.english())

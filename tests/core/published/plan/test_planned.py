@@ -88,7 +88,7 @@ def test_stated_sizes(text: str, expected: tuple[int | None, int | None, int | N
 def test_thread_lists(text: str, expected: list[tuple[tuple[int, ...], tuple[str, ...]]]) -> None:
     """Lists with their workloads; ranges, loads and other units are no lists."""
     assert [
-        (each.threads, each.workloads) for each in thread_lists([StatedStep(text, 1)])
+        (planned.threads, planned.workloads) for planned in thread_lists([StatedStep(text, 1)])
     ] == expected
 
 

@@ -281,7 +281,7 @@ def test_nothing_is_invented(elements: list[Element], kind: Any) -> None:
     texts += [word for command in found.commands for word in command.text.split()]
     texts += [text for text in (found.measured, found.place) if text is not None]
     for text in texts:
-        assert any(text in each for each in printed), text
+        assert any(text in line for line in printed), text
     whole = "\n".join(printed).lower()
     assert all(name.lower() in whole for name in found.load_balancers)
     assert all(str(port) in whole and 0 < port < 65536 for port in found.entry_ports)
@@ -319,10 +319,10 @@ def seconds(stated: list[str]) -> set[int]:
     """Durations as ``5 minutes``, ``20 分钟``, ``two hours``."""
     units = {"minute": 60, "分钟": 60, "hour": 3600}
     return {
-        int(each.split()[0].replace("two", "2")) * size
-        for each in stated
+        int(number.split()[0].replace("two", "2")) * size
+        for number in stated
         for unit, size in units.items()
-        if unit in each
+        if unit in number
     }
 
 
@@ -352,7 +352,7 @@ def test_settings_of_the_published_pages(page: dict[str, Any]) -> None:
     assert found.table_size == plan["table_size"] or plan["table_size"] is None
     # prepared are those of English sentences and of options that are spelt right
     assert not plan["warehouses"] or [str(found.warehouses)] == plan["warehouses"]
-    assert [list(each.threads) for each in found.thread_lists] == plan["threads_stated"]
+    assert [list(planned.threads) for planned in found.thread_lists] == plan["threads_stated"]
     balancers = {name.removeprefix("AWS ") for name in plan["load_balancer"]}
     assert set(found.load_balancers) == balancers - {"Private Endpoint"}  # that is no balancer
     assert (found.stated_seconds in seconds(plan["duration_stated"])) or not plan["duration_stated"]

@@ -90,7 +90,7 @@ def test_tables_of_other_settings_are_not_merged() -> None:
     first, second = listed(text)
     assert first.startswith("a further table of results (Threads | v5.0 QPS")
     assert second.startswith("a sentence below a table that is not taken: v5.1 is 50% faster")
-    assert [each.kind for each in audit([read(text, "page.md")])[0].findings] == []
+    assert [finding.kind for finding in audit([read(text, "page.md")])[0].findings] == []
 
 
 @pytest.mark.parametrize(("threads", "merged"), [(("8", "16"), True), (("8", "32"), False)])
@@ -124,7 +124,7 @@ def test_the_metric_that_decides_does_not_depend_on_the_order_of_tables(reverse:
     found = only(text)
     assert (found.metric, improvements(found)) == ("tpmc", ["25.00"])
     assert set(printed(found)["v5.0"]) == {"qps", "tpmc"}
-    assert [each.partition(" @")[0] for each in listed(text)] == [
+    assert [what.partition(" @")[0] for what in listed(text)] == [
         "improvements of qps: tpmc decides"
     ]
 

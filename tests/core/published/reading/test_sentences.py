@@ -378,7 +378,7 @@ wild = st.one_of(
 
 @given(text=wild)
 def test_nothing_is_invented(text: str) -> None:
-    """Whatever the text: each sentence, figure and version stands in it."""
+    """For any text: each sentence, figure and version occurs in it."""
     for claim in claims([Element("paragraph", 3, text=text)], "section", POINT, "zh"):
         assert claim.text in text
         assert claim.changes
@@ -426,7 +426,7 @@ def plain(text: str) -> str:
 
 
 def bare(found: tuple[str, ...] | list[str]) -> list[str]:
-    """Versions without their letter, each once."""
+    """Versions without their letter are found, each once."""
     return list(dict.fromkeys(version.removeprefix("v") for version in found))
 
 

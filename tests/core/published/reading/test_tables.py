@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "report"
 
 
 def test_pairs() -> None:
-    """Of each version throughput and latency, and an improvement with its sign in the cell."""
+    """A table with throughput and latency of each version, and improvements with percent signs."""
     found = only(page(("Point Select test", PAIRS)))
     assert (found.shape, found.metric, found.versions) == ("pairs", "qps", ("v5.0", "v5.1"))
     assert printed(found) == {
@@ -124,7 +124,7 @@ def test_columns_in_any_order() -> None:
     """A column is known by its heading, not by its place."""
     lines = [line.strip("|").split("|") for line in PAIRS.splitlines()]
     turned = "\n".join("|" + "|".join(cells[::-1]) + "|" for cells in lines)
-    found, usual = (only(page(("Point Select", each))) for each in (turned, PAIRS))
+    found, usual = (only(page(("Point Select", table))) for table in (turned, PAIRS))
     assert printed(found) == printed(usual)
     assert improvements(found) == improvements(usual)
 
@@ -249,7 +249,7 @@ def test_no_threads(cell: str) -> None:
 
 @pytest.mark.parametrize("row", ["| 8 | 7 |", "| 8 | 7 | 9 | 5 |", "8 | 7"])
 def test_ragged_row(row: str) -> None:
-    """In a row of another width each figure may stand in a wrong column: none is read."""
+    """In a row of another width every figure may be in the wrong column: none is read."""
     text = page(
         ("Insert", table(["Threads", "v5.0 QPS", "v5.1 QPS"], ["4", "1", "2"]) + f"\n{row}")
     )

@@ -30,7 +30,7 @@ from tests.builders.recorded_page import (
 
 
 def test_every_format_is_there_and_the_same_data_give_the_same_bytes() -> None:
-    """A chart of each workload with figures, none of one without."""
+    """There is a chart for each workload with figures, and none for others."""
     found = report(workload(), workload(shape=None, name="oltp_insert"))
     files = published.make(found, language.english())
     assert sorted(files) == [
@@ -41,7 +41,7 @@ def test_every_format_is_there_and_the_same_data_give_the_same_bytes() -> None:
 
 
 def test_figures_csv_has_what_is_printed_and_leaves_missing_empty() -> None:
-    """A row each workload, thread count and version."""
+    """There is a row for each workload, thread count and version."""
     files = published.make(report(), language.english())
     found = list(csv.DictReader(io.StringIO(files["figures.csv"].decode())))
     assert len(found) == 4

@@ -121,7 +121,7 @@ def test_commands_of_each_workload_are_read_back() -> None:
     back = read(text, "again.md")
     assert audit([back])[0].findings == audit([found])[0].findings == ()
     runs = [command.text for command in back.setting.commands]
-    assert [("oltp_read_only" in each, "--range-selects=off" in each) for each in runs] == [
+    assert [("oltp_read_only" in run, "--range-selects=off" in run) for run in runs] == [
         (False, False),
         (True, True),
     ]
@@ -140,7 +140,7 @@ def test_options_that_differ_and_are_of_no_named_workload_are_left_out() -> None
 
 
 def test_the_page_names_what_is_left_out() -> None:
-    """Below the command, in each language; nothing where nothing is."""
+    """Below the command, in each language; nothing if nothing was left out."""
     found = _page("sysbench $t --warehouse=3 --config-file=config run")
     for code, sentence in {
         "en": "Options of the source's commands that are not in this one: --warehouse,",

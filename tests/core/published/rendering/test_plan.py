@@ -38,7 +38,7 @@ def test_commands_are_written_anew_with_one_entry_point() -> None:
 
 
 def test_options_are_read_as_everywhere() -> None:
-    """With quotes, and what is to be done is no value."""
+    """Quotes are understood, and the action is not the value of an option."""
     text = "sysbench $t --rand-type='uniform' --percentile \"99\" --skip-trx run"
     commands = (Command("sysbench", text, 9, True),)
     shown = markdown(report(setting=replace(RECORDED, commands=commands)))
@@ -47,7 +47,7 @@ def test_options_are_read_as_everywhere() -> None:
 
 
 def test_go_tpc_has_its_own_options() -> None:
-    """As TiUP starts it, where the source does so."""
+    """It is started by TiUP if the source does so."""
     wrong = Command("tiup bench tpcc", "tiup bench tpcc run --warehouse 5 -p 4000", 9, False)
     found = report(workload(name="tpcc"), setting=replace(RECORDED, commands=(wrong,)))
     text = markdown(found)
@@ -70,7 +70,7 @@ def test_the_client_is_the_one_that_was_used() -> None:
 
 
 def test_no_command_is_made_up() -> None:
-    """Where the source prints none, or not for how long it ran, there is none."""
+    """If the source prints none, or not how long it ran, there is none."""
     assert "sysbench " not in markdown(report(setting=RECORDED))
     run = (Command("sysbench", "sysbench $t run", 9, True),)
     untimed = replace(RECORDED, seconds=None, commands=run)
@@ -78,7 +78,7 @@ def test_no_command_is_made_up() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_a_plan_tells_statistics_backup_and_restores_in_the_order_of_a_run(code: str) -> None:
+def test_a_plan_shows_statistics_backup_and_restores_in_the_order_of_a_run(code: str) -> None:
     """In words that say the same when they are read again."""
     setting = replace(NOTHING, acts=("analyze", "back_up", "restore"), warehouses=10, seconds=60)
     text = markdown(report(workload(), setting=setting), code)
@@ -93,7 +93,7 @@ def test_a_plan_tells_statistics_backup_and_restores_in_the_order_of_a_run(code:
 
 
 def test_settings_are_kept_in_a_fence_that_they_cannot_close() -> None:
-    """Even when they have one within."""
+    """Even if they contain one."""
     assert "````yaml\na: <b>\n```\n\n````" in markdown(report(setting=RECORDED))
 
 

@@ -58,9 +58,9 @@ def assert_reproduced(found: PublishedReport, code: str) -> None:
     assert (back.kind, back.language, back.versions) == (found.kind, code, found.versions)
     assert back.unread == ()
     assert audit([back])[0].findings == ()
-    for section, each in zip(page.sections, back.workloads, strict=True):
+    for section, reread in zip(page.sections, back.workloads, strict=True):
         if section.headline:
-            claimed = published_headline(back, each)
+            claimed = published_headline(back, reread)
             assert claimed is not None
             assert claimed.value == section.headline
 
@@ -78,8 +78,8 @@ def test_every_shape_is_read_back_equal(name: str, shape: Shape | None, code: st
         Row(
             row.threads,
             {
-                version: side(**{metric: each["tps"].text}, p95_ms="4000")
-                for version, each in row.sides.items()
+                version: side(**{metric: printed["tps"].text}, p95_ms="4000")
+                for version, printed in row.sides.items()
                 if shape != "single_version" or version == NEW
             },
             None,

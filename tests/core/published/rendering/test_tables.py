@@ -20,7 +20,7 @@ def test_a_table_of_pairs_keeps_its_columns_and_figures_as_printed() -> None:
 
 
 def test_metrics_stand_before_latencies_where_the_source_has_them_so() -> None:
-    """And the percent sign stays in the heading."""
+    """The percent sign stays in the heading."""
     found = rows(markdown(report(workload(shape="metrics_then_latencies"))), "Threads")
     assert found[0][1:3] == [f"{OLD} TPS", f"{NEW} TPS"]
     assert found[0][-1] == "TPS improvement (%)"
@@ -40,7 +40,7 @@ def test_a_version_column_begins_with_the_candidate() -> None:
 
 
 def test_each_version_keeps_its_own_table() -> None:
-    """Under a heading with the version."""
+    """Each is under a heading with its version."""
     text = markdown(report(workload(shape="table_per_version")))
     assert rows(text[text.index(f"#### {OLD}") :], "Threads")[:2] == [
         ["Threads", "TPS", "95% latency (ms)"],

@@ -1,4 +1,4 @@
-"""What of a published page was not understood is said in the language of the page made from it."""
+"""What was not understood is listed in the language of the page made from the report."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def _listed(word: str) -> Unread:
     text = PAGES[word]
     if not text.startswith("---"):
         return Unread(1, text)
-    return next(each for each in read(text, "page.md").unread if word in each.what)
+    return next(unread for unread in read(text, "page.md").unread if word in unread.what)
 
 
 @pytest.mark.parametrize("word", PAGES)
-def test_english_tells_what_was_recorded(word: str) -> None:
-    """Word by word: a form that is no longer the recorded one would be told differently."""
+def test_english_repeats_what_was_recorded(word: str) -> None:
+    """Word by word: if a form no longer matched the recorded one, the text would differ."""
     found = _listed(word)
     assert in_language(found, english()) == found.what
 
@@ -99,7 +99,7 @@ def test_what_no_form_is_known_of_stays_as_it_was_recorded() -> None:
 
 
 def test_a_chinese_page_lists_it_in_chinese() -> None:
-    """Its note, too, says more than tables and cells."""
+    """Its note also covers more than tables and cells."""
     found = read(PAGES["the cell"], "page.md")
     text = bundle.markdown(Page(found, load("zh")))
     assert "单元格 '1520\\*'" in text
