@@ -39,7 +39,7 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
-    """The hosts of a campaign that is planned now, with their prices; none on this machine.
+    """The hosts of a campaign that is planned now; this machine is one host with the role ``all``.
 
     Raises:
         SpecError: the topology or the price list does not validate.

@@ -408,7 +408,7 @@ class CampaignRun(StoredCampaign):
 
 
 def run(work: CampaignRun) -> list[Path]:
-    """Run a whole campaign in this process; its hosts are given back however it ends.
+    """Run a whole campaign in this process; once registered, it gives its hosts back in any case.
 
     Returns:
         The report's files, the Markdown first.
