@@ -299,7 +299,9 @@ OTHER = Ports(pd=3379, pd_peer=3380, tikv=21160, tikv_status=21180, tidb=5000, t
 
 def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
     """A further cluster on the same hosts."""
-    fields = {"ports": OTHER, "subdirectory": PurePosixPath("c1") / name, **fields}
+    ports = fields.pop("ports", OTHER)
+    fields |= {"ports": ports, "port": ports.tidb}
+    fields.setdefault("subdirectory", PurePosixPath("c1") / name)
     directory = Path(f"/home/{USER}/benchlab/{name}")
     return fleet.cluster("candidate", cluster_name=f"c1-{name}", directory=directory, **fields)
 

@@ -35,10 +35,9 @@ app = typer.Typer()
 def list_campaigns() -> None:
     """List the campaigns in the store, the latest first."""
     with open_store(find()) as store:
-        for campaign in store.campaign_ids():
-            record = store.campaign(campaign)
+        for record in reversed(store.campaigns()):
             sides = " vs. ".join(side.version for side in record.plan.sides.values())
-            print(f"{campaign}  {record.state:8}  {record.plan.engine} {sides}  ({record.origin})")
+            print(f"{record.id}  {record.state:8}  {record.plan.engine} {sides}  ({record.origin})")
 
 
 @app.command()
@@ -164,7 +163,7 @@ def show_history(
 
 
 def _campaigns(store: Store, report: str | None) -> list[Campaign]:
-    found = [store.campaign(campaign) for campaign in store.campaign_ids()]
+    found = store.campaigns()[::-1]
     chosen = [campaign for campaign in found if report in (None, campaign.plan.report)]
     if report is not None and not chosen:
         known = (

@@ -30,7 +30,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import Act, BaseCluster
 from benchlab.engines.database import Database
-from benchlab.errors import EngineError, UnavailableError
+from benchlab.errors import EngineError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
@@ -130,6 +130,8 @@ class _Rehearsed(CampaignRun):
             client = fleet.client.address
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
             self.target.rehearse_on(fleet, hosts)
+        else:  # its real hosts would run the commands
+            raise SpecError(f"target: {spec.target}: its commands cannot be shown")
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
         deployed = self.target.engine

@@ -98,7 +98,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     target = None if said else _target_in_store(home, campaign)
     given_back = targets.give_back(home, campaign, access, target=target, ask_driver=True)
     with open_store(home) as store:
-        if campaign in store.campaign_ids() and store.campaign(campaign).state == "running":
+        if campaign in store.campaign_ids() and store.target_and_state(campaign)[1] == "running":
             store.finish(campaign, "failed")
     return given_back
 
@@ -107,7 +107,7 @@ def _target_in_store(home: Home, campaign: str) -> str | None:
     """The target of a campaign according to the store; None if only this machine knows it."""
     try:
         with open_store(home) as store:
-            return store.campaign(campaign).plan.target
+            return store.target_and_state(campaign)[0]
     except StoreError as error:
         if not home.campaign(campaign).is_dir() and not any(tagged(f"{TAG}={campaign}")):
             holder = MachineLock().holder()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
@@ -261,6 +261,8 @@ class ReportSpec(Frozen):
         schedule: when it is run by the calendar; None: only when a person starts it.
     """
 
+    _unknown: tuple[str, ...] = PrivateAttr(default=())
+
     report: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
     target: Name
@@ -329,6 +331,14 @@ class ReportSpec(Frozen):
                 "take fewer rounds, threads or workloads"
             )
         return self
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Keys that a campaign recorded and this version does not know, dotted.
+
+        A report type with such keys equals none without them.
+        """
+        return self._unknown
 
     @property
     def trial_count(self) -> int:
@@ -416,10 +426,15 @@ def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> Repo
         unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
         if not unknown:
             raise
-    known = copy.deepcopy(raw)
-    for path in unknown:
-        _drop(known, path)
-    return cast(ReportSpec, validate(known))
+        known = copy.deepcopy(raw)
+        try:
+            for path in unknown:
+                _drop(known, path)
+        except (LookupError, TypeError):  # a key that is called like the tag of a union's member
+            raise error from None
+    found = cast(ReportSpec, validate(known))
+    found._unknown = tuple(".".join(map(str, path)) for path in unknown)
+    return found
 
 
 def _drop(raw: Any, path: tuple[Any, ...]) -> None:
@@ -432,7 +447,7 @@ def _drop(raw: Any, path: tuple[Any, ...]) -> None:
 
 RecordedSpec = Annotated[ReportSpec, pydantic.WrapValidator(_as_known)]
 """A report type as a campaign recorded it, perhaps with another version of Benchlab: keys that this
-version does not know are dropped, and missing ones have their defaults."""
+version does not know are dropped, and named in `unknown`; missing ones have their defaults."""
 
 
 def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:

@@ -181,31 +181,34 @@ def campaign_of(row: Any) -> Campaign:
     """The inverse of :func:`campaign_row`.
 
     Raises:
-        StoreError: its report type cannot be read; names each field.
+        StoreError: its report type, plan or facts cannot be read; names each field.
     """
+    part = "report type"
+    try:
+        report_type = _REPORT_TYPE.validate_python(json.loads(row.spec))
+        part = "plan"
+        plan = Plan.from_json(json.loads(row.plan))
+        part = "facts"
+        facts = _FACTS.validate_json(row.facts)
+    except (ValueError, LookupError, TypeError) as error:
+        why = faults(error) if isinstance(error, ValidationError) else [str(error)]
+        raise StoreError(
+            f"campaign {row.id}: its {part} cannot be read; use the Benchlab that measured it: "
+            + "; ".join(why)
+        ) from error
     return Campaign(
         id=row.id,
-        plan=Plan.from_json(json.loads(row.plan)),
-        report_type=_report_type_of(row),
+        plan=plan,
+        report_type=report_type,
         engine_reason=row.engine_reason,
         origin=row.origin,
         state=row.state,
         started_at=datetime.fromisoformat(row.started_at),
         ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
         environment=json.loads(row.environment),
-        facts=_FACTS.validate_json(row.facts),
+        facts=facts,
         planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
     )
-
-
-def _report_type_of(row: Any) -> ReportSpec:
-    try:
-        return _REPORT_TYPE.validate_python(json.loads(row.spec))
-    except ValidationError as error:
-        raise StoreError(
-            f"campaign {row.id}: its report type cannot be read; use the Benchlab that measured "
-            "it: " + "; ".join(faults(error))
-        ) from error
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -38,6 +39,8 @@ from benchlab.results.rows import (
     trial_of,
     trial_row,
 )
+
+log = logging.getLogger(__name__)
 
 
 class Store:
@@ -128,8 +131,21 @@ class Store:
         """One campaign.
 
         Raises:
+            StoreError: there is none with this id, and the latest ones are named; or it cannot be
+                read.
+        """
+        return campaign_of(self._campaign_row(campaign))
+
+    def target_and_state(self, campaign: str) -> tuple[str, str]:
+        """Where a campaign ran, and its state, even if this version cannot read the rest of it.
+
+        Raises:
             StoreError: there is none with this id; names the latest ones.
         """
+        row = self._campaign_row(campaign)
+        return json.loads(row.plan)["target"], row.state
+
+    def _campaign_row(self, campaign: str) -> Any:
         with self.transaction() as connection:
             row = connection.execute(
                 sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign)
@@ -139,7 +155,7 @@ class Store:
             raise StoreError(
                 f"no campaign {campaign!r} in {self.shown_url}; the latest there: {known}"
             )
-        return campaign_of(row)
+        return row
 
     def campaign_ids(self) -> list[str]:
         """All ids, the most recently started first."""
@@ -150,15 +166,24 @@ class Store:
                 )
             )
 
-    def campaigns(self, report: str) -> list[Campaign]:
-        """All campaigns of a report type, the earliest first."""
+    def campaigns(self, report: str | None = None) -> list[Campaign]:
+        """All campaigns, or those of one report type, the earliest first.
+
+        One that cannot be read, because another version of Benchlab measured it, is left out with
+        a warning in the log: it must not keep the others from being read.
+        """
+        chosen = sa.select(CAMPAIGNS).order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
+        if report is not None:
+            chosen = chosen.where(CAMPAIGNS.c.report == report)
         with self.transaction() as connection:
-            rows = connection.execute(
-                sa.select(CAMPAIGNS)
-                .where(CAMPAIGNS.c.report == report)
-                .order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
-            ).all()
-        return [campaign_of(row) for row in rows]
+            rows = connection.execute(chosen).all()
+        found = []
+        for row in rows:
+            try:
+                found.append(campaign_of(row))
+            except StoreError as error:
+                log.warning("left out: %s", error)
+        return found
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side, in place of what was recorded before."""

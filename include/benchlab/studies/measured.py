@@ -64,6 +64,7 @@ def _plan(spec: ReportSpec, engine: str, workloads: Collection[str]) -> dict[str
     by_workload = spec.engines[engine].by_workload
     return {
         **spec.model_dump(mode="json", include=set(_MEASURED)),
+        "unknown": spec.unknown,
         "engine": {side: spec.side(engine, side).model_dump(mode="json") for side in SIDES},
         "by_workload": {name: by_workload[name] for name in workloads if name in by_workload},
     }

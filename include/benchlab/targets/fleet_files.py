@@ -26,6 +26,7 @@ FLEET_FILE = "fleet.json"
 KEY_FILE = "ssh_key"
 DRIVER_LOCK = "driver.lock"
 OWNER_FILE = "owner"
+RENTAL_FILE = "rental.json"
 DISPLACED_FILE = "displaced"
 
 
@@ -160,6 +161,7 @@ def forget(state: Path) -> None:
         KEY_FILE,
         "password",
         "dataset_source",
+        RENTAL_FILE,  # a campaign that is resumed rents again, with a new expiry
     ):
         (state / name).unlink(missing_ok=True)
     if state.is_dir():

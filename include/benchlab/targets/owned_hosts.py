@@ -51,7 +51,7 @@ def give_back(state: Path, access: Access) -> None:
             f"`benchlab give-back {campaign}` has done the rest",
         )
         # From here on, hosts may refuse the campaign's key.
-        fleet_files.opened(state).unlink()
+        fleet_files.opened(state).unlink(missing_ok=True)  # two may give back at once
     _refuse(
         _on_each(fleet, "take the keys away", lambda host: _revoke(state, host, access)),
         f"campaign {campaign}: its keys, marked {logins.mark(campaign)}, could not be taken away "

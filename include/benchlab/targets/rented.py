@@ -32,7 +32,6 @@ from benchlab.targets.target import Say
 
 # The fleet's lifetime is twice the planned time plus this.
 SPARE = timedelta(hours=2)
-RENTAL_FILE = "rental.json"
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
 # Downloads the whole script before it runs any of it.
@@ -109,13 +108,10 @@ class Target(FleetTarget):
     @classmethod
     def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
         """Terminate the instances, delete key pair and group, by tag; see :class:`FleetTarget`."""
-        given_back = [
+        return "; ".join(
             f"{region}: {inventory.give_back(access.aws('ec2', region), state.name)}"
             for region in _regions(home, state)
-        ]
-        # A campaign that is resumed rents again, with a new expiry.
-        (state / RENTAL_FILE).unlink(missing_ok=True)
-        return "; ".join(given_back)
+        )
 
     @property
     def _topology(self) -> Ec2Topology:
@@ -124,7 +120,7 @@ class Target(FleetTarget):
     @cached_property
     def _rental(self) -> Rental:
         """What to rent. Its first values are stored, because a repeated call must not differ."""
-        file = self.state / RENTAL_FILE
+        file = self.state / fleet_files.RENTAL_FILE
         if not file.exists():
             now = datetime.now(UTC).replace(microsecond=0)
             lifetime = 2 * timedelta(minutes=self.plan.minutes) + SPARE
@@ -165,6 +161,6 @@ def _packages(tools: Mapping[str, str]) -> tuple[str, ...]:
 def _regions(home: Home, state: Path) -> list[str]:
     """Where the campaign may have rented: the region it stored, else those of all topologies."""
     try:
-        return [json.loads((state / RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
+        return [json.loads((state / fleet_files.RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
     except FileNotFoundError:
         return topology_module.regions(home.configs / "topologies")

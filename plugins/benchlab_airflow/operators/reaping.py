@@ -53,8 +53,8 @@ def _never_rented(here: Home) -> bool:
     renting = {name for name, target in targets.by_name().items() if target.rents}
     try:
         with open_store(here) as store:
-            campaigns = [store.campaign(campaign) for campaign in store.campaign_ids()]
+            known = {store.target_and_state(name)[0] for name in store.campaign_ids()}
     except StoreError as error:
         log.error("whether hosts were ever rented is not known: %s", error)
         return False
-    return not any(campaign.report_type.target in renting for campaign in campaigns)
+    return not known & renting

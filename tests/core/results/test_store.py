@@ -216,7 +216,37 @@ def test_fields_that_are_unknown_here_are_left_out_and_the_others_kept(
             part["invented_later"] = {"rounds": 7}
 
     recorded(url, newer)
-    assert store.campaigns(CAMPAIGN.plan.report) == [CAMPAIGN]
+    (found,) = store.campaigns(CAMPAIGN.plan.report)
+    assert found.report_type.model_dump() == CAMPAIGN.report_type.model_dump()
+    assert set(found.report_type.unknown) == {
+        "invented_later",
+        "dataset.sysbench.invented_later",
+        "engines.mariadb.candidate.invented_later",
+        "ports.invented_later",
+    }
+    assert found.report_type != CAMPAIGN.report_type  # it may have been measured in another way
+
+
+def test_a_campaign_that_cannot_be_read_does_not_keep_others_from_it(
+    store: Store, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is left out with a warning; where it ran can be read all the same."""
+    recorded(url, lambda raw: raw.update(rounds="many"))
+    other = dataclasses.replace(CAMPAIGN, id="c2")
+    store.add_campaign(other)
+    assert store.campaigns() == store.campaigns(other.plan.report) == [other]
+    assert "left out: campaign c1: its report type cannot be read" in caplog.text
+    assert store.target_and_state("c1") == (CAMPAIGN.plan.target, CAMPAIGN.state)
+
+
+@pytest.mark.parametrize("value", [1, {"a": 1}])
+def test_a_key_called_like_a_kind_of_dataset_is_an_error_like_others(
+    store: Store, url: str, value: object
+) -> None:
+    """Pydantic names that kind within the path of the key."""
+    recorded(url, lambda raw: raw["dataset"].update(sysbench=value))
+    with pytest.raises(StoreError, match=r"c1: its report type cannot be read"):
+        store.campaign("c1")
 
 
 def test_a_report_type_that_cannot_be_read_names_campaign_and_fields(

@@ -89,7 +89,9 @@ def make(
         files[name] = f"{text}\n".encode()
     for name in objects(trials):
         try:
-            files[f"{RAW}{name}"] = store.read_bytes(name)
+            content = store.read_bytes(name)
+            content.decode()  # a damaged one is missing, with the reason
+            files[f"{RAW}{name}"] = content
         except (StoreError, UnicodeDecodeError) as error:
             missing[f"{RAW}{name}"] = _why(error)
     for path in sorted(gates.glob("*.yaml")):

@@ -128,7 +128,7 @@ def aa_groups(store: Store) -> list[AAGroup]:
     """All A/A campaigns of the store, in groups of those that can be pooled."""
     groups: list[list[Campaign]] = []
     refused: dict[str, dict[str, list[str]]] = {}
-    for campaign in reversed([store.campaign(name) for name in store.campaign_ids()]):
+    for campaign in store.campaigns():
         if campaign.report_type.sides != "same":
             continue
         if why := refusal(campaign, campaign):
