@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import sqlite3
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -333,10 +335,23 @@ def _connect(url: str) -> Engine:
         def _configure(connection: Any, _: object) -> None:
             # Readers (progress, CLI) must not block the campaign that writes.
             connection.execute("PRAGMA busy_timeout=30000")
-            connection.execute("PRAGMA journal_mode=WAL")
+            _switch_to_wal(connection)
             connection.execute("PRAGMA foreign_keys=ON")
 
     return engine
+
+
+def _switch_to_wal(connection: Any) -> None:
+    """Where two processes switch a new database at once, SQLite refuses one without waiting."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
