@@ -382,8 +382,8 @@ if TARGETS:
     with Store(home.find().store_url, home.find().objects) as store:
         for target in TARGETS:
             campaign = campaigns.campaign(id=target)
-            report_type = campaign.report_type.model_copy(update={"target": target})
-            store.add_campaign(dataclasses.replace(campaign, report_type=report_type))
+            plan = dataclasses.replace(campaign.plan, target=target)
+            store.add_campaign(dataclasses.replace(campaign, plan=plan))
 try:
     say(reaping.reap())
 except Exception as error:
