@@ -306,7 +306,9 @@ class RemoteLock(_Lock):
 
     def _exchange(self, *swap: str) -> tuple[Moment, str]:
         arguments = ["swap", *swap] if swap else ["read"]
-        done = self._executor.run(["sh", "-c", _SCRIPT, "lock", str(self.path), *arguments])
+        # As input, so that an error shows the file and not the script.
+        command = ["sh", "-s", "--", str(self.path), *arguments]
+        done = self._executor.run(command, stdin=_SCRIPT)
         boot, now, text = done.stdout.split("\n", 2)
         return (boot, float(now)), text.rstrip("\n")
 

@@ -90,9 +90,11 @@ class DatasetSnapshot:
         Raises:
             TargetError: S3 does not answer, or refuses.
         """
+        from botocore.exceptions import BotoCoreError
+
         try:
             self._call("put_object", Body=json.dumps(note, indent=1).encode())
-        except AwsError as error:
+        except (AwsError, BotoCoreError) as error:
             raise TargetError(f"snapshots: {self.note} cannot be written: {error}") from error
 
     def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:

@@ -86,6 +86,15 @@ def test_an_answer_without_a_list_is_an_error() -> None:
         read_list("tiup: command not found")
 
 
+@pytest.mark.parametrize("text", ["{}", '{"clusters": null}', '{"clusters": [{"id": "c1"}]}'])
+def test_an_answer_with_another_list_is_quoted(text: str) -> None:
+    """The command, what it printed, and what that is not."""
+    with pytest.raises(CommandError) as caught:
+        read_list(text)
+    for part in ("tiup cluster list --format json", text, "no list of clusters"):
+        assert part in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("output", "hint"),
     [

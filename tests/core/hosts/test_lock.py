@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from benchlab.errors import LockHeldError, TargetError
-from benchlab.hosts.lock import Holder, MachineLock, default_path, fence
+from benchlab.errors import CommandError, LockHeldError, TargetError
+from benchlab.hosts.executor import LocalExecutor
+from benchlab.hosts.lock import Holder, MachineLock, RemoteLock, default_path, fence
 
 # Takes the machine as its own driver, says how that went, and stays until its input ends.
 TAKE = """
@@ -268,6 +269,16 @@ def test_a_lock_that_cannot_be_made_is_an_error_that_says_where(tmp_path: Path) 
     """A directory that is not there, or another user's file, is named with a way out."""
     with pytest.raises(TargetError, match="BENCHLAB_LOCK"):
         take(MachineLock(tmp_path / "missing" / "benchlab.lock"))
+
+
+def test_a_lock_of_a_host_that_cannot_be_made_shows_the_file_and_no_script(tmp_path: Path) -> None:
+    """The command in the error is short, so that what failed is seen."""
+    path = tmp_path / "missing" / "lock"
+    with pytest.raises(CommandError) as caught:
+        RemoteLock(LocalExecutor(tmp_path, "c1"), path).holder()
+    text = str(caught.value)
+    assert f"`sh -s -- {path} read` ended with exit code 1" in text
+    assert "flock" not in text
 
 
 def test_all_checkouts_share_one_lock(monkeypatch: pytest.MonkeyPatch) -> None:

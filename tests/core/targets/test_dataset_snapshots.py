@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 import boto3
 import pytest
+from botocore.exceptions import ProfileNotFound
+from botocore.stub import Stubber
 from moto import mock_aws
 from upath import UPath
 
@@ -23,6 +25,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
+from benchlab.targets.dataset_snapshots import DatasetSnapshot
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.target import Say
 from tests.builders import campaigns, plans
@@ -241,6 +244,27 @@ def test_a_bucket_that_is_gone_does_not_end_a_campaign_that_loads(folder: Path, 
     said = made.keep_dataset("baseline", "t:1:1")
     assert said is not None
     assert "NoSuchBucket" in said
+
+
+def test_a_client_that_cannot_be_made_is_an_error_that_names_the_note() -> None:
+    """Wrong settings of boto3 do not end a campaign either: keeping fails as S3 itself may."""
+
+    def missing(service: str, region: str) -> Any:
+        raise ProfileNotFound(profile="bench")
+
+    place = DatasetSnapshot("s3://datasets/small", Access(aws=missing), REGION)
+    for use in (place.read_note, lambda: place.write_note({})):
+        with pytest.raises(TargetError, match=rf"{place.note} cannot be .*profile \(bench\)"):
+            use()
+
+
+def test_a_bucket_that_refuses_is_told_with_the_permissions_it_needs(s3: Any) -> None:
+    """They are the bucket's, and not in the policy for EC2."""
+    place = DatasetSnapshot("s3://datasets/small", Access(aws=lambda service, region: s3), REGION)
+    with Stubber(s3) as answers:
+        answers.add_client_error("put_object", "AccessDenied")
+        with pytest.raises(TargetError, match=r"AccessDenied.*GUIDE\.md \(Dataset snapshots\)"):
+            place.write_note({})
 
 
 def test_a_version_without_br_is_loaded_and_not_kept(folder: Path, s3: Any) -> None:

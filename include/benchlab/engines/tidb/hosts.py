@@ -27,11 +27,14 @@ _OURS = """ours() (
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
 """
-# If this is interrupted, or the disk is full, the owner must not be locked out.
-_FORGET_LOGIN = """
+# If this is interrupted, or the disk is full, the owner must not be locked out. The lock is the one
+# that hosts/logins.py takes: a key that is let in meanwhile is not lost.
+FORGET_LOGIN = """
 forget_login() (
     set -e
     keys=$(readlink -e -- "$1") || exit 0
+    exec 9< "$(dirname -- "$1")"
+    flock -w 30 9 || { echo "somebody has held the directory of $1 for 30 s" >&2; exit 1; }
     grep -qF -- "$key" "$keys" || exit 0
     part=$(mktemp "$keys.XXXXXX")
     trap 'rm -f -- "$part"' EXIT
@@ -46,7 +49,7 @@ forget_login() (
 """
 _CLEAN = (
     _OURS
-    + _FORGET_LOGIN
+    + FORGET_LOGIN
     + """
 set -eu
 root=$1 account=$2 key=$3

@@ -185,15 +185,16 @@ def read_list(text: str) -> list[str]:
     TiUP may print remarks before and after the document.
 
     Raises:
-        CommandError: it is not JSON.
+        CommandError: it is no such document; quotes it.
     """
     try:
         document, _ = json.JSONDecoder().raw_decode(text, text.find("{"))
-    except ValueError as error:
+        return [entry["name"] for entry in document["clusters"]]
+    except (ValueError, LookupError, TypeError) as error:
+        fault = "no JSON" if isinstance(error, ValueError) else "no list of clusters with names"
         raise CommandError(
-            "the client host", "tiup cluster --format json", 0, text, "this is no JSON"
+            "the client host", "tiup cluster list --format json", 0, text, f"this is {fault}"
         ) from error
-    return [entry["name"] for entry in document["clusters"]]
 
 
 def said(output: str) -> str:

@@ -13,6 +13,8 @@ from typing import Any
 from benchlab.errors import TargetError
 
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
+# Where the permissions are listed that a service needs; for all others in the policy.
+PERMISSIONS = {"s3": "docs/GUIDE.md (Dataset snapshots)"}
 # Wait before the second poll; it doubles before each further one.
 FIRST_POLL_S = 0.25
 
@@ -53,7 +55,7 @@ class AwsError(TargetError):
 
     Attributes:
         code: AWS's error code, as ``InsufficientInstanceCapacity``; empty without an answer.
-        said: AWS's own message.
+        said: AWS's own message; after a refusal, also where the permissions are listed.
         no_credentials: AWS was not asked, because boto3 found no credentials.
     """
 
@@ -62,8 +64,6 @@ class AwsError(TargetError):
     ) -> None:
         self.code, self.said, self.no_credentials = code, said, no_credentials
         message = f"AWS {region}: {operation}: {code or 'no answer'}: {said}"
-        if code in DENIED:
-            message += "; docs/iam-policy.json lists the permissions that are needed"
         super().__init__(message)
 
 
@@ -83,9 +83,12 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
         answer: dict[str, Any] = getattr(client, operation)(**arguments)
     except ClientError as error:
         fault = error.response.get("Error", {})
-        raise AwsError(
-            operation, region, fault.get("Code", "unknown"), fault.get("Message", "")
-        ) from error
+        code, said = fault.get("Code", "unknown"), fault.get("Message", "")
+        if code in DENIED:
+            service = client.meta.service_model.service_name
+            listed = PERMISSIONS.get(service, "docs/iam-policy.json")
+            said += f"; {listed} lists the permissions that are needed"
+        raise AwsError(operation, region, code, said) from error
     except BotoCoreError as error:
         unsigned = isinstance(error, NoCredentialsError)
         raise AwsError(operation, region, "", str(error), no_credentials=unsigned) from error
