@@ -30,7 +30,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import Act, BaseCluster
 from benchlab.engines.database import Database
-from benchlab.errors import EngineError, SpecError, UnavailableError
+from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
@@ -41,7 +41,6 @@ from benchlab.results.records import Campaign, SideFacts
 from benchlab.results.store import Store
 from benchlab.targets import haproxy, local
 from benchlab.targets.ec2.user_data import DATA
-from benchlab.targets.fleet import FleetTarget
 
 CAMPAIGN = "<campaign>"
 PASSWORD = "<password>"
@@ -120,18 +119,16 @@ class _Rehearsed(CampaignRun):
         tables = self.workload.tables(spec.dataset)
         self._rows = {table: rows or 0 for table, rows in tables.items()}
         self.directory.mkdir()
-        if isinstance(self.target, local.Target):
-            self.target.executor = self._host(
-                "this machine", local.HOST, [f"{side}1" for side in plan.sides]
-            )
-        elif isinstance(self.target, FleetTarget) and topology is not None:
+        if topology is None:
+            names = [f"{side}1" for side in plan.sides]
+            here = self._host("this machine", local.HOST, names)
+            self.target.rehearse_on({here.host: here}, Fleet(()))
+        else:
             fleet = _fleet(topology)
             names = [host.name for host in fleet.with_role("tidb")]
             client = fleet.client.address
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
-            self.target.rehearse_on(fleet, hosts)
-        else:  # its real hosts would run the commands
-            raise SpecError(f"target: {spec.target}: its commands cannot be shown")
+            self.target.rehearse_on(hosts, fleet)
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
         deployed = self.target.engine

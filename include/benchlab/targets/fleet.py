@@ -103,18 +103,14 @@ class FleetTarget(BaseTarget):
         on_all(self.fleet.hosts, self._make_ready)
         self._let_client_log_in()
 
-    def rehearse_on(self, fleet: Fleet, executors: Mapping[str, Executor]) -> None:
-        """Use these hosts and executors, by host name, for a dry run; nothing is written."""
-        self._fleet, self._executors = fleet, {**executors}
+    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
+        """See :class:`BaseTarget`."""
+        self.fleet, self._executors = fleet, {**executors}
 
-    @property
+    @cached_property
     def fleet(self) -> Fleet:
-        """The hosts.
-
-        Raises:
-            TargetError: there are none: not provisioned yet, or given back.
-        """
-        return self._fleet
+        """The hosts; TargetError where there are none: not provisioned yet, or given back."""
+        return fleet_files.read_fleet(self.state)
 
     @property
     def executor(self) -> Executor:
@@ -251,12 +247,12 @@ class FleetTarget(BaseTarget):
         return (self.state / fleet_files.FLEET_FILE).exists()
 
     def close(self) -> None:
-        """Close the connections to the hosts; they are opened again when they are needed."""
+        """See :class:`BaseTarget`."""
         for executor in self._executors.values():
             if isinstance(executor, SSHExecutor):
                 executor.close()
         self._executors.clear()
-        self.__dict__.pop("_fleet", None)
+        vars(self).pop("fleet", None)
 
     @cached_property
     def named_topology(self) -> Topology:
@@ -268,10 +264,6 @@ class FleetTarget(BaseTarget):
     @cached_property
     def _executors(self) -> dict[str, Executor]:
         return {}
-
-    @cached_property
-    def _fleet(self) -> Fleet:
-        return fleet_files.read_fleet(self.state)
 
     @cached_property
     def _client_cores(self) -> int:
@@ -313,7 +305,7 @@ class FleetTarget(BaseTarget):
         """Write the hosts to ``fleet.json``, for every process of the campaign."""
         text = json.dumps(fleet.to_json(), indent=1)
         fleet_files.write(self.state / fleet_files.FLEET_FILE, text)
-        self.__dict__.pop("_fleet", None)
+        vars(self).pop("fleet", None)
 
     def _make_ready(self, host: FleetHost) -> None:
         executor = self.executor_of(host)

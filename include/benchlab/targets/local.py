@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import socket
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
+from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.plan.steps import GIB
@@ -79,6 +81,10 @@ class Target(BaseTarget):
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
+
+    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
+        """See :class:`BaseTarget`."""
+        (self.executor,) = executors.values()
 
     def provision(self, say: Say) -> None:
         """Install the servers of all sides."""

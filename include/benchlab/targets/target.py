@@ -11,10 +11,11 @@ from typing import ClassVar, Protocol
 
 from benchlab.engines.database import Database
 from benchlab.engines.server import BaseEngine
-from benchlab.errors import TargetError
+from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
+from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -181,6 +182,18 @@ class BaseTarget(Deployment, ABC):
         Raises:
             TargetError: names what could not be given back.
         """
+
+    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
+        """Use these executors, by host name, for a dry run; nothing is written.
+
+        Args:
+            fleet: their hosts; without any for a target that needs no topology.
+
+        Raises:
+            SpecError: the target cannot be rehearsed.
+        """
+        # Its real hosts would run the commands.
+        raise SpecError(f"target: {self.name}: its commands cannot be shown")
 
     # Datasets: always loaded, unless a target has dataset snapshots
 
