@@ -145,7 +145,6 @@ class BaseEngine(Database):
         return self.instance.directory / "snapshot"
 
     def deploy(self) -> None:
-        """See :class:`Database`."""
         self.stop()
         self.executor.run(["rm", "-rf", str(self.instance.directory)], timeout_s=600)
         self.executor.run(["mkdir", "-p", "-m", "700", str(self.instance.directory)])
@@ -156,7 +155,6 @@ class BaseEngine(Database):
         self.wait_until_ready()
 
     def start(self) -> None:
-        """See :class:`Database`."""
         self._launch()
         self.wait_until_ready()
 
@@ -173,23 +171,19 @@ class BaseEngine(Database):
             self._slow_down()
 
     def stop(self) -> None:
-        """See :class:`Database`."""
         self._stop_server()
         self.executor.forget_job(self.job)
 
     def running(self) -> bool:
-        """See :class:`Database`."""
         return self.executor.job_status(self.job).state == "running"
 
     def gone(self) -> str | None:
-        """See :class:`Database`."""
         status = self.executor.job_status(self.job)
         if status.state == "running":
             return None
         return f"the server ended while starting (exit code {status.exit_code})"
 
     def backup(self) -> None:
-        """See :class:`Database`."""
         self._stop_server()
         if (status := self.executor.job_status(self.job)).exit_code != 0:
             raise EngineError(
@@ -200,12 +194,10 @@ class BaseEngine(Database):
         snapshot_module.copy(self.executor, self.data, self.snapshot)
 
     def restore(self) -> None:
-        """See :class:`Database`."""
         self.stop()
         snapshot_module.copy(self.executor, self.snapshot, self.data)
 
     def log_tail(self) -> str:
-        """See :class:`Database`."""
         return "\n".join(self.executor.job_output(self.job).splitlines()[-12:])
 
     def columns(self) -> Mapping[str, float | None]:

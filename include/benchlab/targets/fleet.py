@@ -82,7 +82,6 @@ class FleetTarget(BaseTarget):
     def give_back(
         cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
     ) -> str:
-        """See :class:`BaseTarget`."""
         state = home.campaign(campaign)
         if ask_driver:
             fleet_files.end_driver(state)
@@ -97,14 +96,12 @@ class FleetTarget(BaseTarget):
         return None
 
     def provision(self, say: Say) -> None:
-        """See :class:`BaseTarget`."""
         self.keep(self.hosts(say))
         say(f"{len(self.fleet.hosts)} hosts: directories and programs")
         on_all(self.fleet.hosts, self._make_ready)
         self._let_client_log_in()
 
     def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        """See :class:`BaseTarget`."""
         self.fleet, self._executors = fleet, {**executors}
 
     @cached_property
@@ -193,7 +190,6 @@ class FleetTarget(BaseTarget):
         )
 
     def load_dataset(self, side: Side) -> None:
-        """See :class:`BaseTarget`."""
         dataset = self._dataset(side)
         if (note := dataset.read_note()) is None:
             raise TargetError(
@@ -203,7 +199,6 @@ class FleetTarget(BaseTarget):
         self._cluster(side).load_dataset(note["url"], dataset.region)
 
     def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        """See :class:`BaseTarget`."""
         if not self._keeps_dataset(side):
             return None
         dataset = self._dataset(side)
@@ -247,7 +242,6 @@ class FleetTarget(BaseTarget):
         return (self.state / fleet_files.FLEET_FILE).exists()
 
     def close(self) -> None:
-        """See :class:`BaseTarget`."""
         for executor in self._executors.values():
             if isinstance(executor, SSHExecutor):
                 executor.close()

@@ -83,7 +83,6 @@ class Target(BaseTarget):
         return displaced
 
     def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        """See :class:`BaseTarget`."""
         (self.executor,) = executors.values()
 
     def provision(self, say: Say) -> None:

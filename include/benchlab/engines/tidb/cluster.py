@@ -112,12 +112,10 @@ class Cluster(TiDB, BaseCluster):
 
     @classmethod
     def not_deployable(cls, version: str) -> str | None:
-        """See :class:`BaseCluster`."""
         return rules.not_deployable(version)
 
     @classmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
-        """See :class:`BaseCluster`."""
         return rules.no_br(version)
 
     # Deployed, started, stopped
@@ -157,7 +155,6 @@ class Cluster(TiDB, BaseCluster):
         self._census.wait_until_balanced()
 
     def stop(self) -> None:
-        """See :class:`Database`."""
         if not self._hosts.any_process():
             return
         try:
@@ -166,11 +163,9 @@ class Cluster(TiDB, BaseCluster):
             raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
 
     def running(self) -> bool:
-        """See :class:`Database`."""
         return not self._census.silent()
 
     def destroy(self) -> None:
-        """See :class:`BaseCluster`."""
         name, failed = self.instance.cluster_name, ""
         try:
             if name in self._tiup.clusters():
@@ -195,7 +190,6 @@ class Cluster(TiDB, BaseCluster):
     # Snapshot and dataset
 
     def backup(self) -> None:
-        """See :class:`Database`."""
         self.stop()
         self._hosts.back_up(uuid.uuid4().hex)
         self.executor.run(["rm", "-f", str(self._half_restored)])
@@ -231,7 +225,6 @@ class Cluster(TiDB, BaseCluster):
         self._copy_dataset("restore", url, region)
 
     def rehearse(self, act: Act) -> None:
-        """See :class:`BaseCluster`."""
         name = self.instance.cluster_name
         match act:
             case "deploy":
@@ -343,7 +336,6 @@ class Cluster(TiDB, BaseCluster):
         return columns
 
     def log_tail(self) -> str:
-        """See :class:`Database`."""
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
         log = self._hosts.places(host).log("tidb")
         return self._executors(host).run(["tail", "-n", "12", str(log)], check=False).stdout
