@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import functools
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +15,7 @@ from benchlab.errors import BenchlabError, TargetError
 Role = Literal["pd", "tikv", "tidb", "client"]
 ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
 
+Host = TypeVar("Host")
 Result = TypeVar("Result")
 
 
@@ -90,7 +92,7 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
         BenchlabError: names every host on which it failed, and why. A single failure is raised
             unchanged, and so is the first one where that is not a BenchlabError.
     """
-    results, failures = at_once({host.name: functools.partial(work, host) for host in hosts})
+    results, failures = at_once({host.name: partial(work, host) for host in hosts})
     if not failures:
         return results
     first = next(iter(failures.values()))
@@ -99,6 +101,20 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
     text = "\n".join(f"{name}: {error}" for name, error in failures.items())
     number = len(failures) + len(results)
     raise TargetError(f"failed on {len(failures)} of {number} hosts:\n{text}") from first
+
+
+def try_on_all(
+    hosts: Mapping[str, Host], work: Callable[[Host], Result]
+) -> tuple[dict[str, Result], dict[str, str]]:
+    """Run ``work`` on every host at once: results by name, and why it failed on the others.
+
+    An error that is neither Benchlab's nor the operating system's is raised.
+    """
+    results, failures = at_once({name: partial(work, host) for name, host in hosts.items()})
+    for error in failures.values():
+        if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
+            raise error
+    return results, {host: str(error) for host, error in failures.items()}
 
 
 def at_once(

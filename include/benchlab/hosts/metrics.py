@@ -13,18 +13,15 @@ Example:
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import math
-import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from benchlab.errors import BenchlabError
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import at_once
+from benchlab.hosts.fleet import try_on_all
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
 
 STOP_LIMIT_S = 5.0
@@ -35,8 +32,6 @@ _TICKS_PER_S = 100
 ASK_CLOCK = 8
 # The largest uncertainty of a clock's offset that is still useful.
 COARSEST_CLOCK_S = 0.005
-
-Result = TypeVar("Result")
 
 # Arguments: seconds, then the jobs whose processes are watched. A job's directory lies beside the
 # sampler's, and its `pid` is the program's own (executor.py). One sed reads and filters everything.
@@ -53,8 +48,7 @@ for job; do
 done
 sample() {
     sed -n -e '/^[0-9.]\{1,\} [0-9.]\{1,\}$/p' -e '/^cpu /p' \
-        -e '/^MemTotal:/p' -e '/^MemFree:/p' -e '/^MemAvailable:/p' \
-        -e '/^Buffers:/p' -e '/^Cached:/p' \
+        -e '/^MemTotal:/p' -e '/^MemAvailable:/p' \
         -e '/^ *[17]  *[0-9]\{1,\} /d' -e '/^ *[0-9]\{1,\}  *[0-9]\{1,\} [a-z]/p' \
         -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e '/^[0-9]\{1,\} (/p' \
         /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev $files 2>/dev/null
@@ -192,15 +186,14 @@ def start(
         Why there is no sampler on a host, by host; empty where every host has one.
     """
 
-    def begin(host: str) -> None:
-        executor = executors[host]
+    def begin(executor: Executor) -> None:
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
         executor.forget_job(job)
-        jobs = [process.job for process in watched] if host == client else []
+        here = executor is executors.get(client)
+        jobs = [process.job for process in watched] if here else []
         executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
 
-    _, reasons = _on_each(executors, begin)
-    return reasons
+    return try_on_all(executors, begin)[1]
 
 
 def stop_and_collect(
@@ -220,15 +213,14 @@ def stop_and_collect(
         dedicated: whether these are the hosts of a fleet, not the machine on which Benchlab runs.
     """
 
-    def end(host: str) -> str:
-        executor = executors[host]
+    def end(executor: Executor) -> str:
         absent = executor.job_status(job).state == "absent"
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
         if absent:
             raise _NoFiguresError("no sampler was started there")
         return executor.job_output(job)
 
-    printed, reasons = _on_each(executors, end)
+    printed, reasons = try_on_all(executors, end)
     series = {}
     for host, output in printed.items():
         found = parse(output)
@@ -272,7 +264,7 @@ def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
     """
     if len(executors) < 2:
         return None
-    offsets, reasons = _on_each(executors, lambda host: _clock_offset(executors[host]))
+    offsets, reasons = try_on_all(executors, _clock_offset)
     if reasons or any(uncertainty > COARSEST_CLOCK_S for _, uncertainty in offsets.values()):
         return None
     ahead = [offset for offset, _ in offsets.values()]
@@ -308,17 +300,6 @@ def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:
         for process in watched
         if process.job in series.processes
     }
-
-
-def _on_each(
-    executors: Mapping[str, Executor], work: Callable[[str], Result]
-) -> tuple[dict[str, Result], dict[str, str]]:
-    """Run ``work`` on all hosts at once: results by host, and reasons where it failed."""
-    results, failures = at_once({host: functools.partial(work, host) for host in executors})
-    for error in failures.values():
-        if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
-            raise error
-    return results, {host: str(error) for host, error in failures.items()}
 
 
 def _written(metric: str, value: float | None) -> str:

@@ -3,7 +3,7 @@
 The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the
 kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and closes
-with ``end``. Kernels differ in their columns; a value that is missing or cannot be derived is None.
+with ``end``. A value that is missing or cannot be derived is None.
 
 Example:
     ``figures(parse(executor.job_output(job)))["cpu_steal"].mean`` is a fraction of all cores' time.
@@ -30,13 +30,12 @@ _DIGITS = "[0-9]{1,20}"
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,6}) +[0-9.]+")
 _HEADER = re.compile(r"(cores|ticks) ([0-9]{1,9})")
 _PROCESS = re.compile(r"process (\S+) ([0-9]{1,9})")
-_CPU = re.compile(rf"cpu((?: +{_DIGITS}){{4,12}})")
-_MEMORY = re.compile(rf"(MemTotal|MemFree|MemAvailable|Buffers|Cached): +({_DIGITS}) kB")
+_CPU = re.compile(rf"cpu((?: +{_DIGITS}){{8,12}})")
+_MEMORY = re.compile(rf"(MemTotal|MemAvailable): +({_DIGITS}) kB")
 _DISK = re.compile(rf" *[0-9]+ +[0-9]+ (\S+)((?: +{_DIGITS}){{11,30}})")
 _NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
 _STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
 
-_CPU_COLUMNS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 # Devices on top of others; counting them would count the same traffic twice.
 _STACKED_DISK = re.compile(r"loop|ram|zram|sr\d|fd\d|dm-|md\d|nvme\d+c\d+n")
 _STACKED_NET = re.compile(r"lo$|docker|br-|virbr|veth|ifb|dummy|bond|team|tun|tap|cni|cali|.*\.")
@@ -224,35 +223,29 @@ def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
 def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
     if before.cpu is None or after.cpu is None or len(before.cpu) != len(after.cpu):
         return {}
-    # The columns after these eight are guests' time, already included in user. Kernels before
-    # 2.6.11 have fewer.
+    # The columns after these eight are guests' time, already included in user.
     spent = [now - then for then, now in zip(before.cpu, after.cpu, strict=True)][:8]
     for decreasing in (3, 4):  # proc(5): iowait "is not reliable", and idle suffers with it
-        if decreasing < len(spent):
-            spent[decreasing] = max(spent[decreasing], 0)
+        spent[decreasing] = max(spent[decreasing], 0)
     total = sum(spent)
     if min(spent) < 0 or total <= 0:
         return {}
-    known = dict(zip(_CPU_COLUMNS, spent, strict=False))
-    idle, waiting = known["idle"], known.get("iowait")
+    user, nice, system, idle, iowait, irq, softirq, steal = spent
     return {
-        "cpu_user": (known["user"] + known["nice"]) / total,
-        "cpu_system": (known["system"] + known.get("irq", 0) + known.get("softirq", 0)) / total,
-        "cpu_iowait": None if waiting is None else waiting / total,
-        "cpu_steal": known["steal"] / total if "steal" in known else None,
+        "cpu_user": (user + nice) / total,
+        "cpu_system": (system + irq + softirq) / total,
+        "cpu_iowait": iowait / total,
+        "cpu_steal": steal / total,
         "cpu_idle": idle / total,
-        "cpu_busy": (total - idle - (waiting or 0)) / total,
+        "cpu_busy": (total - idle - iowait) / total,
     }
 
 
 def _memory_used(memory: Mapping[str, int]) -> float | None:
     total, available = memory.get("MemTotal"), memory.get("MemAvailable")
-    if available is None:  # before Linux 3.14
-        parts = [memory.get(name) for name in ("MemFree", "Buffers", "Cached")]
-        if any(part is None for part in parts):
-            return None
-        available = sum(part for part in parts if part is not None)
-    return None if total is None or available > total else float(total - available)
+    if total is None or available is None or available > total:
+        return None
+    return float(total - available)
 
 
 def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | None]:

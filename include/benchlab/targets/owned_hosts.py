@@ -16,7 +16,7 @@ from benchlab.errors import BenchlabError, TargetError, UnreachableError
 from benchlab.hosts import logins
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import Fleet, FleetHost, on_all
+from benchlab.hosts.fleet import Fleet, FleetHost, try_on_all
 from benchlab.hosts.lock import RemoteLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets import fleet_files
@@ -158,15 +158,8 @@ def _revoke(state: Path, host: FleetHost, access: Access) -> None:
 
 def _on_each(fleet: Fleet, doing: str, work: Callable[[FleetHost], object]) -> list[str]:
     """Do something on all hosts in parallel; returns a text for each host that failed."""
-
-    def attempt(host: FleetHost) -> str | None:
-        try:
-            work(host)
-        except BenchlabError as error:  # still finish the other hosts
-            return f"{host.name}: {doing}: {error}"
-        return None
-
-    return [fault for fault in on_all(fleet.hosts, attempt).values() if fault]
+    _, failures = try_on_all({host.name: host for host in fleet.hosts}, work)
+    return [f"{name}: {doing}: {why}" for name, why in failures.items()]
 
 
 def _refuse(faults: list[str], why: str) -> None:

@@ -15,7 +15,7 @@ from benchlab.engines.tidb.topology import COMPONENTS, STORAGE, Places, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.hosts import snapshot
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import Fleet, FleetHost, on_all
+from benchlab.hosts.fleet import Fleet, FleetHost, on_all, try_on_all
 
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
@@ -148,16 +148,12 @@ class SideOnHosts:
             Why a host could not be cleaned, by host name; empty where all are clean.
         """
 
-        def work(host: FleetHost) -> str | None:
+        def work(host: FleetHost) -> None:
             places = self.places(host)
             arguments = [str(places.root), host.user, public_key, *places.units()]
-            try:
-                self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
-            except BenchlabError as error:  # the other hosts are cleaned nevertheless
-                return str(error)
-            return None
+            self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
 
-        return {name: why for name, why in on_all(self.all, work).items() if why}
+        return try_on_all({host.name: host for host in self.all}, work)[1]
 
     def back_up(self, backup: str) -> None:
         """Copy the data of every storage host, all at once. The servers must have ended.
