@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
+from benchlab.language import templates
 
 JOB = "haproxy"
 READY_LIMIT_S = 30.0
@@ -82,13 +81,10 @@ class HAProxy:
 
     def render(self) -> str:
         """The configuration's text."""
-        templates = Environment(
-            loader=PackageLoader("benchlab.targets", "."),
-            undefined=StrictUndefined,
-            autoescape=False,  # noqa: S701 - not HTML
-            keep_trailing_newline=True,
+        here = templates.environment(
+            "benchlab.targets", autoescape=False, keep_trailing_newline=True
         )
-        return templates.get_template("haproxy.cfg.j2").render(
+        return here.get_template("haproxy.cfg.j2").render(
             host=self.host,
             entry_port=self.entry_port,
             stats_port=self.stats_port,

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchlab.errors import TargetError
+from benchlab.language import templates
 
 # For data and snapshots: on all blank local NVMe disks if the instance type has any, else on the
 # root volume.
@@ -34,19 +35,14 @@ def render(
     Raises:
         TargetError: the lifetime is below a minute, or the script is longer than EC2 accepts.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     minutes = int(lifetime.total_seconds() // 60)
     if minutes < 1:
         raise TargetError(f"a host's lifetime must be at least a minute, found {lifetime}")
-    templates = Environment(
-        loader=PackageLoader("benchlab.targets.ec2", "."),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - not HTML
-        keep_trailing_newline=True,
+    here = templates.environment(
+        "benchlab.targets.ec2", autoescape=False, keep_trailing_newline=True
     )
-    templates.filters["quote"] = _quote
-    script = templates.get_template("user_data.sh.j2").render(
+    here.filters["quote"] = _quote
+    script = here.get_template("user_data.sh.j2").render(
         campaign=campaign,
         name=name,
         user=user,
