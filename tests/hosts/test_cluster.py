@@ -153,7 +153,7 @@ def test_each_side_is_its_own_version(fleet: TestFleet, sides: dict[Side, Cluste
             assert facts.git_hash == cluster.git_hash()
             assert facts.variables["tikv.storage.scheduler-worker-pool-size"] == "5"
             assert facts.variables["tidb.log.level"] == "error"
-            assert [(one.component, one.host) for one in cluster.instances()] == [
+            assert [(one.component, one.host) for one in cluster._census.instances()] == [
                 *(("pd", "kv-1"), ("tikv", "kv-1"), ("tikv", "kv-2")),
                 *(("tidb", "kv-1"), ("tidb", "tidb-1")),
             ]
@@ -212,7 +212,7 @@ def test_a_server_that_ended_is_counted(fleet: TestFleet, running: Cluster) -> N
     assert running.columns()["ended_servers"] == 1
     assert not running.running()
     # As systemd would: not Benchlab's doing, so that the new server is not the noted one.
-    running._tiup.start(running.instance.cluster_name)
+    running._tiup.cluster("start", running.instance.cluster_name)
     assert running.columns()["ended_servers"] == 1
     assert running.running()
 

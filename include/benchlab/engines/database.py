@@ -272,14 +272,8 @@ class Database(ABC):
         return version
 
     def is_requested_version(self, reported: str) -> bool:
-        """Whether a reported version contains the requested one as a whole.
-
-        A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``,
-        ``-dirty``) does not matter.
-        """
-        wanted = re.escape(self.instance.version)
-        found = re.search(rf"(?<![\d.]){wanted}(?![\d.]|-(alpha|beta|rc))", reported)
-        return found is not None
+        """Whether this is the requested version; see :func:`is_version`."""
+        return is_version(self.instance.version, reported)
 
     def variables(self) -> dict[str, str]:
         """The effective settings, by the names that ``parameters`` use."""
@@ -308,6 +302,16 @@ class Database(ABC):
 
     def _name(self) -> str:
         return f"{self.instance.side} ({self.name} {self.instance.version})"
+
+
+def is_version(wanted: str, reported: str) -> bool:
+    """Whether a server has the requested version, in whatever form it reports it.
+
+    A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``, ``-dirty``)
+    does not matter, nor do MySQL's version before TiDB's and a missing ``v``.
+    """
+    own, number = reported.rpartition("TiDB-")[2], re.escape(wanted.removeprefix("v"))
+    return re.search(rf"(?<![\d.]){number}(?![\d.]|-(alpha|beta|rc))", own) is not None
 
 
 def written(value: object) -> str:

@@ -283,7 +283,7 @@ def test_a_path_without_links_is_no_setting() -> None:
     """A server may report a resolved path; that the sides differ there means nothing."""
     reported = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}
     made = cluster(Log(), answers={**ANSWERS, "/config": reported})
-    assert [one.config for one in made.instances()] == [{"log.level": "error"}] * 3
+    assert [one.config for one in made._census.instances()] == [{"log.level": "error"}] * 3
 
 
 def test_an_engine_says_which_class_its_clusters_are_of() -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines.database import is_version
 from benchlab.engines.tidb import status
-from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits, without_places
+from benchlab.engines.tidb.facts import InstanceFacts, misfits, without_places
 from benchlab.errors import EngineError
 from benchlab.hosts.executor import Completed
 from tests.builders import fakes
@@ -34,7 +35,7 @@ class Curl(fakes.FakeExecutor):
 
 def test_a_real_tidb_is_read() -> None:
     """Version and commit, as v6.5.0 answered."""
-    answer = status.document((GOLDEN / "tidb_v6.5.0_status.json").read_text(), "here")
+    answer = json.loads((GOLDEN / "tidb_v6.5.0_status.json").read_text())
     server = status.read_tidb(answer, {"ddl_id": "4f3c"})
     assert server.version == "5.7.25-TiDB-v6.5.0"
     assert server.git_hash == "706c3fa3c526cdba5b3e9f066b1a568fb96c56e3"

@@ -52,10 +52,10 @@ def tiup(host: fakes.FakeExecutor) -> TiUP:
                 *("--user", "admin", "--identity_file", "/home/admin/key"),
             ],
         ),
-        (lambda t: t.start("c1-baseline"), ["start", "c1-baseline"]),
-        (lambda t: t.stop("c1-baseline"), ["stop", "c1-baseline"]),
-        (lambda t: t.disable("c1-baseline"), ["disable", "c1-baseline"]),
-        (lambda t: t.destroy("c1-baseline"), ["destroy", "c1-baseline"]),
+        (lambda t: t.cluster("start", "c1-baseline"), ["start", "c1-baseline"]),
+        (lambda t: t.cluster("stop", "c1-baseline"), ["stop", "c1-baseline"]),
+        (lambda t: t.cluster("disable", "c1-baseline"), ["disable", "c1-baseline"]),
+        (lambda t: t.cluster("destroy", "c1-baseline"), ["destroy", "c1-baseline"]),
     ],
 )
 def test_tiup_is_asked_in_its_own_words(call: Any, arguments: list[str]) -> None:
@@ -143,7 +143,7 @@ def test_a_timeout_stays_a_timeout() -> None:
             raise CommandTimeout("client-1", "tiup", 900)
 
     with pytest.raises(CommandTimeout):
-        tiup(Slow()).start("c1")
+        tiup(Slow()).cluster("start", "c1")
 
 
 def test_a_host_without_tiup_is_named() -> None:
@@ -154,7 +154,7 @@ def test_a_host_without_tiup_is_named() -> None:
             return Completed(1, "", "")
 
     with pytest.raises(UnavailableError, match=r"on fake: .*PATH.*~/\.tiup/bin"):
-        tiup(Bare()).start("c1")
+        tiup(Bare()).cluster("start", "c1")
 
 
 def test_br_is_given_the_region_of_the_bucket() -> None:

@@ -26,10 +26,13 @@ BALANCED = 0.05
 SETTLED_S = 10.0
 POLL_S = 1.0
 API = "/pd/api/v1"
-UP_ROUTES: dict[Component, str] = {
-    "pd": f"{API}/health",
-    "tikv": "/config",
-    "tidb": "/status",
+UP_ROUTES: dict[Component, str] = {"pd": f"{API}/health", "tikv": "/config", "tidb": "/status"}
+# The routes of the configuration, and of the version; PD reports that of TiKV.
+CONFIG_ROUTES: dict[Component, str] = {"pd": f"{API}/config", "tikv": "/config", "tidb": "/config"}
+VERSION_ROUTES: dict[Component, tuple[str, ...]] = {
+    "pd": (f"{API}/status",),
+    "tikv": (),
+    "tidb": ("/status", "/info"),
 }
 
 
@@ -55,12 +58,12 @@ class Census:
 
     def silent(self) -> list[str]:
         """The servers that do not answer, such as ``tikv on kv-1``."""
-        routes = {self._up_route(*server): server for server in self.servers()}
+        routes = self._up_routes()
         return self._silent_among(routes, status.ask(self.executor, [*routes]))
 
     def not_up(self) -> list[str]:
         """The servers that do not answer; else stores that are not Up and unhealthy PD members."""
-        routes = {self._up_route(*server): server for server in self.servers()}
+        routes = self._up_routes()
         about = {path: self._pd_urls(path) for path in ("/stores", "/health")}
         answers = status.ask(
             self.executor, [*dict.fromkeys([*routes, *about["/stores"], *about["/health"]])]
@@ -130,11 +133,8 @@ class Census:
         """
         urls = self._pd_urls("/stores")
         for component, host in self.servers():
-            urls.append(self._config_url(component, host))
-            if component == "tidb":
-                urls += self._tidb_urls(host.address)
-            if component == "pd":
-                urls.append(self._status_url(host))
+            for path in (CONFIG_ROUTES[component], *VERSION_ROUTES[component]):
+                urls.append(self._url(component, host.address, path))
         answers = status.ask(self.executor, urls)
         known = status.read_stores(self._first(self._pd_urls("/stores"), answers))
         stores = {store.address: store for store in known}
@@ -153,7 +153,7 @@ class Census:
         if component == "tidb":
             return self._tidb(host.address, answers)
         if component == "pd":
-            return status.read_pd(answers.must(self._status_url(host)))
+            return status.read_pd(answers.must(self._url("pd", host.address, f"{API}/status")))
         address = f"{host.address}:{self.ports.tikv}"
         if address not in stores:
             raise EngineError(f"PD does not know the store {address} (tikv on {host.name})")
@@ -162,7 +162,7 @@ class Census:
     def _instance(
         self, component: Component, host: FleetHost, server: Server, answers: Answers
     ) -> InstanceFacts:
-        config = answers.get(self._config_url(component, host))
+        config = answers.get(self._url(component, host.address, CONFIG_ROUTES[component]))
         return InstanceFacts(
             host=host.name,
             component=component,
@@ -201,21 +201,15 @@ class Census:
         about, info = self._tidb_urls(address)
         return status.read_tidb(answers.must(about), answers.get(info))
 
-    def _url(self, component: Component, host: FleetHost, path: str) -> str:
-        return f"http://{host.address}:{self.ports.status(component)}{path}"
+    def _up_routes(self) -> dict[str, tuple[Component, FleetHost]]:
+        return {self._url(c, host.address, UP_ROUTES[c]): (c, host) for c, host in self.servers()}
 
-    def _up_route(self, component: Component, host: FleetHost) -> str:
-        return self._url(component, host, UP_ROUTES[component])
-
-    def _config_url(self, component: Component, host: FleetHost) -> str:
-        return self._url(component, host, f"{API}/config" if component == "pd" else "/config")
-
-    def _status_url(self, host: FleetHost) -> str:
-        return self._url("pd", host, f"{API}/status")
+    def _url(self, component: Component, address: str, path: str) -> str:
+        return f"http://{address}:{self.ports.status(component)}{path}"
 
     def _pd_urls(self, path: str) -> list[str]:
-        return [self._url("pd", host, f"{API}{path}") for host in self.fleet.with_role("pd")]
+        hosts = self.fleet.with_role("pd")
+        return [self._url("pd", host.address, f"{API}{path}") for host in hosts]
 
     def _tidb_urls(self, address: str) -> list[str]:
-        at = f"http://{address}:{self.ports.tidb_status}"
-        return [f"{at}/status", f"{at}/info"]
+        return [self._url("tidb", address, path) for path in VERSION_ROUTES["tidb"]]

@@ -16,10 +16,10 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors
-from benchlab.engines.database import USER, Deployed
+from benchlab.engines.database import USER, Deployed, is_version
 from benchlab.engines.tidb import rules, status, topology
 from benchlab.engines.tidb.census import Census
-from benchlab.engines.tidb.facts import InstanceFacts, is_version, misfits
+from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.tiup import TiUP
@@ -64,6 +64,9 @@ class Cluster(TiDB, BaseCluster):
         executors: gives the executor of a host; called from several threads at once.
     """
 
+    not_deployable = staticmethod(rules.not_deployable)
+    no_dataset_snapshots = staticmethod(rules.no_br)
+
     def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
         self.executor = executors(fleet.client)
         self.instance: ClusterInstance = instance
@@ -72,6 +75,8 @@ class Cluster(TiDB, BaseCluster):
         self._tiup = TiUP(self.executor, instance.user, instance.tiup_key)
         self._hosts = SideOnHosts(fleet, executors, instance.subdirectory, instance.ports)
         self._census = Census(self.executor, fleet, instance.ports, self._hosts.places)
+        self._half_restored = instance.directory / "half-restored"
+        self._started = instance.directory / "started.json"
 
     @classmethod
     def on_fleet(
@@ -109,14 +114,6 @@ class Cluster(TiDB, BaseCluster):
                 user=fleet.client.user,
             ),
         )
-
-    @classmethod
-    def not_deployable(cls, version: str) -> str | None:
-        return rules.not_deployable(version)
-
-    @classmethod
-    def no_dataset_snapshots(cls, version: str) -> str | None:
-        return rules.no_br(version)
 
     # Deployed, started, stopped
 
@@ -158,7 +155,7 @@ class Cluster(TiDB, BaseCluster):
         if not self._hosts.any_process():
             return
         try:
-            self._tiup.stop(self.instance.cluster_name)
+            self._tiup.cluster("stop", self.instance.cluster_name)
         except CommandError as error:
             raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
 
@@ -169,7 +166,7 @@ class Cluster(TiDB, BaseCluster):
         name, failed = self.instance.cluster_name, ""
         try:
             if name in self._tiup.clusters():
-                self._tiup.destroy(name)
+                self._tiup.cluster("destroy", name)
         except UnavailableError:
             pass  # without TiUP nothing has been deployed
         except BenchlabError as error:  # what TiUP left is removed by path
@@ -207,20 +204,10 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._half_restored)])
 
     def save_dataset(self, url: str, region: str) -> None:
-        """Copy the loaded database to object storage; the cluster is running.
-
-        Args:
-            url: ``s3://bucket/prefix``; BR refuses one that contains part of another backup.
-            region: of the bucket.
-
-        Raises:
-            EngineError: BR failed.
-            TargetError: see :meth:`no_dataset_snapshots`.
-        """
+        """See :class:`BaseCluster`; BR refuses a place that contains part of another backup."""
         self._copy_dataset("backup", url, region)
 
     def load_dataset(self, url: str, region: str) -> None:
-        """Fill the empty database from what :meth:`save_dataset` copied; raises the same errors."""
         self.sql(f"DROP DATABASE IF EXISTS {self.instance.database}")
         self._copy_dataset("restore", url, region)
 
@@ -229,16 +216,16 @@ class Cluster(TiDB, BaseCluster):
         match act:
             case "deploy":
                 self._install()
-                self._tiup.start(name)
+                self._tiup.cluster("start", name)
                 self.make_accounts()
             case "backup":
-                self._tiup.stop(name)
+                self._tiup.cluster("stop", name)
                 self._hosts.back_up("<backup>")
             case "restore":
-                self._tiup.stop(name)
+                self._tiup.cluster("stop", name)
                 self._hosts.restore()
             case "start_for_trial":
-                self._tiup.start(name)
+                self._tiup.cluster("start", name)
 
     # What it is
 
@@ -250,23 +237,15 @@ class Cluster(TiDB, BaseCluster):
         """The version that the TiDB server reports on its status route."""
         return self._census.tidb(self.instance.host).version
 
-    def instances(self) -> tuple[InstanceFacts, ...]:
-        """Every server: its version, source and configuration.
-
-        Raises:
-            EngineError: one does not answer, or PD does not know a store.
-        """
-        return self._census.instances()
-
     def facts(self) -> records.SideFacts:
         """See :class:`Database`.
 
         Raises:
             TargetError: a server has another version than requested, or is built or configured
                 unlike its peers; names each.
-            EngineError: see :meth:`instances`.
+            EngineError: a server does not answer, or PD does not know a store.
         """
-        instances = self.instances()
+        instances = self._census.instances()
         if faults := misfits(instances, self.instance.version):
             raise TargetError("\n".join(f"{self._name()}: {fault}" for fault in faults))
         return records.SideFacts(
@@ -283,7 +262,7 @@ class Cluster(TiDB, BaseCluster):
 
     def variables(self) -> dict[str, str]:
         """Global variables, and configuration items such as ``tikv.raftstore.store-pool-size``."""
-        return self._settings(self.instances())
+        return self._settings(self._census.instances())
 
     def requested(self) -> Parameters:
         """See :class:`Database`; configuration items have their component in the name."""
@@ -323,7 +302,7 @@ class Cluster(TiDB, BaseCluster):
         }
         if silent:
             return columns
-        instances = self.instances()
+        instances = self._census.instances()
         started = self._noted()
         columns["ended_servers"] = float(
             sum(started.get(_id(one), one.identity) != one.identity for one in instances)
@@ -342,18 +321,6 @@ class Cluster(TiDB, BaseCluster):
 
     # Parts of the methods above
 
-    @property
-    def _topology(self) -> Path:
-        return self.instance.directory / "topology.yaml"
-
-    @property
-    def _half_restored(self) -> Path:
-        return self.instance.directory / "half-restored"
-
-    @property
-    def _started(self) -> Path:
-        return self.instance.directory / "started.json"
-
     def _check(self) -> None:
         if (why := rules.not_deployable(self.instance.version)) is not None:
             raise UnavailableError(f"{self._name()}: {why}")
@@ -366,6 +333,7 @@ class Cluster(TiDB, BaseCluster):
     def _install(self) -> None:
         """Deploy the servers on their hosts without starting them."""
         directory, name = self.instance.directory, self.instance.cluster_name
+        file = directory / "topology.yaml"
         rendered = topology.render(
             self.fleet,
             user=self.instance.user,
@@ -375,19 +343,19 @@ class Cluster(TiDB, BaseCluster):
         )
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
-        self.executor.put(self._topology, rendered)
+        self.executor.put(file, rendered)
         self._hosts.prepare()
         try:
-            self._tiup.deploy(name, self.instance.version, self._topology)
+            self._tiup.deploy(name, self.instance.version, file)
             # Both sides are on the same hosts, so neither may start when a host boots.
-            self._tiup.disable(name)
+            self._tiup.cluster("disable", name)
         except BenchlabError as error:
             left = self._clean_up()
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
 
     def _launch(self) -> None:
         try:
-            self._tiup.start(self.instance.cluster_name)
+            self._tiup.cluster("start", self.instance.cluster_name)
         except CommandError as error:
             raise EngineError(f"{self._name()}: cannot be started: {error}") from error
         self._note_started()
@@ -395,7 +363,7 @@ class Cluster(TiDB, BaseCluster):
     def _note_started(self) -> None:
         """Record the identity of every server; one with another identity later was restarted."""
         self.executor.put(
-            self._started, json.dumps({_id(one): one.identity for one in self.instances()})
+            self._started, json.dumps({_id(one): one.identity for one in self._census.instances()})
         )
 
     def _noted(self) -> dict[str, str | None]:

@@ -1,7 +1,7 @@
 """Version, source and configuration of every server of a cluster, and which ones do not fit.
 
 Example:
-    ``misfits(cluster.instances(), "v6.5.0")`` is empty where every server is as requested.
+    ``misfits(census.instances(), "v6.5.0")`` is empty where every server is as requested.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from benchlab.engines.database import is_version
 from benchlab.engines.tidb.topology import COMPONENTS, Component
 
 # Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
@@ -111,16 +112,6 @@ def differing(one: InstanceFacts, other: InstanceFacts) -> str:
         f"{key} = {one.config.get(key, 'missing')}, not {other.config.get(key, 'missing')}"
         for key in keys
     )
-
-
-def is_version(wanted: str, reported: str) -> bool:
-    """Whether a server has the requested version, in whatever form its component reports it.
-
-    A pre-release is another version; a build's own suffix does not matter.
-    """
-    number = re.escape(wanted.removeprefix("v"))
-    tidb = reported.rpartition("TiDB-")[2]
-    return re.fullmatch(rf"v?{number}(?!-(alpha|beta|rc))(-.*|\+.*)?", tidb) is not None
 
 
 def _most_common(values: Iterable[str | None]) -> str | None:

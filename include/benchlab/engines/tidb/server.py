@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from benchlab.engines.server import Availability, BaseEngine
@@ -34,6 +33,7 @@ class Engine(TiDB, BaseEngine):
     """A TiDB server with embedded storage."""
 
     cluster = Cluster
+    parameter_faults = staticmethod(rules.faults)
     has_status_port = True
     reserved = frozenset(
         {
@@ -48,18 +48,6 @@ class Engine(TiDB, BaseEngine):
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
         "compare the SQL layers of the two versions, not TiKV."
     )
-
-    @classmethod
-    def parameter_faults(
-        cls,
-        version: str,
-        parameters: Parameters,
-        components: Mapping[str, Parameters],
-        *,
-        storage_vcpu: int | None = None,
-    ) -> list[str]:
-        """See :func:`benchlab.engines.tidb.rules.faults`."""
-        return rules.faults(version, parameters, components, storage_vcpu=storage_vcpu)
 
     @classmethod
     def owns(cls, version: str) -> bool:

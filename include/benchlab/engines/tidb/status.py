@@ -120,24 +120,15 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
     complaints = [stderr.strip()]
     for url, body, code in zip(urls, bodies, codes, strict=True):
         if code == "200":
-            found[url] = document(body, url)
+            try:
+                found[url] = json.loads(body)
+            except ValueError as error:
+                raise EngineError(f"{url}: the answer is no JSON: {body[:200]!r}") from error
         elif code == "404":
             found[url] = None
         elif code != "000":  # curl's code for no answer at all
             complaints.append(f"{url}: HTTP {code}: {body.strip()[:200]}")
     return Answers(found, "; ".join(filter(None, complaints)))
-
-
-def document(text: str, url: str) -> Any:
-    """Read one answer.
-
-    Raises:
-        EngineError: it is not JSON.
-    """
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise EngineError(f"{url}: the answer is no JSON: {text[:200]!r}") from error
 
 
 def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Server:

@@ -95,33 +95,23 @@ class TiUP:
             CommandError: it failed; has TiUP's message and what to do.
             UnavailableError: TiUP is not installed.
         """
-        arguments = ["deploy", name, version, str(topology)]
         login = ["--user", self.user, "--identity_file", str(self.key)]
-        self._cluster([*arguments, *login], timeout_s=DEPLOY_LIMIT_S)
+        self.cluster("deploy", name, version, str(topology), *login, timeout_s=DEPLOY_LIMIT_S)
 
-    def start(self, name: str) -> None:
-        """Start a cluster's servers. See :meth:`deploy` for errors, here and below."""
-        self._cluster(["start", name])
+    def cluster(self, *arguments: str, timeout_s: float = OPERATION_LIMIT_S) -> Completed:
+        """Run ``tiup cluster`` without being asked to confirm; errors as for :meth:`deploy`.
 
-    def stop(self, name: str) -> None:
-        """Stop a cluster's servers."""
-        self._cluster(["stop", name])
+        ``destroy`` never with ``--force``: TiUP would forget its login on a host that is down.
 
-    def disable(self, name: str) -> None:
-        """Keep a cluster's servers from starting when their hosts boot, as TiUP has them do."""
-        self._cluster(["disable", name])
-
-    def destroy(self, name: str) -> None:
-        """Remove a cluster with its data.
-
-        Without ``--force``, with which TiUP would forget its login on a host that is down.
+        Example:
+            ``tiup.cluster("start", "c1-baseline")``
         """
-        self._cluster(["destroy", name])
+        options = ["--yes", "--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
+        return self._run([self.program, "cluster", *arguments, *options], timeout_s=timeout_s)
 
     def clusters(self) -> list[str]:
         """The names of the clusters that TiUP knows of."""
-        done = self._cluster(["list", "--format", "json"], timeout_s=QUERY_LIMIT_S)
-        return read_list(done.stdout)
+        return read_list(self.cluster("list", "--format", "json", timeout_s=QUERY_LIMIT_S).stdout)
 
     def state(self, name: str) -> str:
         """The directory where TiUP keeps what it knows of a cluster, even a half-deployed one."""
@@ -160,13 +150,6 @@ class TiUP:
         command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]
         options = ["--s3.region", region, "--db", database]
         self._run([*command, *options], timeout_s=COPY_LIMIT_S)
-
-    def _cluster(
-        self, arguments: Sequence[str], *, timeout_s: float = OPERATION_LIMIT_S
-    ) -> Completed:
-        # With --yes TiUP never asks for confirmation.
-        options = ["--yes", "--wait-timeout", str(WAIT_S), "-c", str(CONCURRENCY)]
-        return self._run([self.program, "cluster", *arguments, *options], timeout_s=timeout_s)
 
     def _run(self, command: Sequence[str], *, timeout_s: float) -> Completed:
         try:
