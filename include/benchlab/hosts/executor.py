@@ -210,16 +210,13 @@ class LocalExecutor:
         if not directory.exists():
             return JobStatus("absent")
         running = self._pid_of(job) is not None
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return JobStatus("complete", int((directory / "exit_code").read_text()))
-        if running:
+        if (code := _number_in(directory / "exit_code")) is not None:
+            return JobStatus("complete", code)
+        # Without a program it has just ended, and its wrapper has not yet written the exit code.
+        if running or self._tagged_with_job(job):
             return JobStatus("running")
-        # The program has just ended and its wrapper has not yet written the exit code.
-        if self._tagged_with_job(job):
-            return JobStatus("running")
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return JobStatus("complete", int((directory / "exit_code").read_text()))
-        return JobStatus("lost")
+        code = _number_in(directory / "exit_code")
+        return JobStatus("lost" if code is None else "complete", code)
 
     def job_output(self, job: str) -> str:
         try:
@@ -271,11 +268,8 @@ class LocalExecutor:
 
     def _pid_of(self, job: str) -> int | None:
         """The pid of a running job; a later process with the same pid lacks the tag."""
-        try:
-            pid = int((self._jobs / job / "pid").read_text())
-        except (FileNotFoundError, ValueError):
-            return None
-        return pid if self._carries(pid, job) else None
+        pid = _number_in(self._jobs / job / "pid")
+        return pid if pid is not None and self._carries(pid, job) else None
 
     def _tagged_with_job(self, job: str) -> list[int]:
         return [pid for pid in tagged(f"{TAG}={self._campaign}") if self._carries(pid, job)]
@@ -337,6 +331,14 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
             time.sleep(POLL_S)
         return 1
     return 0
+
+
+def _number_in(path: Path) -> int | None:
+    """The number that a file of a job holds; None where it is missing or not yet whole."""
+    try:
+        return int(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
 
 
 def _ask_to_end(pids: Iterable[int]) -> None:

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import pydantic
+
 from benchlab.errors import BenchlabError, TargetError
 
 Role = Literal["pd", "tikv", "tidb", "client"]
@@ -74,12 +76,7 @@ class Fleet:
     @classmethod
     def from_json(cls, raw: Iterable[dict[str, Any]]) -> Fleet:
         """The inverse of :meth:`to_json`."""
-        return cls(
-            tuple(
-                FleetHost(**{**host, "roles": tuple(host["roles"]), "data": Path(host["data"])})
-                for host in raw
-            )
-        )
+        return cls(tuple(pydantic.TypeAdapter(list[FleetHost]).validate_python([*raw])))
 
 
 def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> dict[str, Result]:

@@ -121,12 +121,10 @@ class FleetTarget(BaseTarget):
 
     @property
     def client_host(self) -> str:
-        """The name of the client's host."""
         return self.fleet.client.name
 
     @property
     def client_alone(self) -> bool:
-        """Whether that host has no other role."""
         return set(self.fleet.client.roles) == {"client"}
 
     def executor_of(self, host: FleetHost) -> Executor:
@@ -136,7 +134,6 @@ class FleetTarget(BaseTarget):
         return self._executors[host.name]
 
     def executors(self) -> dict[str, Executor]:
-        """Every host by its name."""
         return {host.name: self.executor_of(host) for host in self.fleet.hosts}
 
     def interrupt(self) -> None:
@@ -145,7 +142,6 @@ class FleetTarget(BaseTarget):
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
 
     def engine(self, side: Side) -> Database:
-        """The cluster of one side."""
         return self._cluster(side)
 
     def _cluster(self, side: Side) -> BaseCluster:
@@ -162,7 +158,6 @@ class FleetTarget(BaseTarget):
         )
 
     def balancer(self, side: Side) -> HAProxy:
-        """The load balancer in front of one side, on the client's host."""
         port = self._cluster(side).instance.port
         backends = {host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")}
         return self.haproxy(side, backends, self._client_cores)
@@ -218,7 +213,6 @@ class FleetTarget(BaseTarget):
         return None
 
     def environment(self) -> dict[str, str]:
-        """Facts of the fleet, for the report."""
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
         restored = self.dataset_source() == "snapshot"

@@ -61,15 +61,10 @@ class Target(BaseTarget):
 
     @property
     def client_host(self) -> str:
-        """This machine's name."""
         return self.executor.host
 
     def preflight(self) -> None:
-        """Check tools, ports and disk before anything starts.
-
-        Raises:
-            UnavailableError, TargetError: names what is missing or busy, and what to do.
-        """
+        """See :class:`BaseTarget`: tools, ports and disk."""
         check_tools()
         self._check_ports()
         self._check_disk()
@@ -86,18 +81,15 @@ class Target(BaseTarget):
         (self.executor,) = executors.values()
 
     def provision(self, say: Say) -> None:
-        """Install the servers of all sides."""
         for side in self.sides:
             version = self.plan.sides[side].version
             say(f"{self.plan.engine} {version}")
             engines.install(self.plan.engine, version, self.home, self.executor)
 
     def interrupt(self) -> None:
-        """End every process of the campaign."""
         self.executor.end_processes()
 
     def executors(self) -> dict[str, Executor]:
-        """This machine, by its name."""
         return {self.executor.host: self.executor}
 
     @classmethod
@@ -118,7 +110,6 @@ class Target(BaseTarget):
         return f"{ended} processes ended"
 
     def engine(self, side: Side) -> BaseEngine:
-        """The server of one side."""
         instance = Instance(
             side=side,
             version=self.plan.sides[side].version,
@@ -135,12 +126,10 @@ class Target(BaseTarget):
         return engines.by_name()[self.plan.engine](self.executor, instance, self.home.servers)
 
     def balancer(self, side: Side) -> HAProxy:
-        """The load balancer in front of one side."""
         backends = {f"{side}1": f"{HOST}:{getattr(self.spec.ports, side)}"}
         return self.haproxy(side, backends, os.cpu_count() or 1)
 
     def environment(self) -> dict[str, str]:
-        """Facts of the machine, for the report."""
         engine = engines.by_name()[self.plan.engine]
         self.home.root.mkdir(parents=True, exist_ok=True)
         file_system = self.executor.run(["stat", "-f", "-c", "%T", str(self.home.root)]).stdout

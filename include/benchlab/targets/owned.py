@@ -31,11 +31,7 @@ class Target(FleetTarget):
     topology = "hosts"
 
     def preflight(self) -> None:
-        """Check sudo and disk on every host before anything is deployed.
-
-        Raises:
-            TargetError: names every host that is not fit, and why.
-        """
+        """See :class:`BaseTarget`: sudo and disk of every host."""
         on_all(self.fleet.hosts, self._check_host)
 
     def acquire(self, origin: str) -> Holder | None:
@@ -43,9 +39,6 @@ class Target(FleetTarget):
 
         While another campaign holds the lock, nothing on the hosts is changed. What a dead
         campaign left behind is removed before this returns; if that fails, by a repeated call.
-
-        Returns:
-            The dead holder whose lock was taken over; None if there was none.
 
         Raises:
             LockHeldError: another campaign is at work on these hosts; what was taken is given back.
@@ -70,7 +63,6 @@ class Target(FleetTarget):
         return super().has_fleet() and fleet_files.opened(self.state).exists()
 
     def hosts(self, say: Say) -> Fleet:
-        """The hosts that the topology names."""
         return self._named_hosts
 
     @classmethod

@@ -65,11 +65,7 @@ class Target(FleetTarget):
         return found
 
     def preflight(self) -> None:
-        """Check credentials, quotas, image, subnets and instance types before anything is rented.
-
-        Raises:
-            TargetError: names everything that is missing.
-        """
+        """See :class:`BaseTarget`: credentials, quotas, image, subnets and instance types."""
         if self.spec.snapshots is not None:
             # Only to see that they can be read: which ones are used depends on the client.
             self.datasets_are_kept()
@@ -77,7 +73,6 @@ class Target(FleetTarget):
 
     @property
     def region(self) -> str | None:
-        """The topology's region."""
         return self._topology.region
 
     def hosts(self, say: Say) -> Fleet:

@@ -62,9 +62,8 @@ class Rule(BaseModel):
             )
         if what is None:
             return None
-        return (
-            f"{self.name} = {written(value)} with {version}: it {what}. {_sentence(self.sentence)}"
-        )
+        advice = self.sentence[0].upper() + self.sentence[1:]
+        return f"{self.name} = {written(value)} with {version}: it {what}. {advice}"
 
     @property
     def name(self) -> str:
@@ -162,7 +161,3 @@ def _written_down(
 
 def _before(version: str, other: str) -> bool:
     return versions.parse(version).numbers < versions.parse(other).numbers
-
-
-def _sentence(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -9,6 +9,7 @@ is a configuration item; any other (``tidb_enable_1pc``) is a global variable.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -180,19 +181,14 @@ def _tiup_home() -> Path:
 
 
 def _toml(options: Parameters) -> str:
-    """Options as TOML, with dotted names as tables: TiDB does not read dotted keys."""
+    """Options as TOML, with dotted names as tables: TiDB does not read dotted keys.
+
+    Numbers, texts and switches are written in TOML as in JSON.
+    """
     tables: dict[str, list[str]] = {"": []}
     for key, value in options.items():
         table, _, name = key.rpartition(".")
-        tables.setdefault(table, []).append(f"{name} = {_toml_value(value)}\n")
+        tables.setdefault(table, []).append(f"{name} = {json.dumps(value, ensure_ascii=False)}\n")
     return "".join(
         (f"[{table}]\n" if table else "") + "".join(lines) for table, lines in tables.items()
     )
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -17,7 +17,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
 from benchlab.hosts.executor import JOB_TAG, JOB_WRAPPER, START_LIMIT_S, TAG, Completed, JobStatus
@@ -35,7 +35,7 @@ KILLED = 137
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class SSHExecutor:
+class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
     """A host of a fleet. See :class:`benchlab.hosts.executor.Executor`.
 
     All threads share one connection; it is opened on first use, and again after it was lost. A
@@ -68,12 +68,6 @@ class SSHExecutor:
         self._campaign = campaign
         self._jobs = directory / "jobs"
         self._links: dict[int, Link] = {}
-
-    def __repr__(self) -> str:
-        return f"SSHExecutor({self.host}, campaign {self._campaign})"
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
