@@ -26,14 +26,14 @@ ROOT = Path(__file__).parents[2]
 
 def test_give_back_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> None:
     """Before anything is there, with half of it, and again."""
+    nothing = "0 instances terminated, 0 key pairs and 0 security groups deleted"
     client = cloud.client("ec2")
-    assert give_back(client, "c1", limits=SOON).instances == ()
+    assert give_back(client, "c1", limits=SOON) == nothing
     cloud.fault("RunInstances", "UnauthorizedOperation", match="tikv-2", times=1)
     with pytest.raises(AwsError):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
-    assert len(give_back(client, "c1", limits=SOON).instances) == 2
-    again = give_back(client, "c1", limits=SOON)
-    assert (again.instances, again.keys, again.groups) == ((), (), ())
+    assert give_back(client, "c1", limits=SOON).startswith("2 instances terminated, 1 key pairs")
+    assert give_back(client, "c1", limits=SOON) == nothing
     assert cloud.holdings() == NOTHING
 
 

@@ -39,9 +39,8 @@ def test_a_fleet_is_rented_and_given_back(cloud: Cloud, tmp_path: Path) -> None:
         assert key.read_text().startswith(host.host_key)
         assert (host.user, host.data) == ("admin", Path("/data"))
     assert Fleet.from_json(json.loads(json.dumps(fleet.to_json()))) == fleet
-    given_back = give_back(cloud.client("ec2"), "c1", limits=SOON)
-    assert sorted(given_back.instances) == sorted(str(host.instance) for host in fleet.hosts)
-    assert (len(given_back.keys), len(given_back.groups)) == (1, 1)
+    ended = f"{len(fleet.hosts)} instances terminated, 1 key pairs and 1 security groups deleted"
+    assert give_back(cloud.client("ec2"), "c1", limits=SOON) == ended
     assert cloud.holdings() == NOTHING
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self
 
@@ -18,6 +19,27 @@ Act = Literal["deploy", "backup", "restore", "start_for_trial"]
 """What can be rehearsed: the name of a method of :class:`Database`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a campaign asks of one side's cluster; the defaults are enough to destroy it.
+
+    Attributes:
+        of: the version and parameters of the side.
+        directory: the campaign's directory on the client's host.
+        max_connections: how many the client opens at most.
+        database: the schema that holds the dataset.
+        password: of the account that the client uses.
+    """
+
+    side: Side
+    of: SideSpec
+    campaign: str
+    directory: Path
+    max_connections: int = 1
+    database: str = ""
+    password: str = field(default="", repr=False)
+
+
 class BaseCluster(Database):
     """One side's cluster; an engine names its class as ``Engine.cluster``.
 
@@ -27,45 +49,17 @@ class BaseCluster(Database):
 
     @classmethod
     @abstractmethod
-    def on_fleet(
-        cls,
-        fleet: Fleet,
-        executors: Executors,
-        *,
-        side: Side,
-        of: SideSpec,
-        campaign: str,
-        directory: Path,
-        max_connections: int,
-        database: str,
-        password: str,
-    ) -> Self:
-        """One side of a campaign, on the hosts of its fleet.
-
-        Args:
-            of: the version and parameters of the side.
-            directory: the campaign's directory on the client's host.
-            max_connections: how many the client opens at most.
-            database: the schema that holds the dataset.
-            password: of the account that the client uses.
-        """
+    def on_fleet(cls, fleet: Fleet, executors: Executors, wanted: Wanted) -> Self:
+        """One side of a campaign, on the hosts of its fleet."""
 
     @classmethod
     def remove(
         cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
     ) -> None:
         """:meth:`destroy` what a campaign deployed for a side, whatever its version."""
-        cls.on_fleet(
-            fleet,
-            executors,
-            side=side,
-            of=SideSpec(version="v0.0.0"),
-            campaign=campaign,
-            directory=directory,
-            max_connections=1,
-            database="",
-            password="",
-        ).destroy()
+        any_version = SideSpec(version="v0.0.0")
+        wanted = Wanted(side=side, of=any_version, campaign=campaign, directory=directory)
+        cls.on_fleet(fleet, executors, wanted).destroy()
 
     @abstractmethod
     def destroy(self) -> None:

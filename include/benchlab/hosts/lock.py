@@ -294,15 +294,12 @@ class RemoteLock(_Lock):
         self._executor, self.path = executor, path
         self.machine, self.fault = executor.host, f"on {executor.host}: {path}"
 
-    def acquire(
-        self, campaign: str, origin: str, lease_s: float = LEASE_S, *, home: str | None = None
-    ) -> Holder | None:
+    def acquire(self, campaign: str, origin: str, lease_s: float = LEASE_S) -> Holder | None:
         """See :meth:`MachineLock.acquire`; CommandError where the host's file cannot be opened.
 
-        Args:
-            home: what is recorded as the place of the state; None: this machine's name.
+        This machine's name is recorded as the place of the state.
         """
-        return self._take(campaign, origin, home or socket.gethostname(), None, lease_s)
+        return self._take(campaign, origin, socket.gethostname(), None, lease_s)
 
     def _exchange(self, *swap: str) -> tuple[Moment, str]:
         arguments = ["swap", *swap] if swap else ["read"]

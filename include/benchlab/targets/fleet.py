@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchlab import engines, targets, workloads
-from benchlab.engines.cluster import BaseCluster
+from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
@@ -145,17 +145,17 @@ class FleetTarget(BaseTarget):
         return self._cluster(side)
 
     def _cluster(self, side: Side) -> BaseCluster:
-        return engines.cluster_of(self.plan.engine).on_fleet(
-            self.fleet,
-            self.executor_of,
+        wanted = Wanted(
             side=side,
             of=self.plan.sides[side],
             campaign=self.campaign,
+            directory=self.directory,
             max_connections=self.most_threads + 50,
             database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
-            directory=self.directory,
         )
+        cluster = engines.cluster_of(self.plan.engine)
+        return cluster.on_fleet(self.fleet, self.executor_of, wanted)
 
     def balancer(self, side: Side) -> HAProxy:
         port = self._cluster(side).instance.port

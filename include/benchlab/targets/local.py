@@ -139,8 +139,7 @@ class Target(BaseTarget):
             "os": _os_name(),
             "filesystem": file_system.strip(),
         }
-        for tool in ("sysbench", "haproxy"):
-            flag = "-v" if tool == "haproxy" else "--version"
+        for tool, flag in {"sysbench": "--version", "haproxy": "-v"}.items():
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Self
 
 from benchlab.engines import quantities
-from benchlab.engines.cluster import Act, BaseCluster, Executors
+from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import USER, Deployed, is_version
 from benchlab.engines.tidb import rules, status, topology
 from benchlab.engines.tidb.census import Census
@@ -32,7 +32,7 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
-from benchlab.plan.report_type import Parameters, Side, SideSpec
+from benchlab.plan.report_type import Parameters
 from benchlab.results import records
 
 
@@ -79,41 +79,27 @@ class Cluster(TiDB, BaseCluster):
         self._started = instance.directory / "started.json"
 
     @classmethod
-    def on_fleet(
-        cls,
-        fleet: Fleet,
-        executors: Executors,
-        *,
-        side: Side,
-        of: SideSpec,
-        campaign: str,
-        directory: Path,
-        max_connections: int,
-        database: str,
-        password: str,
-    ) -> Self:
+    def on_fleet(cls, fleet: Fleet, executors: Executors, wanted: Wanted) -> Self:
         """See :class:`BaseCluster`; TiUP logs in with the key ``tiup_key`` in the directory."""
-        return cls(
-            fleet,
-            executors,
-            ClusterInstance(
-                side=side,
-                version=of.version,
-                parameters=of.parameters,
-                components=of.components,
-                cluster_name=f"{campaign}-{side}",
-                directory=directory / side,
-                subdirectory=PurePosixPath("benchlab") / campaign / side,
-                ports=topology.Ports.for_side(side),
-                host=fleet.with_role("tidb")[0].address,
-                port=topology.Ports.for_side(side).tidb,
-                max_connections=max_connections,
-                database=database,
-                password=password,
-                tiup_key=directory / "tiup_key",
-                user=fleet.client.user,
-            ),
+        side, ports = wanted.side, topology.Ports.for_side(wanted.side)
+        instance = ClusterInstance(
+            side=side,
+            version=wanted.of.version,
+            parameters=wanted.of.parameters,
+            components=wanted.of.components,
+            cluster_name=f"{wanted.campaign}-{side}",
+            directory=wanted.directory / side,
+            subdirectory=PurePosixPath("benchlab") / wanted.campaign / side,
+            ports=ports,
+            host=fleet.with_role("tidb")[0].address,
+            port=ports.tidb,
+            max_connections=wanted.max_connections,
+            database=wanted.database,
+            password=wanted.password,
+            tiup_key=wanted.directory / "tiup_key",
+            user=fleet.client.user,
         )
+        return cls(fleet, executors, instance)
 
     # Deployed, started, stopped
 
@@ -293,26 +279,18 @@ class Cluster(TiDB, BaseCluster):
 
     def columns(self) -> dict[str, float | None]:
         """See :class:`Database`; also how many servers ended, and the imbalance of leaders."""
-        silent = self._census.silent()
-        columns: dict[str, float | None] = {
-            "ended_servers": float(len(silent)),
-            "wrong_version_servers": None,
-            "ineffective_parameters": None,
-            "leader_imbalance": None,
+        if silent := self._census.silent():
+            others = ("wrong_version_servers", "ineffective_parameters", "leader_imbalance")
+            return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
+        instances, started = self._census.instances(), self._noted()
+        ended = [one for one in instances if started.get(_id(one), one.identity) != one.identity]
+        wrong = [one for one in instances if not is_version(self.instance.version, one.version)]
+        return {
+            "ended_servers": float(len(ended)),
+            "wrong_version_servers": float(len(wrong)),
+            "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
+            "leader_imbalance": status.leader_imbalance(self._census.stores()),
         }
-        if silent:
-            return columns
-        instances = self._census.instances()
-        started = self._noted()
-        columns["ended_servers"] = float(
-            sum(started.get(_id(one), one.identity) != one.identity for one in instances)
-        )
-        columns["wrong_version_servers"] = float(
-            sum(not is_version(self.instance.version, one.version) for one in instances)
-        )
-        columns["ineffective_parameters"] = float(len(self.ineffective(self._settings(instances))))
-        columns["leader_imbalance"] = status.leader_imbalance(self._census.stores())
-        return columns
 
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]

@@ -125,13 +125,14 @@ def render(
             raise TargetError(f"the fleet has no host of the role {role}, a cluster needs one")
     # The same on all hosts, as in the topology of the fleet.
     places = Places(fleet.with_role("tikv")[0].data / subdirectory, ports)
-    document: dict[str, Any] = {
+    configured = {name: dict(items) for name, items in configs.items() if items}
+    document = {
         "global": {
             "user": user,
             "deploy_dir": str(places.deploy),
             "data_dir": str(places.data),
         },
-        "server_configs": {name: dict(items) for name, items in configs.items() if items},
+        **({"server_configs": configured} if configured else {}),
         "pd_servers": [
             _server(host) | {"client_port": ports.pd, "peer_port": ports.pd_peer}
             for host in fleet.with_role("pd")
@@ -145,8 +146,6 @@ def render(
             for host in fleet.with_role("tidb")
         ],
     }
-    if not document["server_configs"]:
-        del document["server_configs"]
     return yaml.safe_dump(document, sort_keys=False, width=100)
 
 

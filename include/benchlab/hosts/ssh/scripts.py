@@ -52,12 +52,9 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 carries() {
     case $1 in ''|*[!0-9]*) return 1 ;; esac
     [ -d "/proc/$1" ] || return 1
-    if [ -r "/proc/$1/environ" ]; then
-        grep -qszxF -e "$campaign" "/proc/$1/environ" && grep -qszxF -e "$job" "/proc/$1/environ"
-    else
-        as_root grep -qszxF -e "$campaign" "/proc/$1/environ" &&
-            as_root grep -qszxF -e "$job" "/proc/$1/environ"
-    fi
+    if [ -r "/proc/$1/environ" ]; then by=; else by=as_root; fi
+    $by grep -qszxF -e "$campaign" "/proc/$1/environ" &&
+        $by grep -qszxF -e "$job" "/proc/$1/environ"
 }
 program() {
     pid=$(cat "$directory/pid" 2> /dev/null)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -103,29 +104,7 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
         time.sleep(next(polls))
 
 
-@dataclass(frozen=True)
-class GivenBack:
-    """What :func:`give_back` ended and deleted.
-
-    Attributes:
-        instances: ids of terminated instances.
-        keys: names of deleted key pairs.
-        groups: ids of deleted security groups.
-    """
-
-    instances: tuple[str, ...] = ()
-    keys: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        """For people."""
-        return (
-            f"{len(self.instances)} instances terminated, {len(self.keys)} key pairs and "
-            f"{len(self.groups)} security groups deleted"
-        )
-
-
-def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> GivenBack:
+def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
     """Terminate a campaign's instances, wait until they are gone, delete its key and group.
 
     May be called at any moment and repeatedly, even if only part of it exists. If one part cannot
@@ -134,11 +113,14 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> GivenB
     Example:
         ``give_back(Access().aws("ec2", "us-west-2"), "c1")``
 
+    Returns:
+        How much was ended and deleted, for people.
+
     Raises:
         TargetError: names everything that could not be given back; a repeated call resumes.
     """
     faults: list[str] = []
-    instances = _end_instances(client, campaign, limits, faults)
+    ended = _end_instances(client, campaign, limits, faults)
     pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)
     # Instances that could not be ended hold the group: waiting for it is no use.
     patience = replace(limits, gone_s=0.0) if faults else limits
@@ -146,21 +128,17 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> GivenB
     if faults:
         named = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
-    return GivenBack(instances, pairs, groups)
+    return f"{ended} instances terminated, {pairs} key pairs and {groups} security groups deleted"
 
 
-def _end_instances(
-    client: Any, campaign: str, limits: Limits, faults: list[str]
-) -> tuple[str, ...]:
-    living: tuple[str, ...] = ()
-    try:
+def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]) -> int:
+    living: list[str] = []
+    with _noting(faults):
         listed = of_campaign(client, campaign)
-        living = tuple(instance.id for instance in listed if instance.living)
+        living = [instance.id for instance in listed if instance.living]
         terminate(client, living)
         wait_until_gone(client, lambda: of_campaign(client, campaign), limits)
-    except TargetError as error:
-        faults.append(str(error))
-    return living
+    return len(living)
 
 
 def _delete_each(
@@ -169,20 +147,24 @@ def _delete_each(
     campaign: str,
     limits: Limits,
     faults: list[str],
-) -> tuple[str, ...]:
-    deleted = []
-    try:
+) -> int:
+    deleted, found = 0, list[Belonging]()
+    with _noting(faults):
         found = find(client, tags.of_campaign(campaign))
+    for belonging in found:
+        with _noting(faults):
+            belonging.delete(client, limits)
+            deleted += 1
+    return deleted
+
+
+@contextlib.contextmanager
+def _noting(faults: list[str]) -> Iterator[None]:
+    """A failure inside becomes one of ``faults``: the other parts are given back nevertheless."""
+    try:
+        yield
     except TargetError as error:
         faults.append(str(error))
-        return ()
-    for belonging in found:
-        try:
-            belonging.delete(client, limits)
-            deleted.append(belonging.id)
-        except TargetError as error:
-            faults.append(str(error))
-    return tuple(deleted)
 
 
 def _listed(client: Any, chosen: list[dict[str, Any]]) -> list[Instance]:

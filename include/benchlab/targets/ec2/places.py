@@ -72,11 +72,8 @@ def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
         TargetError: a subnet does not exist, there is none, or they belong to several VPCs.
     """
     wanted = topology.subnets
-    described = (
-        pages(client, "describe_subnets", "Subnets", Filters=filters(subnet_id=list(wanted)))
-        if wanted
-        else pages(client, "describe_subnets", "Subnets", Filters=filters(default_for_az="true"))
-    )
+    chosen = filters(subnet_id=list(wanted)) if wanted else filters(default_for_az="true")
+    described = pages(client, "describe_subnets", "Subnets", Filters=chosen)
     found = {
         subnet["SubnetId"]: Subnet(subnet["SubnetId"], subnet["AvailabilityZone"], subnet["VpcId"])
         for subnet in described
