@@ -76,7 +76,6 @@ class Holder:
     until: float
 
     def __str__(self) -> str:
-        """For people."""
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         return f"campaign {self.campaign} ({self.origin}, since {since}, state in {self.home})"
 

@@ -29,7 +29,6 @@ class Subnet:
     vpc: str
 
     def __str__(self) -> str:
-        """For people."""
         return f"{self.zone} ({self.id})"
 
 

@@ -42,7 +42,6 @@ class Reaped:
     done: bool
 
     def __str__(self) -> str:
-        """A sentence."""
         verb = "terminated" if self.kind == "instance" else "deleted"
         done = verb if self.done else f"would be {verb}"
         whose = f"of campaign {self.campaign}" if self.campaign else "of no campaign"
