@@ -155,7 +155,7 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         candidate=report.candidate,
         metric=workload.metric,
         threads=tuple(row.threads for row in workload.rows),
-        change_pct=None if mean is None else float(mean),
+        change_pct=float(mean.exact) if mean else None,
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
         findings=_own_findings(report, workload),

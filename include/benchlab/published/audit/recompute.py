@@ -25,91 +25,77 @@ _MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """The values that a figure can have, from low to high, both included."""
+class Recomputed:
+    """A percentage from the figures as they are printed, and what it can really be.
 
+    Attributes:
+        exact: computed as if the printed figures were exact.
+        low, high: the values that unrounded figures can give, both included.
+    """
+
+    exact: Decimal
     low: Decimal
     high: Decimal
 
-    def allow(self, value: Decimal, rounding: Decimal) -> bool:
+    def allows(self, value: Decimal, rounding: Decimal) -> bool:
         """Whether one of the values can be printed as ``value``, off by at most ``rounding``."""
         return self.low - rounding <= value <= self.high + rounding
 
 
-def improvement(row: Row, workload: Workload) -> Decimal | None:
-    """The candidate against the baseline, in percent, from the figures as they are printed.
+def improvement(row: Row, workload: Workload) -> Recomputed | None:
+    """The candidate against the baseline, in percent; printed figures are off by half a digit.
 
     None if a figure is missing, if the table does not have exactly two versions, or if the
     baseline's figure is not above zero.
     """
     pair = _pair(row, workload)
-    return None if pair is None else _change(pair[0].value, pair[1].value)
-
-
-def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
-    """The values that the exact improvement can have; printed figures are off by half a digit."""
-    pair = _pair(row, workload)
     if pair is None:
         return None
     baseline, candidate = pair
     least = baseline.value - baseline.rounding
-    low = _change(baseline.value + baseline.rounding, candidate.value - candidate.rounding)
-    if least <= 0:
-        return Bounds(low, Decimal("Infinity"))
-    return Bounds(low, _change(least, candidate.value + candidate.rounding))
+    most = candidate.value + candidate.rounding
+    return Recomputed(
+        _change(baseline.value, candidate.value),
+        _change(baseline.value + baseline.rounding, candidate.value - candidate.rounding),
+        _change(least, most) if least > 0 else Decimal("Infinity"),
+    )
 
 
 def improvements(workload: Workload) -> dict[int, Decimal | None]:
     """The improvements of all rows, by threads."""
-    return {row.threads: improvement(row, workload) for row in workload.rows}
+    found = {row.threads: improvement(row, workload) for row in workload.rows}
+    return {threads: one and one.exact for threads, one in found.items()}
 
 
 def is_wrong(row: Row, workload: Workload) -> bool:
     """Whether no figures that round to the row's yield the printed improvement."""
-    printed, bounds = row.improvement, improvement_bounds(row, workload)
-    return bool(printed and bounds and not bounds.allow(printed.value, printed.rounding))
+    printed, found = row.improvement, improvement(row, workload)
+    return bool(printed and found and not found.allows(printed.value, printed.rounding))
 
 
-def headline(workload: Workload) -> Decimal | None:
+def headline(workload: Workload) -> Recomputed | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 
     This is how published pages compute it from v5.1 on, and a reader can repeat it from a page
-    that is rendered again. None if a row cannot be recomputed: a mean over the others would be a
-    different figure.
+    that is rendered again. It can also be the mean of rows that are not rounded, or rounded as they
+    are printed. None if a row cannot be recomputed: a mean over the others would be a different
+    figure.
     """
-    return _mean_of_rounded(workload, DECIMALS)
-
-
-def headline_bounds(workload: Workload) -> Bounds | None:
-    """The values that the mean of all rows can have, whether rows are rounded first or not.
-
-    A correct printed improvement narrows the exact one more than the figures do.
-    """
-    of_rounded = _mean_of_rounded(workload)
-    mean = headline(workload)
-    if of_rounded is None or mean is None:
+    found = [(one, row.improvement) for row in workload.rows if (one := improvement(row, workload))]
+    if not found or len(found) < len(workload.rows):
         return None
-    lows, highs = [], []
-    for row in workload.rows:
-        if bounds := improvement_bounds(row, workload):
-            low, high, printed = bounds.low, bounds.high, row.improvement
-            if printed and bounds.allow(printed.value, printed.rounding):
-                low = max(low, printed.value - printed.rounding)
-                high = min(high, printed.value + printed.rounding)
-            lows.append(low)
-            highs.append(high)
-    return Bounds(min(_mean(lows), of_rounded, mean), max(_mean(highs), of_rounded, mean))
+    mean = _mean([rounded_to(one.exact, DECIMALS) for one, _ in found])
+    of_printed = _mean([rounded_to(one.exact, decimals(printed)) for one, printed in found])
+    lows, highs = zip(*(_narrowed(one, printed) for one, printed in found), strict=True)
+    return Recomputed(mean, min(_mean(lows), of_printed, mean), max(_mean(highs), of_printed, mean))
 
 
-def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
-    """The mean of the rows' improvements rounded to ``places``; None: as each is printed."""
-    exact = [improvement(row, workload) for row in workload.rows]
-    rounded = [
-        rounded_to(value, decimals(row.improvement) if places is None else places)
-        for row, value in zip(workload.rows, exact, strict=True)
-        if value is not None
-    ]
-    return _mean(rounded) if rounded and len(rounded) == len(exact) else None
+def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Decimal]:
+    """A correct printed improvement narrows the exact one more than the figures do."""
+    if printed is None or not found.allows(printed.value, printed.rounding):
+        return found.low, found.high
+    rounding = printed.rounding
+    return max(found.low, printed.value - rounding), min(found.high, printed.value + rounding)
 
 
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:

@@ -67,7 +67,9 @@ def section(workload: Workload, language: Language, *, alone: bool) -> Section:
     """
     found = {threads: _rounded(value) for threads, value in improvements(workload).items()}
     tables = tuple(_tables(workload, found, language, alone=alone))
-    return Section(title_of(workload.name), workload, found, _rounded(headline(workload)), tables)
+    mean = headline(workload)
+    shown = _rounded(mean and mean.exact)
+    return Section(title_of(workload.name), workload, found, shown, tables)
 
 
 def percent(value: Decimal | None) -> str:
