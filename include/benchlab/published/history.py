@@ -114,18 +114,11 @@ def history_of(
         known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
         raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
     of_workload = [change for change in measured if change.found.name == name]
-    two_sided: list[MeasuredChange] = []
-    single: list[MeasuredChange] = []
-    for change in of_workload:
-        compares = set(change.campaign.plan.sides) == set(SIDES)
-        (two_sided if compares else single).append(change)
     return History(
         workload=name,
         published=tuple(sorted(_published(name, reports), key=_by_version)),
-        measured=tuple(
-            sorted(two_sided, key=lambda one: (one.campaign.started_at, one.campaign.id))
-        ),
-        single=tuple(change.campaign.id for change in single),
+        measured=tuple(sorted(filter(_compares, of_workload), key=_by_time)),
+        single=tuple(one.campaign.id for one in of_workload if not _compares(one)),
     )
 
 
@@ -168,18 +161,7 @@ def _own_findings(report: PublishedReport, workload: Workload) -> int:
     if len(others) == 1:
         # If only one were left, sentences that name no workload would be about it. A placeholder
         # without name, figures and sentences prevents that.
-        others.append(
-            replace(
-                workload,
-                name="",
-                metric=None,
-                shape=None,
-                columns=(),
-                versions=(),
-                rows=(),
-                claims=(),
-            )
-        )
+        others.append(replace(workload, name="", versions=(), rows=(), claims=()))
     without = replace(report, workloads=tuple(others))
     found, rest = (set(audit.audit([page])[0].findings) for page in (report, without))
     return len(found - rest)
@@ -193,6 +175,10 @@ def _highest(workload: Workload) -> dict[str, float]:
                 value = float(printed.value)
                 found[version] = max(value, found.get(version, value))
     return {version: found[version] for version in workload.versions if version in found}
+
+
+def _compares(change: MeasuredChange) -> bool:
+    return set(change.campaign.plan.sides) == set(SIDES)
 
 
 def _by_time(change: MeasuredChange) -> tuple[object, ...]:

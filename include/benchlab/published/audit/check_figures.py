@@ -56,7 +56,7 @@ def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
         return
     if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
         return  # only its word of direction is wrong, which is a finding of its own
-    found = recompute.named(value, recompute.decimals(printed), main.workload)
+    found = recompute.named(value, printed.decimals, main.workload)
     yield Finding(
         "headline_mismatch",
         main.where,

@@ -162,10 +162,7 @@ def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]
 
 def decimals(printed: Printed | None) -> int:
     """The decimals of a printed number; :data:`DECIMALS` without one."""
-    if printed is None:
-        return DECIMALS
-    exponent = printed.value.as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else DECIMALS
+    return DECIMALS if printed is None else printed.decimals
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:

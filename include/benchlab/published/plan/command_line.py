@@ -278,9 +278,7 @@ def _option(word: str) -> tuple[str, str]:
 
 def _go_tpc_options(action: str | None) -> tuple[frozenset[str], frozenset[str]]:
     """The options that take a value and those that do not, for an action; None: for all actions."""
-    own = list(_GO_TPC_ACTIONS.values()) if action is None else []
-    if action in _GO_TPC_ACTIONS:
-        own = [_GO_TPC_ACTIONS[action]]
+    own = [options for name, options in _GO_TPC_ACTIONS.items() if action in (name, None)]
     return (
         _GO_TPC_VALUES.union(*(valued for valued, _ in own)),
         _GO_TPC_SWITCHES.union(*(switches for _, switches in own)),

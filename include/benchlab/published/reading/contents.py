@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchlab.plan import versions as versions_module
 from benchlab.published.reading import tables, version_names, vocabulary
 from benchlab.published.reading.document import Document, Element
 from benchlab.published.reading.model import (
@@ -72,7 +71,6 @@ class Contents:
 
     page: Document
     kind: PageKind
-    language: str
     claims: list[Claim] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     tables_unread: int = 0
@@ -168,7 +166,7 @@ class Contents:
         self.tables_unread += 1
 
     def _claim(self, element: Element, place: Place, workload: str | None = None) -> None:
-        self.claims.extend(claims([element], place, workload, self.language))
+        self.claims.extend(claims([element], place, workload))
 
     def _table(self, element: Element) -> None:
         headings = shown(" | ".join(element.table[0]))
@@ -204,7 +202,7 @@ class Contents:
             if nearest is not None and of_results and area != "overview":
                 section = self._section(nearest)
                 section.charts.extend(element.images)
-                section.claims.extend(claims([element], "section", section.name, self.language))
+                section.claims.extend(claims([element], "section", section.name))
             else:
                 workload = nearest.workload if nearest and of_results else None
                 self._claim(element, "overview", workload)
@@ -221,7 +219,11 @@ def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, lis
         versions: those of the page's title, the baseline first.
     """
     tables = section.tables
-    spellings = _spellings(tables)
+    spellings = version_names.first_spellings(
+        label
+        for table in tables
+        for label in (*table.labels, *(label for row in table.rows for label in row.sides))
+    )
     labels = tuple(dict.fromkeys(spellings.values()))
     unread: list[Unread] = []
     if len(labels) > _MOST_VERSIONS:
@@ -264,16 +266,6 @@ def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, lis
         charts=tuple(dict.fromkeys(section.charts)),
         line=section.line,
     ), [*unread, *rows.unread]
-
-
-def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
-    """Maps each version label to the spelling in which that version appears first."""
-    found: dict[str, str] = {}
-    for table in tables:
-        for label in (*table.labels, *(label for row in table.rows for label in row.sides)):
-            known = (first for first in found.values() if versions_module.is_same(first, label))
-            found.setdefault(label, next(known, label))
-    return found
 
 
 def _metric(name: str, tables: Sequence[ResultTable]) -> Metric | None:

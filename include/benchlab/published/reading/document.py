@@ -54,6 +54,11 @@ class Element:
     headings: tuple[str, ...] = ()
     commented: bool = False
 
+    @property
+    def heading(self) -> str:
+        """The innermost heading above it; "" if there is none."""
+        return self.headings[-1] if self.headings else ""
+
 
 @dataclass(frozen=True)
 class Document:

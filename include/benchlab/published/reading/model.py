@@ -47,12 +47,14 @@ class Printed:
         return Decimal(re.sub(r"[,\s]", "", self.text).replace("\u2212", "-"))
 
     @property
+    def decimals(self) -> int:
+        """How many digits are printed after the point."""
+        return len(self.text.partition(".")[2])
+
+    @property
     def rounding(self) -> Decimal:
         """Half of its last printed digit: the largest rounding error."""
-        exponent = self.value.as_tuple().exponent
-        if not isinstance(exponent, int):
-            raise ValueError(f"{self.text!r} is no finite number")
-        return Decimal(5).scaleb(exponent - 1)
+        return Decimal(5).scaleb(-1 - self.decimals)
 
 
 @dataclass(frozen=True)

@@ -38,16 +38,13 @@ from benchlab.published.reading.wording import FLAGS, sentences, with_percent_si
 _WITH_SENTENCES = {False: ("paragraph", "item"), True: ("paragraph", "item", "heading")}
 
 
-def claims(
-    elements: Sequence[Element], place: Place, workload: str | None, language: str
-) -> tuple[Claim, ...]:
+def claims(elements: Sequence[Element], place: Place, workload: str | None) -> tuple[Claim, ...]:
     """The sentences of some elements that state a change, in order.
 
     Args:
         elements: the elements of one part of the page; paragraphs, items and the title are read.
         place: that part.
         workload: the workload that the part is about; used for sentences that name none.
-        language: the page's; words of both languages are understood in either case.
     """
     return tuple(
         Claim(text, element.line, place, version_names.in_sentence(text), changes)

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchlab.plan import versions
 from benchlab.published.reading import version_names
 from benchlab.published.reading.document import Element
 from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Row, Shape, Unread
@@ -54,7 +53,10 @@ def read(table: Element, version: str | None) -> ResultTable | Unread:
         version: the version that a heading or caption names for all its figures, if one does.
     """
     headings = table.table[0]
-    columns = _one_spelling([column(heading) for heading in headings])
+    printed = [column(heading) for heading in headings]
+    # v5.0 and 5.0 are the same version.
+    spellings = version_names.first_spellings(of.label for of in printed if of.label is not None)
+    columns = [replace(of, label=of.label and spellings[of.label]) for of in printed]
     if problem := _problem(columns, version):
         return Unread(table.line, f"a table of results ({shown(' | '.join(headings))}): {problem}")
     metric = _metric(columns)
@@ -82,17 +84,6 @@ def shown(text: str) -> str:
 
 
 # ---------------------------------------------------------------- columns
-
-
-def _one_spelling(columns: Sequence[Column]) -> list[Column]:
-    """The columns with one spelling per version, the first: ``v5.0`` and ``5.0`` are the same."""
-    labels = [of.label for of in columns if of.label is not None]
-    return [
-        of
-        if (label := of.label) is None
-        else replace(of, label=next(first for first in labels if versions.is_same(first, label)))
-        for of in columns
-    ]
 
 
 def _problem(columns: Sequence[Column], version: str | None) -> str | None:

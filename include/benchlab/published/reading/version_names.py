@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from benchlab.plan.versions import is_same, order, without_letter
 from benchlab.published.reading.wording import FLAGS, plain
@@ -54,6 +54,14 @@ def label(text: str) -> str | None:
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1].strip()
     return text if _LABEL.fullmatch(text) else None
+
+
+def first_spellings(labels: Iterable[str]) -> dict[str, str]:
+    """Maps each label to the spelling in which its version appears first: 5.0 to ``v5.0``."""
+    found: dict[str, str] = {}
+    for text in labels:
+        found.setdefault(text, next((first for first in found if is_same(first, text)), text))
+    return found
 
 
 def bare(text: str) -> str:
