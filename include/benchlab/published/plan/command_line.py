@@ -72,9 +72,8 @@ _GO_TPC_ACTIONS = {
     ),
     "run": (_names("max-measure-latency weight conn-refresh-interval"), _names("wait")),
 }
-_GO_TPC_PORT = "4000"
-_GO_TPC_HOST = "127.0.0.1"
-"""Where go-tpc connects unless the command says otherwise."""
+# Where go-tpc connects unless the command says otherwise.
+_GO_TPC_ADDRESS = {"host": "127.0.0.1", "port": "4000"}
 ACTIONS = _names("prepare run cleanup check warmup prewarm help")
 """What a client can be asked to do."""
 
@@ -116,18 +115,11 @@ class CommandLine:
     unknown: Mapping[str, str]
 
     @property
-    def host(self) -> str | None:
-        """The host it connects to; None if that is not certain."""
-        if self.client == "sysbench":
-            return self.options.get("mysql-host")
-        return self.options.get("host", _GO_TPC_HOST)
-
-    @property
-    def port(self) -> str | None:
-        """The port it connects to; None if that is not certain."""
-        if self.client == "sysbench":
-            return self.options.get("mysql-port")
-        return self.options.get("port", _GO_TPC_PORT)
+    def address(self) -> tuple[str, str]:
+        """The host and the port it connects to; "" for what is not certain."""
+        prefix = "mysql-" if self.client == "sysbench" else ""
+        options = self.options if prefix else {**_GO_TPC_ADDRESS, **self.options}
+        return options.get(f"{prefix}host") or "", options.get(f"{prefix}port") or ""
 
 
 def read(command: Command, sysbench_version: str | None = None) -> CommandLine | None:

@@ -18,7 +18,6 @@ from benchlab.published.reading.model import (
     Metric,
     PageKind,
     Place,
-    Printed,
     Row,
     Unread,
     Workload,
@@ -329,9 +328,7 @@ class _Rows:
 
     def __init__(self, spellings: Mapping[str, str], metric: Metric | None) -> None:
         self._spellings, self._metric = spellings, metric
-        self._lines: dict[int, int] = {}
-        self._sides: dict[int, dict[str, dict[Metric, Printed]]] = {}
-        self._improvements: dict[int, Printed] = {}
+        self._found: dict[int, Row] = {}
         self._doubtful: set[tuple[int, str | None]] = set()
         self.unread: list[Unread] = []
 
@@ -342,31 +339,29 @@ class _Rows:
             what = f"improvements of {table.metric}: {self._metric} decides"
             self.unread.append(Unread(table.line, what))
         for row in table.rows:
-            self._lines.setdefault(row.threads, row.line)
-            sides = self._sides.setdefault(row.threads, {})
-            for label, printed in row.sides.items():
-                spelling = self._spellings[label]
-                known = sides.setdefault(spelling, {})
-                if any(known[m].value != p.value for m, p in printed.items() if m in known):
-                    self._doubt(row, spelling)
-                for metric, figure in printed.items():
-                    known.setdefault(metric, figure)
-            if row.improvement is not None and of_metric:
-                first = self._improvements.setdefault(row.threads, row.improvement)
-                if first.value != row.improvement.value:
-                    self._doubt(row, None)
+            self._add(row if of_metric else replace(row, improvement=None))
+
+    def _add(self, row: Row) -> None:
+        first = self._found.setdefault(row.threads, replace(row, sides={}))
+        sides = dict(first.sides)
+        for label, printed in row.sides.items():
+            spelling = self._spellings[label]
+            known = sides.get(spelling, {})
+            if any(known[m].value != p.value for m, p in printed.items() if m in known):
+                self._doubt(row, spelling)
+            sides[spelling] = {**known, **printed, **known}
+        improvement = first.improvement or row.improvement
+        if row.improvement and improvement and improvement.value != row.improvement.value:
+            self._doubt(row, None)
+        self._found[row.threads] = replace(first, sides=sides, improvement=improvement)
 
     def read(self) -> Iterator[Row]:
         """All rows, without figures that are printed in two ways."""
-        for threads, line in self._lines.items():
+        for threads, row in self._found.items():
             doubtful = {label for at, label in self._doubtful if at == threads}
-            sides = self._sides[threads].items()
-            yield Row(
-                threads=threads,
-                sides={label: side for label, side in sides if label not in doubtful},
-                improvement=None if doubtful else self._improvements.get(threads),
-                line=line,
-            )
+            sides = {label: side for label, side in row.sides.items() if label not in doubtful}
+            improvement = None if doubtful else row.improvement
+            yield replace(row, sides=sides, improvement=improvement)
 
     def _doubt(self, row: Row, label: str | None) -> None:
         self._doubtful.add((row.threads, label))
@@ -375,6 +370,6 @@ class _Rows:
             Unread(
                 row.line,
                 f"other figures {what} at {row.threads} threads than from line "
-                f"{self._lines[row.threads]} on; neither is taken",
+                f"{self._found[row.threads].line} on; neither is taken",
             )
         )
