@@ -29,10 +29,8 @@ class PublishedChange:
 
     Attributes:
         reports: ids of the pages that print these figures; several if a page was translated.
-        baseline: None if the page is about one version.
-        candidate: the version that the page is about.
+        baseline: None if the page is about one version, the candidate.
         metric: the throughput that is compared; None if there is only a chart.
-        threads: thread counts with figures.
         change_pct: recomputed arithmetic mean over the thread counts; None if figures are missing.
         printed_pct: the change that a sentence of the page states; None if none does.
         highest: the highest printed throughput, by version.
@@ -93,7 +91,6 @@ def history_of(
 
     Args:
         workload: its name; ``oltp_`` may be left out.
-        reports: published reports.
         campaigns: each with its comparison.
 
     Raises:

@@ -79,13 +79,7 @@ def _panel(
     rows: Sequence[Callable[[Axes, int], None]],
     drawn: Sequence[float],
 ) -> Panel:
-    """A panel with a row for each change.
-
-    Args:
-        names: labels of the rows.
-        rows: functions that each draw one row, given its index from 0.
-        drawn: values that have to fit into the panel.
-    """
+    """A panel with a row for each change; ``drawn`` are the values that have to fit into it."""
     frame_in = _ROW_IN * max(1, len(rows))
 
     def draw(figure: Figure, top_in: float) -> None:

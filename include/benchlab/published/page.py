@@ -95,11 +95,7 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
 
 
 def _text(raw: bytes, where: str) -> str:
-    """The page's text; a byte order mark and line ends are kept.
-
-    Raises:
-        PublishedPageError: it is not text, is too long or empty.
-    """
+    """The page's text; a byte order mark and line ends are kept."""
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
             f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1_000_000} MB; "

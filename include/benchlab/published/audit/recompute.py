@@ -99,15 +99,10 @@ def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Deci
 
 
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:
-    """What a printed headline is, if it is not the rounded mean; a few words for each possibility.
+    """What a headline of so many decimals can be but the rounded mean, in a few words each.
 
-    Args:
-        value: the printed headline, with its sign.
-        places: its decimals.
-
-    Returns:
-        The mean or single rows, if truncating or rounding them gives this headline. If none does,
-        other ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
+    The mean or single rows, if truncating or rounding them gives this headline. If none does, other
+    ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
     """
     found = list(_headlines(workload))
     likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]

@@ -34,11 +34,7 @@ from benchlab.published.reading.wording import FLAGS
 
 
 def setting(document: Document, kind: PageKind) -> StatedSetting:
-    """What a page says about how it was measured.
-
-    Args:
-        kind: sysbench has tables, TPC-C has warehouses.
-    """
+    """What a page says about how it was measured; sysbench has tables, TPC-C has warehouses."""
     elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
     plan = [e for e in elements if e.kind in ("item", "paragraph") and part(e) == "plan" and e.text]
     prose = [StatedStep(sentences_alone(element), element.line) for element in plan]

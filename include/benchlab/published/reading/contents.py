@@ -211,12 +211,7 @@ class Contents:
 
 
 def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, list[Unread]]:
-    """The results of one workload, and what is doubtful.
-
-    Args:
-        section: what was read.
-        versions: those of the page's title, the baseline first.
-    """
+    """The results of one workload, and what is doubtful; ``versions`` are the title's."""
     tables = section.tables
     spellings = version_names.first_spellings(
         label

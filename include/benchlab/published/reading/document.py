@@ -62,14 +62,11 @@ class Element:
 
 @dataclass(frozen=True)
 class Document:
-    """A page.
+    """A page; without a title or a summary, that is "" and its line is 0.
 
     Attributes:
-        title: from the front matter, or else the first heading; "" if there is none.
-        title_line: 0 without a title.
-        summary: from the front matter; "" if there is none.
-        summary_line: 0 without a summary.
-        elements: all elements, in order.
+        title: from the front matter, or else the first heading.
+        summary: from the front matter.
         unread: front matter that is not YAML, and tables in HTML.
     """
 
@@ -187,12 +184,7 @@ class _Walker:
     _at_item: bool = False
 
     def elements(self, offset: int, headings: tuple[tuple[int, str], ...]) -> Iterator[Element]:
-        """All elements, in order.
-
-        Args:
-            offset: the number of lines in the file before the first of these.
-            headings: level and text of the headings above the first line.
-        """
+        """All elements, in order, ``offset`` lines further down and below ``headings``."""
         above = list(headings)
         for element in self._blocks(_MARKDOWN.parse("\n".join(self.lines)), above):
             if element.kind == "heading":

@@ -65,7 +65,6 @@ class Row:
         sides: printed figures by version, as the table spells it, and by metric; missing figures
             are left out.
         improvement: candidate against baseline, in percent; None if none is printed.
-        line: the row's first line.
     """
 
     threads: int
@@ -100,7 +99,6 @@ class Claim:
         text: the whole sentence.
         place: the part of the page it is in; ``section``: the results of one workload.
         versions: the versions it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
-        changes: the changes it states.
     """
 
     text: str
@@ -121,7 +119,6 @@ class Workload:
         shape: the shape of its table or tables; None if there is only a chart.
         columns: the column headings of its (first) table, as printed.
         versions: the versions that have figures, the baseline first, whatever the page's order.
-        rows: figures by thread count.
         claims: the sentences in its section.
         charts: addresses of its pictures.
         line: the line of its heading.
@@ -146,8 +143,7 @@ class Command:
     Attributes:
         tool: the program, without its folder and version: ``sysbench``, ``tiup bench tpcc``.
         text: the whole command, on one line, with its placeholders.
-        line: the line it begins in.
-        in_code_block: whether it is in a code block; if not, it is in a sentence.
+        in_code_block: if not, it is in a sentence.
     """
 
     tool: str
@@ -192,9 +188,7 @@ class StatedSetting:
         software: versions by service, as printed.
         git_hashes: Git hashes by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
-        steps: steps of the test plan.
         acts: what it does with the data apart from measuring, in the order of a run.
-        commands: all commands of the page, in order.
         thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
         entry_ports: ports on which a described load balancer listens.
@@ -249,13 +243,11 @@ class PublishedReport:
         id: its id in the store, made from kind, versions and language, such as
             ``sysbench-v5.2.0-vs-v5.1.1-en``.
         source: name of the file it was read from.
-        sha256: SHA-256 of the file's bytes.
+        sha256: of the file's bytes.
         language: ``en`` or ``zh``.
         versions: the title's versions, the baseline first; only one if the page compares none.
         exact_versions: the same versions, if the page names them more exactly somewhere; or empty.
-        workloads: the results, in the page's order.
-        claims: the claims of title, summary and overview.
-        setting: how it was measured.
+        claims: those of title, summary and overview.
         unread: what was not understood, by line.
     """
 
@@ -289,8 +281,7 @@ class PublishedReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report for JSON; the inverse is :func:`from_json`."""
-        found = _ADAPTER.dump_python(self, mode="json")
-        assert isinstance(found, dict)  # noqa: S101 - a dataclass is dumped as one
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
         return found
 
 

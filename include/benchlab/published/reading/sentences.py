@@ -39,12 +39,11 @@ _WITH_SENTENCES = {False: ("paragraph", "item"), True: ("paragraph", "item", "he
 
 
 def claims(elements: Sequence[Element], place: Place, workload: str | None) -> tuple[Claim, ...]:
-    """The sentences of some elements that state a change, in order.
+    """The sentences in a part of the page that state a change, in order.
 
     Args:
-        elements: the elements of one part of the page; paragraphs, items and the title are read.
-        place: that part.
-        workload: the workload that the part is about; used for sentences that name none.
+        elements: its elements; paragraphs, items and the title are read.
+        workload: what the part is about; used for sentences that name none.
     """
     return tuple(
         Claim(text, element.line, place, version_names.in_sentence(text), changes)
@@ -75,10 +74,7 @@ def names_extreme(text: str) -> bool:
 
 
 def changes_in(text: str, workload: str | None) -> tuple[StatedChange, ...]:
-    """The changes that one sentence states.
-
-    Args:
-        workload: used for changes for which the sentence names none.
+    """The changes that one sentence states; ``workload`` is used where it names none.
 
     >>> changes_in("Point Select dropped by 4.3%.", None)[0].direction
     -1

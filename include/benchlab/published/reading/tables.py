@@ -48,9 +48,7 @@ def has_figures(table: Element) -> bool:
 def read(table: Element, version: str | None) -> ResultTable | Unread:
     """Read a table of results; an :class:`Unread` says why it was not understood.
 
-    Args:
-        table: an element of the kind ``table``.
-        version: the version that a heading or caption names for all its figures, if one does.
+    A heading or caption may name the version of all its figures.
     """
     headings = table.table[0]
     printed = [column(heading) for heading in headings]

@@ -88,11 +88,7 @@ def baseline_first(labels: Sequence[str], versions: Sequence[str]) -> tuple[str,
     """The labels of a table, the baseline's first.
 
     The baseline is the label that says so, or else the one that is the title's baseline or not the
-    title's candidate, or else the older one.
-
-    Args:
-        labels: one or two.
-        versions: the title's versions, the baseline first.
+    title's candidate, or else the older one. ``versions`` are the title's, the baseline first.
     """
     if len(labels) != 2:
         return tuple(labels)
