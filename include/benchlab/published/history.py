@@ -67,12 +67,10 @@ class MeasuredChange(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """What is known about one workload.
+    """What is known about one workload: published by version, measured by time.
 
     Attributes:
         workload: its full name, such as ``oltp_point_select``.
-        published: ordered by version.
-        measured: ordered by time.
         single: ids of campaigns that measured only one version, and so found no change.
     """
 

@@ -41,7 +41,9 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 def _figure(found: History, views: Sequence[LongView]) -> Figure:
     from matplotlib.figure import Figure
 
-    published = [change for change in found.published if _change(change) is not None]
+    published = [
+        (change, pct) for change in found.published if (pct := _change(change)) is not None
+    ]
     measured = [change for change in found.measured if change.found.estimate_pct is not None]
     shown = measured[-_MOST_MEASURED:]
     title = "Measured: estimate with its 95% interval"
@@ -50,9 +52,9 @@ def _figure(found: History, views: Sequence[LongView]) -> Figure:
     panels = [
         _panel(
             "Published: one value for each figure, so no interval",
-            [versions_of(change) for change in published],
-            [partial(_published, change) for change in published],
-            [_change(change) or 0.0 for change in published],
+            [versions_of(change) for change, _ in published],
+            [partial(_published, change, pct) for change, pct in published],
+            [pct for _, pct in published],
         ),
         _panel(
             title,
@@ -97,9 +99,7 @@ def _panel(
     return Panel(_TITLE_IN + frame_in + _TICKS_IN, draw)
 
 
-def _published(change: PublishedChange, axes: Axes, row: int) -> None:
-    value = _change(change)
-    assert value is not None  # noqa: S101 - those without are not drawn
+def _published(change: PublishedChange, value: float, axes: Axes, row: int) -> None:
     recomputed = change.change_pct is not None
     axes.plot(
         [value], [row], "o", color=INK, markersize=7,

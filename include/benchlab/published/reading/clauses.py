@@ -176,7 +176,6 @@ class Clause:
 
     Attributes:
         figures: percentages, those of one list together.
-        workloads: the workloads it names.
         directions: words such as "improved" or "slower".
         subjects: words that say what is meant: throughput, or something else.
         label: whether it ends with a colon.

@@ -24,7 +24,6 @@ class ResultTable:
     """A table that was understood.
 
     Attributes:
-        columns: its headings, as printed.
         shape: ``single_version`` if its columns have figures of one version.
         metric: the throughput that its improvements are about; None if it has no throughput.
         labels: the versions as it spells them, in order.
