@@ -112,7 +112,7 @@ def named(value: Decimal, places: int, workload: Workload) -> list[str]:
         or [
             f"{name}, {rounded_to(exact, DECIMALS)}, rounded to tens"
             for name, exact in found
-            if _to_tens(exact) == value
+            if rounded_to(exact, -1) == value
         ]
     )
 
@@ -150,7 +150,7 @@ def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]
             found.append(f"{shown}, rounded")
         elif _quantize(exact, places, ROUND_DOWN) == value:
             found.append(f"{shown}, truncated")
-        elif name == _MEAN and _to_tens(exact) == value:
+        elif name == _MEAN and rounded_to(exact, -1) == value:
             found.append(f"{shown}, rounded to tens")
     return found
 
@@ -191,7 +191,3 @@ def _mean(values: Sequence[Decimal]) -> Decimal:
 
 def _quantize(value: Decimal, places: int, rounding: str) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), rounding, context=_EXACT)
-
-
-def _to_tens(value: Decimal) -> Decimal:
-    return value.quantize(Decimal("1E1"), ROUND_HALF_UP, context=_EXACT)

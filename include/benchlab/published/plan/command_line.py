@@ -78,18 +78,15 @@ ACTIONS = _names("prepare run cleanup check warmup prewarm help")
 """What a client can be asked to do."""
 
 CLIENTS = frozenset({"sysbench", "tiup", "go-tpc"})
-PROGRAMS = CLIENTS | frozenset(
-    {"mysql", "mysqladmin", "git", "curl", "wget", "haproxy", "make", "ssh", "scp", "ansible"}
-    | {"ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
+PROGRAMS = CLIENTS | _names(
+    "mysql mysqladmin git curl wget haproxy make ssh scp ansible ansible-playbook tar java docker"
+    " kubectl aws"
 )
 PORTS = range(1024, 65536)
 NOT_MEASURED = ACTIONS - {"run"}
 """Actions that load, check or remove data; no figure of a page comes from them."""
 # These start another program, which follows their own options.
-_STARTERS = frozenset(
-    {"do", "env", "exec", "ionice", "nice", "nohup", "numactl", "stdbuf", "sudo", "taskset"}
-    | {"time", "timeout"}
-)
+_STARTERS = _names("do env exec ionice nice nohup numactl stdbuf sudo taskset time timeout")
 _ENDS = ";|&<>"
 _PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[^<>|;&]*>")
 # Angle brackets would be redirections.

@@ -57,12 +57,13 @@ def read(table: Element, version: str | None) -> ResultTable | Unread:
     if problem := _problem(columns, version):
         return Unread(table.line, f"a table of results ({shown(' | '.join(headings))}): {problem}")
     metric = _metric(columns)
+    columns = [_of_metric(of, metric) for of in columns]
     unread = [
         Unread(table.line, f"the column {shown(heading)!r}")
         for heading, of in zip(headings, columns, strict=True)
-        if of.role == "unknown" or _of_another_metric(of, metric)
+        if of.role == "unknown"
     ]
-    rows = tuple(_rows(table, columns, metric, version, unread))
+    rows = tuple(_rows(table, columns, version, unread))
     labels = _labels(columns) or tuple(dict.fromkeys(label for row in rows for label in row.sides))
     return ResultTable(
         line=table.line,
@@ -116,9 +117,10 @@ def _metric(columns: Sequence[Column]) -> Metric | None:
     return next((metric for metric in candidates if metric and metric in there), None)
 
 
-def _of_another_metric(of: Column, metric: Metric | None) -> bool:
-    """Whether it has improvements of another metric than the table's."""
-    return of.role == "improvement" and (metric is None or of.metric not in (None, metric))
+def _of_metric(of: Column, metric: Metric | None) -> Column:
+    """The column; improvements of another metric than the table's are unknown."""
+    another = of.role == "improvement" and (metric is None or of.metric not in (None, metric))
+    return replace(of, role="unknown") if another else of
 
 
 def _shape(columns: Sequence[Column]) -> Shape:
@@ -136,11 +138,7 @@ def _shape(columns: Sequence[Column]) -> Shape:
 
 
 def _rows(
-    table: Element,
-    columns: Sequence[Column],
-    metric: Metric | None,
-    version: str | None,
-    unread: list[Unread],
+    table: Element, columns: Sequence[Column], version: str | None, unread: list[Unread]
 ) -> Iterator[Row]:
     """The rows with a thread count; what cannot be read is added to ``unread``."""
     for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
@@ -159,7 +157,7 @@ def _rows(
             missing = "thread count" if threads is None else "version"
             unread.append(Unread(line, f"a row without {missing} ({shown(' | '.join(cells))})"))
             continue
-        yield _row(row, threads, line, label, metric, unread)
+        yield _row(row, threads, line, label, unread)
 
 
 def _row(
@@ -167,15 +165,12 @@ def _row(
     threads: int,
     line: int,
     version: str | None,
-    metric: Metric | None,
     unread: list[Unread],
 ) -> Row:
     sides: dict[str, dict[Metric, Printed]] = {}
     improvement = None
     for cell, of in row:
         if of.role not in ("metric", "improvement") or is_missing(cell):
-            continue
-        if _of_another_metric(of, metric):
             continue
         if of.role == "improvement":
             printed = improvement = percentage(cell, in_heading=of.percent)
