@@ -30,7 +30,7 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 
     Args:
         path: its suffix, ``.svg`` or ``.png``, decides the format.
-        views: the workload's long views, one per report type.
+        views: its long views, one per report type.
 
     Raises:
         SpecError: the suffix is another one, or the file cannot be written.

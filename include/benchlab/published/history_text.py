@@ -72,7 +72,7 @@ def render(found: History, width: int, colour: bool, views: Sequence[LongView] =
     Args:
         width: in columns.
         colour: whether to use ANSI codes.
-        views: the workload's long views, one per report type.
+        views: its long views, one per report type.
     """
     console = console_for(width, colour)
     console.print(Text(f"{title_of(found.workload)} ({found.workload})", style="bold"))

@@ -64,7 +64,7 @@ def improvement(row: Row, workload: Workload) -> Recomputed | None:
 def improvements(workload: Workload) -> dict[int, Decimal | None]:
     """The improvements of all rows, by threads."""
     found = {row.threads: improvement(row, workload) for row in workload.rows}
-    return {threads: one and one.exact for threads, one in found.items()}
+    return {threads: one.exact if one else None for threads, one in found.items()}
 
 
 def is_wrong(row: Row, workload: Workload) -> bool:

@@ -163,8 +163,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def _kind(match: re.Match[str]) -> str:
-    kind = next(kind for kind in _PATTERNS if match[kind] is not None)
-    return "workload" if kind in ("all", "some") else kind
+    return "workload" if match.lastgroup in ("all", "some") else str(match.lastgroup)
 
 
 # ---------------------------------------------------------------- clauses

@@ -32,11 +32,10 @@ class Element:
         text: plain text, without markup, link addresses, images and backticks, entities resolved.
             For code, the code; for a table, "".
         level: of a heading its level, of an item its depth from 1; else 0.
-        language: the language of code, from its fence.
+        language: of code, from its fence.
         table: rows of plain cells, the heading row first. A row with more or fewer cells than the
             heading row keeps them.
         lines: the line of each table row.
-        code_spans: the inline code in it.
         images: addresses of its images, as printed.
         headings: the headings above it, the outermost first, without itself.
         commented: whether it is in an HTML comment.

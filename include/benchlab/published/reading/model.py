@@ -113,15 +113,13 @@ class Workload:
     """The results of one workload.
 
     Attributes:
-        name: such as ``oltp_point_select`` or ``tpcc``.
-        heading: the page's own heading.
+        name: such as ``oltp_point_select`` or ``tpcc``; ``heading`` is the page's own.
         metric: the throughput that improvements are about; None without a table.
         shape: the shape of its table or tables; None if there is only a chart.
         columns: the column headings of its (first) table, as printed.
         versions: the versions that have figures, the baseline first, whatever the page's order.
         claims: the sentences in its section.
         charts: addresses of its pictures.
-        line: the line of its heading.
     """
 
     name: str
@@ -186,19 +184,16 @@ class StatedSetting:
     Attributes:
         hardware: rows of the hardware table by their first cell: the other cells, by heading.
         software: versions by service, as printed.
-        git_hashes: Git hashes by version, then by component.
+        git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
         acts: what it does with the data apart from measuring, in the order of a run.
         thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
         entry_ports: ports on which a described load balancer listens.
         tables, table_size: sysbench's number of tables, and rows in each.
-        warehouses: TPC-C's number of warehouses.
         seconds: length of one run according to the commands.
-        stated_seconds: length of one run according to the sentences.
-        warmup_seconds: length of the warm-up according to the sentences.
-        measured: when it was measured, as printed.
-        place: where it was measured, as printed.
+        stated_seconds, warmup_seconds: of one run and its warm-up according to the sentences.
+        measured, place: when and where it was measured, as printed.
     """
 
     hardware: Mapping[str, Mapping[str, str]]

@@ -157,9 +157,8 @@ class _Reader:
         of = iter(self._workloads_of(clause, flat))
         for at, group in enumerate(clause.figures):
             begin = clause.figures[at - 1][-1].end if at else 0
-            end = (
-                clause.figures[at + 1][0].start if at + 1 < len(clause.figures) else len(self.text)
-            )
+            last = at + 1 == len(clause.figures)
+            end = len(self.text) if last else clause.figures[at + 1][0].start
             between = [t for t in clause.directions if begin <= t.start < end]
             word = self._word_of(group, between)
             self.direction = self.direction if word is None else self._said(word)

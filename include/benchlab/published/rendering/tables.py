@@ -64,7 +64,7 @@ def section(workload: Workload, language: Language, *, alone: bool) -> Section:
     found = {threads: _rounded(value) for threads, value in improvements(workload).items()}
     tables = tuple(_tables(workload, found, language, alone=alone))
     mean = headline(workload)
-    shown = _rounded(mean and mean.exact)
+    shown = _rounded(mean.exact if mean else None)
     return Section(title_of(workload.name), workload, found, shown, tables)
 
 
