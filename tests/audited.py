@@ -100,10 +100,10 @@ def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
             threads,
             {"tps": old},
             {"tps": new},
-            str(recompute.rounded_to(exact, 2)) if printed and exact is not None else None,
+            str(recompute.rounded_to(improved.exact, 2)) if printed and improved else None,
             line=80 + at,
         )
-        for at, ((threads, old, new), exact) in enumerate(zip(figures, found, strict=True))
+        for at, ((threads, old, new), improved) in enumerate(zip(figures, found, strict=True))
     ]
 
 
@@ -166,4 +166,4 @@ def headline_of(rows: Sequence[Row]) -> Decimal:
     found = recompute.headline(workload(rows))
     if found is None:
         raise ValueError("the rows give no headline")
-    return recompute.rounded_to(found, 2)
+    return recompute.rounded_to(found.exact, 2)

@@ -29,10 +29,8 @@ class PublishedChange:
 
     Attributes:
         reports: ids of the pages that print these figures; several if a page was translated.
-        baseline: None if the page is about one version.
-        candidate: the version that the page is about.
+        baseline: None if the page is about one version, the candidate.
         metric: the throughput that is compared; None if there is only a chart.
-        threads: thread counts with figures.
         change_pct: recomputed arithmetic mean over the thread counts; None if figures are missing.
         printed_pct: the change that a sentence of the page states; None if none does.
         highest: the highest printed throughput, by version.
@@ -69,12 +67,10 @@ class MeasuredChange(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """What is known about one workload.
+    """What is known about one workload: published by version, measured by time.
 
     Attributes:
         workload: its full name, such as ``oltp_point_select``.
-        published: ordered by version.
-        measured: ordered by time.
         single: ids of campaigns that measured only one version, and so found no change.
     """
 
@@ -93,7 +89,6 @@ def history_of(
 
     Args:
         workload: its name; ``oltp_`` may be left out.
-        reports: published reports.
         campaigns: each with its comparison.
 
     Raises:
@@ -114,18 +109,11 @@ def history_of(
         known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
         raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
     of_workload = [change for change in measured if change.found.name == name]
-    two_sided: list[MeasuredChange] = []
-    single: list[MeasuredChange] = []
-    for change in of_workload:
-        compares = set(change.campaign.plan.sides) == set(SIDES)
-        (two_sided if compares else single).append(change)
     return History(
         workload=name,
         published=tuple(sorted(_published(name, reports), key=_by_version)),
-        measured=tuple(
-            sorted(two_sided, key=lambda one: (one.campaign.started_at, one.campaign.id))
-        ),
-        single=tuple(change.campaign.id for change in single),
+        measured=tuple(sorted(filter(_compares, of_workload), key=_by_time)),
+        single=tuple(one.campaign.id for one in of_workload if not _compares(one)),
     )
 
 
@@ -155,7 +143,7 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         candidate=report.candidate,
         metric=workload.metric,
         threads=tuple(row.threads for row in workload.rows),
-        change_pct=None if mean is None else float(mean),
+        change_pct=float(mean.exact) if mean else None,
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
         findings=_own_findings(report, workload),
@@ -168,18 +156,7 @@ def _own_findings(report: PublishedReport, workload: Workload) -> int:
     if len(others) == 1:
         # If only one were left, sentences that name no workload would be about it. A placeholder
         # without name, figures and sentences prevents that.
-        others.append(
-            replace(
-                workload,
-                name="",
-                metric=None,
-                shape=None,
-                columns=(),
-                versions=(),
-                rows=(),
-                claims=(),
-            )
-        )
+        others.append(replace(workload, name="", versions=(), rows=(), claims=()))
     without = replace(report, workloads=tuple(others))
     found, rest = (set(audit.audit([page])[0].findings) for page in (report, without))
     return len(found - rest)
@@ -193,6 +170,10 @@ def _highest(workload: Workload) -> dict[str, float]:
                 value = float(printed.value)
                 found[version] = max(value, found.get(version, value))
     return {version: found[version] for version in workload.versions if version in found}
+
+
+def _compares(change: MeasuredChange) -> bool:
+    return set(change.campaign.plan.sides) == set(SIDES)
 
 
 def _by_time(change: MeasuredChange) -> tuple[object, ...]:

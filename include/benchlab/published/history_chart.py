@@ -30,7 +30,7 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 
     Args:
         path: its suffix, ``.svg`` or ``.png``, decides the format.
-        views: the workload's long views, one per report type.
+        views: its long views, one per report type.
 
     Raises:
         SpecError: the suffix is another one, or the file cannot be written.
@@ -41,7 +41,9 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 def _figure(found: History, views: Sequence[LongView]) -> Figure:
     from matplotlib.figure import Figure
 
-    published = [change for change in found.published if _change(change) is not None]
+    published = [
+        (change, pct) for change in found.published if (pct := _change(change)) is not None
+    ]
     measured = [change for change in found.measured if change.found.estimate_pct is not None]
     shown = measured[-_MOST_MEASURED:]
     title = "Measured: estimate with its 95% interval"
@@ -50,9 +52,9 @@ def _figure(found: History, views: Sequence[LongView]) -> Figure:
     panels = [
         _panel(
             "Published: one value for each figure, so no interval",
-            [versions_of(change) for change in published],
-            [partial(_published, change) for change in published],
-            [_change(change) or 0.0 for change in published],
+            [versions_of(change) for change, _ in published],
+            [partial(_published, change, pct) for change, pct in published],
+            [pct for _, pct in published],
         ),
         _panel(
             title,
@@ -79,13 +81,7 @@ def _panel(
     rows: Sequence[Callable[[Axes, int], None]],
     drawn: Sequence[float],
 ) -> Panel:
-    """A panel with a row for each change.
-
-    Args:
-        names: labels of the rows.
-        rows: functions that each draw one row, given its index from 0.
-        drawn: values that have to fit into the panel.
-    """
+    """A panel with a row for each change; ``drawn`` are the values that have to fit into it."""
     frame_in = _ROW_IN * max(1, len(rows))
 
     def draw(figure: Figure, top_in: float) -> None:
@@ -103,9 +99,7 @@ def _panel(
     return Panel(_TITLE_IN + frame_in + _TICKS_IN, draw)
 
 
-def _published(change: PublishedChange, axes: Axes, row: int) -> None:
-    value = _change(change)
-    assert value is not None  # noqa: S101 - those without are not drawn
+def _published(change: PublishedChange, value: float, axes: Axes, row: int) -> None:
     recomputed = change.change_pct is not None
     axes.plot(
         [value], [row], "o", color=INK, markersize=7,

@@ -33,11 +33,7 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:
-    """A history as JSON; times are in ISO 8601, changes in percent.
-
-    Args:
-        views: the workload's long views, one per report type.
-    """
+    """A history with its long views as JSON; times are in ISO 8601, changes in percent."""
     return {
         "workload": found.workload,
         "published": [asdict(change) for change in found.published],
@@ -74,9 +70,9 @@ def render(found: History, width: int, colour: bool, views: Sequence[LongView] =
     """A history as text: its tables and the notes that readers need: ``render(found, 100, False)``.
 
     Args:
-        width: width of the terminal, in columns.
+        width: in columns.
         colour: whether to use ANSI codes.
-        views: the workload's long views, one per report type.
+        views: its long views, one per report type.
     """
     console = console_for(width, colour)
     console.print(Text(f"{title_of(found.workload)} ({found.workload})", style="bold"))

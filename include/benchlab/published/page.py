@@ -68,7 +68,7 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
         )
     kind = _kind(page, where)
     language = _language(page)
-    found = Contents(page, kind, language)
+    found = Contents(page, kind)
     found.walk()
     workloads = found.workloads()
     if not workloads and not found.claims and not found.tables_unread:
@@ -88,18 +88,14 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
         exact_versions=_exact_versions(page, versions),
         workloads=workloads,
         claims=tuple(found.claims),
-        setting=passwords.without_any(setting(page, kind, language)),
+        setting=passwords.without_any(setting(page, kind)),
         unread=tuple(sorted(found.unread, key=lambda unread: unread.line)),
     )
     return replace(report, id=f"cloud-{report.id}") if report.is_about_cloud else report
 
 
 def _text(raw: bytes, where: str) -> str:
-    """The page's text; a byte order mark and line ends are kept.
-
-    Raises:
-        PublishedPageError: it is not text, is too long or empty.
-    """
+    """The page's text; a byte order mark and line ends are kept."""
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
             f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1_000_000} MB; "

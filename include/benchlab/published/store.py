@@ -38,15 +38,12 @@ class PublishedReports:
     store: Store
 
     def add(self, report: PublishedReport, page: bytes, *, replace: bool = False) -> bool:
-        """Store a report with its page; nothing is written if the same page is there already.
+        """Store a report with its page; False if the same page is there already.
 
         Args:
             report: as it was read, under its own id or another one (:func:`called`).
             page: the bytes that it was read from, which its ``sha256`` belongs to.
             replace: whether to replace a different page with the same id.
-
-        Returns:
-            Whether anything was written.
 
         Raises:
             PublishedPageError: another page or a campaign has this id.

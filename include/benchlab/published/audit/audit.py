@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from decimal import Decimal
 from typing import Any, get_args
 
 from benchlab.published.audit import (
@@ -15,6 +14,7 @@ from benchlab.published.audit import (
     recompute,
 )
 from benchlab.published.audit.finding import KINDS, Finding, number
+from benchlab.published.audit.recompute import Recomputed
 from benchlab.published.reading.model import Metric, PublishedReport, Row, Workload
 from benchlab.published.reading.stated import published_headline
 
@@ -97,5 +97,5 @@ def _row(row: Row, workload: Workload) -> dict[str, Any]:
     }
 
 
-def _shown(exact: Decimal | None) -> float | int | str | None:
-    return None if exact is None else number(recompute.rounded_to(exact, _DECIMALS))
+def _shown(found: Recomputed | None) -> float | int | str | None:
+    return number(recompute.rounded_to(found.exact, _DECIMALS)) if found else None

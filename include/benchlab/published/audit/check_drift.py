@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 from benchlab.plan.versions import is_same, order
@@ -31,12 +31,11 @@ def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedRep
     """
     for earlier, later in combinations(sorted(_once_each(reports), key=_age), 2):
         if earlier.report is not later.report and _measured(earlier) == _measured(later):
-            for version in later.workload.versions:
-                for other in earlier.workload.versions:
-                    # In two reports, 5.0 and 5.0.2 need not be the same version.
-                    if is_same(_exact(earlier.report, other), _exact(later.report, version)):
-                        for finding in _drift(earlier, other, later, version):
-                            yield later.report, finding
+            for version, other in product(later.workload.versions, earlier.workload.versions):
+                # In two reports, 5.0 and 5.0.2 need not be the same version.
+                if is_same(_exact(earlier.report, other), _exact(later.report, version)):
+                    for finding in _drift(earlier, other, later, version):
+                        yield later.report, finding
 
 
 def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ...]:

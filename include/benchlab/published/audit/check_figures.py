@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.audit.recompute import Bounds
+from benchlab.published.audit.recompute import Recomputed
 from benchlab.published.reading.model import Printed, PublishedReport, Row, Workload
 from benchlab.published.reading.stated import Stated, headline, stated
 
@@ -21,7 +20,7 @@ def check(report: PublishedReport) -> Iterator[Finding]:
         for row in workload.rows:
             yield from _row(row, workload)
         of_it = [one for one in said if one.workload is workload]
-        main, mean = headline(of_it), _mean(workload)
+        main, mean = headline(of_it), recompute.headline(workload)
         # A thread count that appears twice is left out.
         counts = Counter(row.threads for row in workload.rows)
         rows = {row.threads: row for row in workload.rows if counts[row.threads] == 1}
@@ -34,48 +33,30 @@ def check(report: PublishedReport) -> Iterator[Finding]:
                     yield from _elsewhere(one, main, mean)
             elif one.change.threads in rows:
                 row = rows[one.change.threads]
-                recomputed = _improvement(row, workload)
+                recomputed = recompute.improvement(row, workload)
                 yield from _direction(one, recomputed)
                 yield from _of_one_row(one, row, recomputed)
 
 
-class _Recomputed(NamedTuple):
-    """A percentage computed from the figures as printed, and the values it can really have."""
-
-    exact: Decimal
-    bounds: Bounds
-
-
-def _mean(workload: Workload) -> _Recomputed | None:
-    exact, bounds = recompute.headline(workload), recompute.headline_bounds(workload)
-    return None if exact is None or bounds is None else _Recomputed(exact, bounds)
-
-
-def _improvement(row: Row, workload: Workload) -> _Recomputed | None:
-    exact = recompute.improvement(row, workload)
-    bounds = recompute.improvement_bounds(row, workload)
-    return None if exact is None or bounds is None else _Recomputed(exact, bounds)
-
-
 def _row(row: Row, workload: Workload) -> Iterator[Finding]:
-    exact, printed = recompute.improvement(row, workload), row.improvement
-    if printed and exact is not None and recompute.is_wrong(row, workload):
+    printed, found = row.improvement, recompute.improvement(row, workload)
+    if printed and found and not found.allows(printed.value, printed.rounding):
         yield Finding(
             "row_mismatch",
             f"line {row.line}, {workload.heading}, {row.threads} threads",
             row.line,
             printed.value,
-            _shown(exact, printed),
+            _shown(found.exact, printed),
         )
 
 
-def _headline(main: Stated, mean: _Recomputed) -> Iterator[Finding]:
+def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
     value, printed = main.value, main.change.pct
     if value is None or printed is None or _agrees(main, mean):
         return
-    if _contradicts(main, mean) and mean.bounds.allow(-value, printed.rounding):
+    if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
         return  # only its word of direction is wrong, which is a finding of its own
-    found = recompute.named(value, recompute.decimals(printed), main.workload)
+    found = recompute.named(value, printed.decimals, main.workload)
     yield Finding(
         "headline_mismatch",
         main.where,
@@ -86,7 +67,7 @@ def _headline(main: Stated, mean: _Recomputed) -> Iterator[Finding]:
     )
 
 
-def _direction(one: Stated, recomputed: _Recomputed | None) -> Iterator[Finding]:
+def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
     """A word of direction that contradicts the recomputed sign."""
     if recomputed is not None and _contradicts(one, recomputed):
         word, printed = "improved" if one.change.direction > 0 else "reduced", one.change.pct
@@ -99,7 +80,7 @@ def _direction(one: Stated, recomputed: _Recomputed | None) -> Iterator[Finding]
         )
 
 
-def _elsewhere(one: Stated, main: Stated, mean: _Recomputed | None) -> Iterator[Finding]:
+def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[Finding]:
     """A number for all rows that differs from the one that the section prints."""
     printed, value, whole, other = one.change.pct, one.value, main.change.pct, main.value
     if printed is None or value is None or whole is None or other is None:
@@ -123,7 +104,7 @@ def _elsewhere(one: Stated, main: Stated, mean: _Recomputed | None) -> Iterator[
     )
 
 
-def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterator[Finding]:
+def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterator[Finding]:
     """A number at one thread count that matches neither its row nor the recomputed figure."""
     printed, value, in_table = one.change.pct, one.value, row.improvement
     if printed is None or value is None or (in_table is None and recomputed is None):
@@ -142,15 +123,15 @@ def _of_one_row(one: Stated, row: Row, recomputed: _Recomputed | None) -> Iterat
     )
 
 
-def _agrees(one: Stated, recomputed: _Recomputed) -> bool:
+def _agrees(one: Stated, recomputed: Recomputed) -> bool:
     """Whether the number is possible; without a word of direction it may also be a reduction."""
-    value, printed, bounds = one.value, one.change.pct, recomputed.bounds
+    value, printed = one.value, one.change.pct
     return (
         value is not None
         and printed is not None
         and (
-            bounds.allow(value, printed.rounding)
-            or (one.change.direction == 0 and bounds.allow(-value, printed.rounding))
+            recomputed.allows(value, printed.rounding)
+            or (one.change.direction == 0 and recomputed.allows(-value, printed.rounding))
         )
     )
 
@@ -160,11 +141,11 @@ def _alike(value: Decimal, printed: Printed, other: Decimal, whole: Printed) -> 
     return abs(abs(value) - abs(other)) <= max(printed.rounding, whole.rounding)
 
 
-def _contradicts(one: Stated, recomputed: _Recomputed) -> bool:
+def _contradicts(one: Stated, recomputed: Recomputed) -> bool:
     rounding = one.change.pct.rounding if one.change.pct else Decimal()
     if one.change.direction > 0:
-        return recomputed.bounds.high + rounding < 0
-    return one.change.direction < 0 and recomputed.bounds.low - rounding > 0
+        return recomputed.high + rounding < 0
+    return one.change.direction < 0 and recomputed.low - rounding > 0
 
 
 def _shown(exact: Decimal, printed: Printed | None) -> Decimal:

@@ -70,14 +70,14 @@ def _entry_point(
         "entry_point_mismatch",
         f"line {', '.join(str(command.line) for command, _ in wrong)}, command",
         wrong[0][0].line,
-        ", ".join(dict.fromkeys(f"{line.host or ''}:{line.port or ''}" for _, line in wrong)),
+        ", ".join(dict.fromkeys(":".join(line.address) for _, line in wrong)),
         ", ".join(described) + (f", port {ports}" if ports else ""),
     )
 
 
 def _is_another(report: PublishedReport, line: CommandLine) -> bool:
     """Whether a command certainly connects to something other than the load balancer."""
-    host, port = line.host or "", line.port or ""
+    host, port = line.address
     of_cloud = any(_OF_A_CLOUD.search(name) for name in report.setting.load_balancers)
     if _OF_A_CLOUD.search(host):
         return not of_cloud

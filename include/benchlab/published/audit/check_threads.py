@@ -106,7 +106,7 @@ def _latencies(row: Row, workload: Workload, *, by_default: bool) -> Iterator[Fi
         if printed.value <= 0:
             recomputed, why = None, "a latency is above zero"
         elif mean is not None and most < mean:
-            recomputed = recompute.rounded_to(mean, recompute.decimals(printed) + 1)
+            recomputed = recompute.rounded_to(mean, printed.decimals + 1)
             why = "the p95 is below the mean that Little's law gives, threads / TPS, in ms"
         else:
             continue

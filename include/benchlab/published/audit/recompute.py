@@ -25,103 +25,84 @@ _MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """The values that a figure can have, from low to high, both included."""
+class Recomputed:
+    """A percentage from the figures as they are printed, and what it can really be.
 
+    Attributes:
+        exact: computed as if the printed figures were exact.
+        low, high: the values that unrounded figures can give, both included.
+    """
+
+    exact: Decimal
     low: Decimal
     high: Decimal
 
-    def allow(self, value: Decimal, rounding: Decimal) -> bool:
+    def allows(self, value: Decimal, rounding: Decimal) -> bool:
         """Whether one of the values can be printed as ``value``, off by at most ``rounding``."""
         return self.low - rounding <= value <= self.high + rounding
 
 
-def improvement(row: Row, workload: Workload) -> Decimal | None:
-    """The candidate against the baseline, in percent, from the figures as they are printed.
+def improvement(row: Row, workload: Workload) -> Recomputed | None:
+    """The candidate against the baseline, in percent; printed figures are off by half a digit.
 
     None if a figure is missing, if the table does not have exactly two versions, or if the
     baseline's figure is not above zero.
     """
     pair = _pair(row, workload)
-    return None if pair is None else _change(pair[0].value, pair[1].value)
-
-
-def improvement_bounds(row: Row, workload: Workload) -> Bounds | None:
-    """The values that the exact improvement can have; printed figures are off by half a digit."""
-    pair = _pair(row, workload)
     if pair is None:
         return None
     baseline, candidate = pair
     least = baseline.value - baseline.rounding
-    low = _change(baseline.value + baseline.rounding, candidate.value - candidate.rounding)
-    if least <= 0:
-        return Bounds(low, Decimal("Infinity"))
-    return Bounds(low, _change(least, candidate.value + candidate.rounding))
+    most = candidate.value + candidate.rounding
+    return Recomputed(
+        _change(baseline.value, candidate.value),
+        _change(baseline.value + baseline.rounding, candidate.value - candidate.rounding),
+        _change(least, most) if least > 0 else Decimal("Infinity"),
+    )
 
 
 def improvements(workload: Workload) -> dict[int, Decimal | None]:
     """The improvements of all rows, by threads."""
-    return {row.threads: improvement(row, workload) for row in workload.rows}
+    found = {row.threads: improvement(row, workload) for row in workload.rows}
+    return {threads: one.exact if one else None for threads, one in found.items()}
 
 
 def is_wrong(row: Row, workload: Workload) -> bool:
     """Whether no figures that round to the row's yield the printed improvement."""
-    printed, bounds = row.improvement, improvement_bounds(row, workload)
-    return bool(printed and bounds and not bounds.allow(printed.value, printed.rounding))
+    printed, found = row.improvement, improvement(row, workload)
+    return bool(printed and found and not found.allows(printed.value, printed.rounding))
 
 
-def headline(workload: Workload) -> Decimal | None:
+def headline(workload: Workload) -> Recomputed | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 
     This is how published pages compute it from v5.1 on, and a reader can repeat it from a page
-    that is rendered again. None if a row cannot be recomputed: a mean over the others would be a
-    different figure.
+    that is rendered again. It can also be the mean of rows that are not rounded, or rounded as they
+    are printed. None if a row cannot be recomputed: a mean over the others would be a different
+    figure.
     """
-    return _mean_of_rounded(workload, DECIMALS)
-
-
-def headline_bounds(workload: Workload) -> Bounds | None:
-    """The values that the mean of all rows can have, whether rows are rounded first or not.
-
-    A correct printed improvement narrows the exact one more than the figures do.
-    """
-    of_rounded = _mean_of_rounded(workload)
-    mean = headline(workload)
-    if of_rounded is None or mean is None:
+    found = [(one, row.improvement) for row in workload.rows if (one := improvement(row, workload))]
+    if not found or len(found) < len(workload.rows):
         return None
-    lows, highs = [], []
-    for row in workload.rows:
-        if bounds := improvement_bounds(row, workload):
-            low, high, printed = bounds.low, bounds.high, row.improvement
-            if printed and bounds.allow(printed.value, printed.rounding):
-                low = max(low, printed.value - printed.rounding)
-                high = min(high, printed.value + printed.rounding)
-            lows.append(low)
-            highs.append(high)
-    return Bounds(min(_mean(lows), of_rounded, mean), max(_mean(highs), of_rounded, mean))
+    mean = _mean([rounded_to(one.exact, DECIMALS) for one, _ in found])
+    of_printed = _mean([rounded_to(one.exact, decimals(printed)) for one, printed in found])
+    lows, highs = zip(*(_narrowed(one, printed) for one, printed in found), strict=True)
+    return Recomputed(mean, min(_mean(lows), of_printed, mean), max(_mean(highs), of_printed, mean))
 
 
-def _mean_of_rounded(workload: Workload, places: int | None = None) -> Decimal | None:
-    """The mean of the rows' improvements rounded to ``places``; None: as each is printed."""
-    exact = [improvement(row, workload) for row in workload.rows]
-    rounded = [
-        rounded_to(value, decimals(row.improvement) if places is None else places)
-        for row, value in zip(workload.rows, exact, strict=True)
-        if value is not None
-    ]
-    return _mean(rounded) if rounded and len(rounded) == len(exact) else None
+def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Decimal]:
+    """A correct printed improvement narrows the exact one more than the figures do."""
+    if printed is None or not found.allows(printed.value, printed.rounding):
+        return found.low, found.high
+    rounding = printed.rounding
+    return max(found.low, printed.value - rounding), min(found.high, printed.value + rounding)
 
 
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:
-    """What a printed headline is, if it is not the rounded mean; a few words for each possibility.
+    """What a headline of so many decimals can be but the rounded mean, in a few words each.
 
-    Args:
-        value: the printed headline, with its sign.
-        places: its decimals.
-
-    Returns:
-        The mean or single rows, if truncating or rounding them gives this headline. If none does,
-        other ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
+    The mean or single rows, if truncating or rounding them gives this headline. If none does, other
+    ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
     """
     found = list(_headlines(workload))
     likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]
@@ -131,7 +112,7 @@ def named(value: Decimal, places: int, workload: Workload) -> list[str]:
         or [
             f"{name}, {rounded_to(exact, DECIMALS)}, rounded to tens"
             for name, exact in found
-            if _to_tens(exact) == value
+            if rounded_to(exact, -1) == value
         ]
     )
 
@@ -169,17 +150,14 @@ def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]
             found.append(f"{shown}, rounded")
         elif _quantize(exact, places, ROUND_DOWN) == value:
             found.append(f"{shown}, truncated")
-        elif name == _MEAN and _to_tens(exact) == value:
+        elif name == _MEAN and rounded_to(exact, -1) == value:
             found.append(f"{shown}, rounded to tens")
     return found
 
 
 def decimals(printed: Printed | None) -> int:
     """The decimals of a printed number; :data:`DECIMALS` without one."""
-    if printed is None:
-        return DECIMALS
-    exponent = printed.value.as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else DECIMALS
+    return DECIMALS if printed is None else printed.decimals
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
@@ -213,7 +191,3 @@ def _mean(values: Sequence[Decimal]) -> Decimal:
 
 def _quantize(value: Decimal, places: int, rounding: str) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), rounding, context=_EXACT)
-
-
-def _to_tens(value: Decimal) -> Decimal:
-    return value.quantize(Decimal("1E1"), ROUND_HALF_UP, context=_EXACT)

@@ -72,25 +72,21 @@ _GO_TPC_ACTIONS = {
     ),
     "run": (_names("max-measure-latency weight conn-refresh-interval"), _names("wait")),
 }
-_GO_TPC_PORT = "4000"
-_GO_TPC_HOST = "127.0.0.1"
-"""Where go-tpc connects unless the command says otherwise."""
+# Where go-tpc connects unless the command says otherwise.
+_GO_TPC_ADDRESS = {"host": "127.0.0.1", "port": "4000"}
 ACTIONS = _names("prepare run cleanup check warmup prewarm help")
 """What a client can be asked to do."""
 
 CLIENTS = frozenset({"sysbench", "tiup", "go-tpc"})
-PROGRAMS = CLIENTS | frozenset(
-    {"mysql", "mysqladmin", "git", "curl", "wget", "haproxy", "make", "ssh", "scp", "ansible"}
-    | {"ansible-playbook", "tar", "java", "docker", "kubectl", "aws"}
+PROGRAMS = CLIENTS | _names(
+    "mysql mysqladmin git curl wget haproxy make ssh scp ansible ansible-playbook tar java docker"
+    " kubectl aws"
 )
 PORTS = range(1024, 65536)
 NOT_MEASURED = ACTIONS - {"run"}
 """Actions that load, check or remove data; no figure of a page comes from them."""
 # These start another program, which follows their own options.
-_STARTERS = frozenset(
-    {"do", "env", "exec", "ionice", "nice", "nohup", "numactl", "stdbuf", "sudo", "taskset"}
-    | {"time", "timeout"}
-)
+_STARTERS = _names("do env exec ionice nice nohup numactl stdbuf sudo taskset time timeout")
 _ENDS = ";|&<>"
 _PLACEHOLDER = re.compile(r"\{\{[^{}]*\}\}|\$\{[^{}]*\}|<[^<>|;&]*>")
 # Angle brackets would be redirections.
@@ -103,8 +99,8 @@ class CommandLine:
 
     Attributes:
         client: ``sysbench`` or ``go-tpc``; the latter includes ``tiup bench tpcc``.
-        script: sysbench's script as written; None if there is none.
-        action: ``prepare``, ``run``, ...; None if there is none.
+        script: sysbench's script as written.
+        action: one of :data:`ACTIONS`.
         options: values by long name, in the command's order; None for an option without a value.
         unknown: options that the client certainly does not have, as written, by long name.
     """
@@ -116,18 +112,11 @@ class CommandLine:
     unknown: Mapping[str, str]
 
     @property
-    def host(self) -> str | None:
-        """The host it connects to; None if that is not certain."""
-        if self.client == "sysbench":
-            return self.options.get("mysql-host")
-        return self.options.get("host", _GO_TPC_HOST)
-
-    @property
-    def port(self) -> str | None:
-        """The port it connects to; None if that is not certain."""
-        if self.client == "sysbench":
-            return self.options.get("mysql-port")
-        return self.options.get("port", _GO_TPC_PORT)
+    def address(self) -> tuple[str, str]:
+        """The host and the port it connects to; "" for what is not certain."""
+        prefix = "mysql-" if self.client == "sysbench" else ""
+        options = self.options if prefix else {**_GO_TPC_ADDRESS, **self.options}
+        return options.get(f"{prefix}host") or "", options.get(f"{prefix}port") or ""
 
 
 def read(command: Command, sysbench_version: str | None = None) -> CommandLine | None:
@@ -278,9 +267,7 @@ def _option(word: str) -> tuple[str, str]:
 
 def _go_tpc_options(action: str | None) -> tuple[frozenset[str], frozenset[str]]:
     """The options that take a value and those that do not, for an action; None: for all actions."""
-    own = list(_GO_TPC_ACTIONS.values()) if action is None else []
-    if action in _GO_TPC_ACTIONS:
-        own = [_GO_TPC_ACTIONS[action]]
+    own = [options for name, options in _GO_TPC_ACTIONS.items() if action in (name, None)]
     return (
         _GO_TPC_VALUES.union(*(valued for valued, _ in own)),
         _GO_TPC_SWITCHES.union(*(switches for _, switches in own)),

@@ -44,9 +44,8 @@ def is_shell(element: Element) -> bool:
 def sentences_alone(element: Element) -> str:
     """The text of a paragraph or item without the commands in it."""
     text = element.text
-    for span in element.code_spans:
-        if _is_command(span):
-            text = text.replace(" ".join(span.split()), " ", 1)
+    for command in _in_sentences(element):
+        text = text.replace(command.text, " ", 1)
     return text
 
 
@@ -61,12 +60,8 @@ def _in_block(element: Element) -> Iterator[Command]:
 def _in_sentences(element: Element) -> Iterator[Command]:
     for span in element.code_spans:
         text = " ".join(span.split())
-        if _is_command(span) and (tool := _tool(text)):
+        if _OPTION.search(text) and (tool := _tool(text)):
             yield Command(tool, text, element.line, in_code_block=False)
-
-
-def _is_command(span: str) -> bool:
-    return _tool(span) is not None and _OPTION.search(span) is not None
 
 
 def _whole_lines(text: str) -> Iterator[tuple[int, str]]:

@@ -309,11 +309,8 @@ _ANALYZES = re.compile(r"^\s*analyze\s+table\s+\S", FLAGS | re.MULTILINE)
 def acts(steps: Sequence[StatedStep], shown: Iterable[str]) -> tuple[Act, ...]:
     """What is done with the data apart from measuring, each once, in the order of a run.
 
-    Negated clauses do not count: "the data is not restored", "没有备份".
-
-    Args:
-        steps: the plan's sentences.
-        shown: the plan's code blocks.
+    Negated clauses do not count: "the data is not restored", "没有备份". ``shown`` are the plan's
+    code blocks.
     """
     found = {
         act

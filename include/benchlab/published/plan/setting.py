@@ -33,13 +33,8 @@ from benchlab.published.reading.model import Block, PageKind, StatedSetting, Sta
 from benchlab.published.reading.wording import FLAGS
 
 
-def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
-    """What a page says about how it was measured.
-
-    Args:
-        kind: sysbench has tables, TPC-C has warehouses.
-        language: the page's; words of both languages are understood in either case.
-    """
+def setting(document: Document, kind: PageKind) -> StatedSetting:
+    """What a page says about how it was measured; sysbench has tables, TPC-C has warehouses."""
     elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
     plan = [e for e in elements if e.kind in ("item", "paragraph") and part(e) == "plan" and e.text]
     prose = [StatedStep(sentences_alone(element), element.line) for element in plan]
@@ -53,8 +48,7 @@ def setting(document: Document, kind: PageKind, language: str) -> StatedSetting:
         software=_software(elements),
         git_hashes=_git_hashes(elements),
         parameters=tuple(
-            Block(element.headings[-1] if element.headings else "", element.language,
-                  element.text, element.line)
+            Block(element.heading, element.language, element.text, element.line)
             for element in elements
             if _is_block(element)
             and (
@@ -151,9 +145,7 @@ def _hardware(elements: Sequence[Element]) -> dict[str, dict[str, str]]:
         elif element.kind == "item" and part(element) == "environment":
             label = _LABELLED.match(element.text)
             if label and not _OF_VERSIONS.search(label["label"]):
-                found.setdefault(element.headings[-1], {}).setdefault(
-                    label["label"], label["value"]
-                )
+                found.setdefault(element.heading, {}).setdefault(label["label"], label["value"])
     return found
 
 
@@ -244,8 +236,8 @@ def _described_balancers(
     named = [(step.line, name) for step in prose for name in load_balancers(step.text)]
     for block in configurations:
         if bound_ports(block.text):
-            heading = block.headings[-1] if block.headings else ""
-            named += [(block.line, name) for name in load_balancers(f"{heading}\n{block.text}")]
+            text = f"{block.heading}\n{block.text}"
+            named += [(block.line, name) for name in load_balancers(text)]
     return tuple(dict.fromkeys(name for _, name in sorted(named, key=lambda pair: pair[0])))
 
 

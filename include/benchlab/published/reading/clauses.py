@@ -18,11 +18,7 @@ Direction = Literal[-1, 0, 1]
 class Token(NamedTuple):
     """A word or figure that decides how a clause is read, and its position.
 
-    Attributes:
-        kind: its key in ``_PATTERNS``; ``workload`` also for ``all`` and ``some``.
-        text: as it is written.
-        start, end: its position in the sentence.
-        workload: the workload's name; None if none is named.
+    The kind is a key of ``_PATTERNS``, or ``workload``, which for ``all`` and ``some`` names none.
     """
 
     kind: str
@@ -167,8 +163,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def _kind(match: re.Match[str]) -> str:
-    kind = next(kind for kind in _PATTERNS if match[kind] is not None)
-    return "workload" if kind in ("all", "some") else kind
+    return "workload" if match.lastgroup in ("all", "some") else str(match.lastgroup)
 
 
 # ---------------------------------------------------------------- clauses
@@ -180,7 +175,6 @@ class Clause:
 
     Attributes:
         figures: percentages, those of one list together.
-        workloads: the workloads it names.
         directions: words such as "improved" or "slower".
         subjects: words that say what is meant: throughput, or something else.
         label: whether it ends with a colon.
@@ -216,10 +210,6 @@ def clauses(text: str, words: Sequence[Token]) -> list[Clause]:
 
     A comma or "and" inside a list of figures or workloads does not divide. Any other comma does,
     and "and" does if there is a figure or a direction on both sides of it.
-
-    Args:
-        text: the sentence.
-        words: its tokens.
     """
     found = [Clause()]
     for at, token in enumerate(words):

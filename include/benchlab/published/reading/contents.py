@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchlab.plan import versions as versions_module
 from benchlab.published.reading import tables, version_names, vocabulary
 from benchlab.published.reading.document import Document, Element
 from benchlab.published.reading.model import (
@@ -19,7 +18,6 @@ from benchlab.published.reading.model import (
     Metric,
     PageKind,
     Place,
-    Printed,
     Row,
     Unread,
     Workload,
@@ -72,7 +70,6 @@ class Contents:
 
     page: Document
     kind: PageKind
-    language: str
     claims: list[Claim] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     tables_unread: int = 0
@@ -168,7 +165,7 @@ class Contents:
         self.tables_unread += 1
 
     def _claim(self, element: Element, place: Place, workload: str | None = None) -> None:
-        self.claims.extend(claims([element], place, workload, self.language))
+        self.claims.extend(claims([element], place, workload))
 
     def _table(self, element: Element) -> None:
         headings = shown(" | ".join(element.table[0]))
@@ -204,7 +201,7 @@ class Contents:
             if nearest is not None and of_results and area != "overview":
                 section = self._section(nearest)
                 section.charts.extend(element.images)
-                section.claims.extend(claims([element], "section", section.name, self.language))
+                section.claims.extend(claims([element], "section", section.name))
             else:
                 workload = nearest.workload if nearest and of_results else None
                 self._claim(element, "overview", workload)
@@ -214,14 +211,13 @@ class Contents:
 
 
 def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, list[Unread]]:
-    """The results of one workload, and what is doubtful.
-
-    Args:
-        section: what was read.
-        versions: those of the page's title, the baseline first.
-    """
+    """The results of one workload, and what is doubtful; ``versions`` are the title's."""
     tables = section.tables
-    spellings = _spellings(tables)
+    spellings = version_names.first_spellings(
+        label
+        for table in tables
+        for label in (*table.labels, *(label for row in table.rows for label in row.sides))
+    )
     labels = tuple(dict.fromkeys(spellings.values()))
     unread: list[Unread] = []
     if len(labels) > _MOST_VERSIONS:
@@ -264,16 +260,6 @@ def _workload(section: _Section, versions: Sequence[str]) -> tuple[Workload, lis
         charts=tuple(dict.fromkeys(section.charts)),
         line=section.line,
     ), [*unread, *rows.unread]
-
-
-def _spellings(tables: Sequence[ResultTable]) -> Mapping[str, str]:
-    """Maps each version label to the spelling in which that version appears first."""
-    found: dict[str, str] = {}
-    for table in tables:
-        for label in (*table.labels, *(label for row in table.rows for label in row.sides)):
-            known = (first for first in found.values() if versions_module.is_same(first, label))
-            found.setdefault(label, next(known, label))
-    return found
 
 
 def _metric(name: str, tables: Sequence[ResultTable]) -> Metric | None:
@@ -337,9 +323,7 @@ class _Rows:
 
     def __init__(self, spellings: Mapping[str, str], metric: Metric | None) -> None:
         self._spellings, self._metric = spellings, metric
-        self._lines: dict[int, int] = {}
-        self._sides: dict[int, dict[str, dict[Metric, Printed]]] = {}
-        self._improvements: dict[int, Printed] = {}
+        self._found: dict[int, Row] = {}
         self._doubtful: set[tuple[int, str | None]] = set()
         self.unread: list[Unread] = []
 
@@ -350,31 +334,29 @@ class _Rows:
             what = f"improvements of {table.metric}: {self._metric} decides"
             self.unread.append(Unread(table.line, what))
         for row in table.rows:
-            self._lines.setdefault(row.threads, row.line)
-            sides = self._sides.setdefault(row.threads, {})
-            for label, printed in row.sides.items():
-                spelling = self._spellings[label]
-                known = sides.setdefault(spelling, {})
-                if any(known[m].value != p.value for m, p in printed.items() if m in known):
-                    self._doubt(row, spelling)
-                for metric, figure in printed.items():
-                    known.setdefault(metric, figure)
-            if row.improvement is not None and of_metric:
-                first = self._improvements.setdefault(row.threads, row.improvement)
-                if first.value != row.improvement.value:
-                    self._doubt(row, None)
+            self._add(row if of_metric else replace(row, improvement=None))
+
+    def _add(self, row: Row) -> None:
+        first = self._found.setdefault(row.threads, replace(row, sides={}))
+        sides = dict(first.sides)
+        for label, printed in row.sides.items():
+            spelling = self._spellings[label]
+            known = sides.get(spelling, {})
+            if any(known[m].value != p.value for m, p in printed.items() if m in known):
+                self._doubt(row, spelling)
+            sides[spelling] = {**known, **printed, **known}
+        improvement = first.improvement or row.improvement
+        if row.improvement and improvement and improvement.value != row.improvement.value:
+            self._doubt(row, None)
+        self._found[row.threads] = replace(first, sides=sides, improvement=improvement)
 
     def read(self) -> Iterator[Row]:
         """All rows, without figures that are printed in two ways."""
-        for threads, line in self._lines.items():
+        for threads, row in self._found.items():
             doubtful = {label for at, label in self._doubtful if at == threads}
-            sides = self._sides[threads].items()
-            yield Row(
-                threads=threads,
-                sides={label: side for label, side in sides if label not in doubtful},
-                improvement=None if doubtful else self._improvements.get(threads),
-                line=line,
-            )
+            sides = {label: side for label, side in row.sides.items() if label not in doubtful}
+            improvement = None if doubtful else row.improvement
+            yield replace(row, sides=sides, improvement=improvement)
 
     def _doubt(self, row: Row, label: str | None) -> None:
         self._doubtful.add((row.threads, label))
@@ -383,6 +365,6 @@ class _Rows:
             Unread(
                 row.line,
                 f"other figures {what} at {row.threads} threads than from line "
-                f"{self._lines[row.threads]} on; neither is taken",
+                f"{self._found[row.threads].line} on; neither is taken",
             )
         )

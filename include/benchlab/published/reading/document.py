@@ -32,11 +32,10 @@ class Element:
         text: plain text, without markup, link addresses, images and backticks, entities resolved.
             For code, the code; for a table, "".
         level: of a heading its level, of an item its depth from 1; else 0.
-        language: the language of code, from its fence.
+        language: of code, from its fence.
         table: rows of plain cells, the heading row first. A row with more or fewer cells than the
             heading row keeps them.
         lines: the line of each table row.
-        code_spans: the inline code in it.
         images: addresses of its images, as printed.
         headings: the headings above it, the outermost first, without itself.
         commented: whether it is in an HTML comment.
@@ -54,17 +53,19 @@ class Element:
     headings: tuple[str, ...] = ()
     commented: bool = False
 
+    @property
+    def heading(self) -> str:
+        """The innermost heading above it; "" if there is none."""
+        return self.headings[-1] if self.headings else ""
+
 
 @dataclass(frozen=True)
 class Document:
-    """A page.
+    """A page; without a title or a summary, that is "" and its line is 0.
 
     Attributes:
-        title: from the front matter, or else the first heading; "" if there is none.
-        title_line: 0 without a title.
-        summary: from the front matter; "" if there is none.
-        summary_line: 0 without a summary.
-        elements: all elements, in order.
+        title: from the front matter, or else the first heading.
+        summary: from the front matter.
         unread: front matter that is not YAML, and tables in HTML.
     """
 
@@ -182,12 +183,7 @@ class _Walker:
     _at_item: bool = False
 
     def elements(self, offset: int, headings: tuple[tuple[int, str], ...]) -> Iterator[Element]:
-        """All elements, in order.
-
-        Args:
-            offset: the number of lines in the file before the first of these.
-            headings: level and text of the headings above the first line.
-        """
+        """All elements, in order, ``offset`` lines further down and below ``headings``."""
         above = list(headings)
         for element in self._blocks(_MARKDOWN.parse("\n".join(self.lines)), above):
             if element.kind == "heading":

@@ -47,12 +47,14 @@ class Printed:
         return Decimal(re.sub(r"[,\s]", "", self.text).replace("\u2212", "-"))
 
     @property
+    def decimals(self) -> int:
+        """How many digits are printed after the point."""
+        return len(self.text.partition(".")[2])
+
+    @property
     def rounding(self) -> Decimal:
         """Half of its last printed digit: the largest rounding error."""
-        exponent = self.value.as_tuple().exponent
-        if not isinstance(exponent, int):
-            raise ValueError(f"{self.text!r} is no finite number")
-        return Decimal(5).scaleb(exponent - 1)
+        return Decimal(5).scaleb(-1 - self.decimals)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,6 @@ class Row:
         sides: printed figures by version, as the table spells it, and by metric; missing figures
             are left out.
         improvement: candidate against baseline, in percent; None if none is printed.
-        line: the row's first line.
     """
 
     threads: int
@@ -98,7 +99,6 @@ class Claim:
         text: the whole sentence.
         place: the part of the page it is in; ``section``: the results of one workload.
         versions: the versions it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
-        changes: the changes it states.
     """
 
     text: str
@@ -113,16 +113,13 @@ class Workload:
     """The results of one workload.
 
     Attributes:
-        name: such as ``oltp_point_select`` or ``tpcc``.
-        heading: the page's own heading.
+        name: such as ``oltp_point_select`` or ``tpcc``; ``heading`` is the page's own.
         metric: the throughput that improvements are about; None without a table.
         shape: the shape of its table or tables; None if there is only a chart.
         columns: the column headings of its (first) table, as printed.
         versions: the versions that have figures, the baseline first, whatever the page's order.
-        rows: figures by thread count.
         claims: the sentences in its section.
         charts: addresses of its pictures.
-        line: the line of its heading.
     """
 
     name: str
@@ -144,8 +141,7 @@ class Command:
     Attributes:
         tool: the program, without its folder and version: ``sysbench``, ``tiup bench tpcc``.
         text: the whole command, on one line, with its placeholders.
-        line: the line it begins in.
-        in_code_block: whether it is in a code block; if not, it is in a sentence.
+        in_code_block: if not, it is in a sentence.
     """
 
     tool: str
@@ -188,21 +184,16 @@ class StatedSetting:
     Attributes:
         hardware: rows of the hardware table by their first cell: the other cells, by heading.
         software: versions by service, as printed.
-        git_hashes: Git hashes by version, then by component.
+        git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
-        steps: steps of the test plan.
         acts: what it does with the data apart from measuring, in the order of a run.
-        commands: all commands of the page, in order.
         thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
         entry_ports: ports on which a described load balancer listens.
         tables, table_size: sysbench's number of tables, and rows in each.
-        warehouses: TPC-C's number of warehouses.
         seconds: length of one run according to the commands.
-        stated_seconds: length of one run according to the sentences.
-        warmup_seconds: length of the warm-up according to the sentences.
-        measured: when it was measured, as printed.
-        place: where it was measured, as printed.
+        stated_seconds, warmup_seconds: of one run and its warm-up according to the sentences.
+        measured, place: when and where it was measured, as printed.
     """
 
     hardware: Mapping[str, Mapping[str, str]]
@@ -247,13 +238,11 @@ class PublishedReport:
         id: its id in the store, made from kind, versions and language, such as
             ``sysbench-v5.2.0-vs-v5.1.1-en``.
         source: name of the file it was read from.
-        sha256: SHA-256 of the file's bytes.
+        sha256: of the file's bytes.
         language: ``en`` or ``zh``.
         versions: the title's versions, the baseline first; only one if the page compares none.
         exact_versions: the same versions, if the page names them more exactly somewhere; or empty.
-        workloads: the results, in the page's order.
-        claims: the claims of title, summary and overview.
-        setting: how it was measured.
+        claims: those of title, summary and overview.
         unread: what was not understood, by line.
     """
 
@@ -287,8 +276,7 @@ class PublishedReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report for JSON; the inverse is :func:`from_json`."""
-        found = _ADAPTER.dump_python(self, mode="json")
-        assert isinstance(found, dict)  # noqa: S101 - a dataclass is dumped as one
+        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
         return found
 
 

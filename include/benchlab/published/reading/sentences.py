@@ -38,16 +38,12 @@ from benchlab.published.reading.wording import FLAGS, sentences, with_percent_si
 _WITH_SENTENCES = {False: ("paragraph", "item"), True: ("paragraph", "item", "heading")}
 
 
-def claims(
-    elements: Sequence[Element], place: Place, workload: str | None, language: str
-) -> tuple[Claim, ...]:
-    """The sentences of some elements that state a change, in order.
+def claims(elements: Sequence[Element], place: Place, workload: str | None) -> tuple[Claim, ...]:
+    """The sentences in a part of the page that state a change, in order.
 
     Args:
-        elements: the elements of one part of the page; paragraphs, items and the title are read.
-        place: that part.
-        workload: the workload that the part is about; used for sentences that name none.
-        language: the page's; words of both languages are understood in either case.
+        elements: its elements; paragraphs, items and the title are read.
+        workload: what the part is about; used for sentences that name none.
     """
     return tuple(
         Claim(text, element.line, place, version_names.in_sentence(text), changes)
@@ -78,10 +74,7 @@ def names_extreme(text: str) -> bool:
 
 
 def changes_in(text: str, workload: str | None) -> tuple[StatedChange, ...]:
-    """The changes that one sentence states.
-
-    Args:
-        workload: used for changes for which the sentence names none.
+    """The changes that one sentence states; ``workload`` is used where it names none.
 
     >>> changes_in("Point Select dropped by 4.3%.", None)[0].direction
     -1
@@ -164,9 +157,8 @@ class _Reader:
         of = iter(self._workloads_of(clause, flat))
         for at, group in enumerate(clause.figures):
             begin = clause.figures[at - 1][-1].end if at else 0
-            end = (
-                clause.figures[at + 1][0].start if at + 1 < len(clause.figures) else len(self.text)
-            )
+            last = at + 1 == len(clause.figures)
+            end = len(self.text) if last else clause.figures[at + 1][0].start
             between = [t for t in clause.directions if begin <= t.start < end]
             word = self._word_of(group, between)
             self.direction = self.direction if word is None else self._said(word)

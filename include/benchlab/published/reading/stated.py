@@ -59,11 +59,8 @@ class Stated:
     """One change that a sentence states about a workload of the page.
 
     Attributes:
-        workload: the workload it is about.
         section: the workload whose section the sentence is in; for title, summary and overview the
             page's workload if it has only one, else None.
-        claim: the sentence.
-        change: the change.
         of_all_rows: whether it is one number or direction for all thread counts that can be checked
             against the rows: not the end of a range, not an estimate with an interval, and about
             nothing but the workload's versions.

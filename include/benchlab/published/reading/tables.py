@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchlab.plan import versions
 from benchlab.published.reading import version_names
 from benchlab.published.reading.document import Element
 from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Row, Shape, Unread
@@ -25,7 +24,6 @@ class ResultTable:
     """A table that was understood.
 
     Attributes:
-        columns: its headings, as printed.
         shape: ``single_version`` if its columns have figures of one version.
         metric: the throughput that its improvements are about; None if it has no throughput.
         labels: the versions as it spells them, in order.
@@ -49,21 +47,23 @@ def has_figures(table: Element) -> bool:
 def read(table: Element, version: str | None) -> ResultTable | Unread:
     """Read a table of results; an :class:`Unread` says why it was not understood.
 
-    Args:
-        table: an element of the kind ``table``.
-        version: the version that a heading or caption names for all its figures, if one does.
+    A heading or caption may name the version of all its figures.
     """
     headings = table.table[0]
-    columns = _one_spelling([column(heading) for heading in headings])
+    printed = [column(heading) for heading in headings]
+    # v5.0 and 5.0 are the same version.
+    spellings = version_names.first_spellings(of.label for of in printed if of.label is not None)
+    columns = [replace(of, label=of.label and spellings[of.label]) for of in printed]
     if problem := _problem(columns, version):
         return Unread(table.line, f"a table of results ({shown(' | '.join(headings))}): {problem}")
     metric = _metric(columns)
+    columns = [_of_metric(of, metric) for of in columns]
     unread = [
         Unread(table.line, f"the column {shown(heading)!r}")
         for heading, of in zip(headings, columns, strict=True)
-        if of.role == "unknown" or _of_another_metric(of, metric)
+        if of.role == "unknown"
     ]
-    rows = tuple(_rows(table, columns, metric, version, unread))
+    rows = tuple(_rows(table, columns, version, unread))
     labels = _labels(columns) or tuple(dict.fromkeys(label for row in rows for label in row.sides))
     return ResultTable(
         line=table.line,
@@ -82,17 +82,6 @@ def shown(text: str) -> str:
 
 
 # ---------------------------------------------------------------- columns
-
-
-def _one_spelling(columns: Sequence[Column]) -> list[Column]:
-    """The columns with one spelling per version, the first: ``v5.0`` and ``5.0`` are the same."""
-    labels = [of.label for of in columns if of.label is not None]
-    return [
-        of
-        if (label := of.label) is None
-        else replace(of, label=next(first for first in labels if versions.is_same(first, label)))
-        for of in columns
-    ]
 
 
 def _problem(columns: Sequence[Column], version: str | None) -> str | None:
@@ -128,9 +117,10 @@ def _metric(columns: Sequence[Column]) -> Metric | None:
     return next((metric for metric in candidates if metric and metric in there), None)
 
 
-def _of_another_metric(of: Column, metric: Metric | None) -> bool:
-    """Whether it has improvements of another metric than the table's."""
-    return of.role == "improvement" and (metric is None or of.metric not in (None, metric))
+def _of_metric(of: Column, metric: Metric | None) -> Column:
+    """The column; improvements of another metric than the table's are unknown."""
+    another = of.role == "improvement" and (metric is None or of.metric not in (None, metric))
+    return replace(of, role="unknown") if another else of
 
 
 def _shape(columns: Sequence[Column]) -> Shape:
@@ -148,11 +138,7 @@ def _shape(columns: Sequence[Column]) -> Shape:
 
 
 def _rows(
-    table: Element,
-    columns: Sequence[Column],
-    metric: Metric | None,
-    version: str | None,
-    unread: list[Unread],
+    table: Element, columns: Sequence[Column], version: str | None, unread: list[Unread]
 ) -> Iterator[Row]:
     """The rows with a thread count; what cannot be read is added to ``unread``."""
     for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
@@ -171,7 +157,7 @@ def _rows(
             missing = "thread count" if threads is None else "version"
             unread.append(Unread(line, f"a row without {missing} ({shown(' | '.join(cells))})"))
             continue
-        yield _row(row, threads, line, label, metric, unread)
+        yield _row(row, threads, line, label, unread)
 
 
 def _row(
@@ -179,15 +165,12 @@ def _row(
     threads: int,
     line: int,
     version: str | None,
-    metric: Metric | None,
     unread: list[Unread],
 ) -> Row:
     sides: dict[str, dict[Metric, Printed]] = {}
     improvement = None
     for cell, of in row:
         if of.role not in ("metric", "improvement") or is_missing(cell):
-            continue
-        if _of_another_metric(of, metric):
             continue
         if of.role == "improvement":
             printed = improvement = percentage(cell, in_heading=of.percent)

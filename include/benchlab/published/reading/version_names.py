@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from benchlab.plan.versions import is_same, order, without_letter
 from benchlab.published.reading.wording import FLAGS, plain
@@ -56,6 +56,14 @@ def label(text: str) -> str | None:
     return text if _LABEL.fullmatch(text) else None
 
 
+def first_spellings(labels: Iterable[str]) -> dict[str, str]:
+    """Maps each label to the spelling in which its version appears first: 5.0 to ``v5.0``."""
+    found: dict[str, str] = {}
+    for text in labels:
+        found.setdefault(text, next((first for first in found if is_same(first, text)), text))
+    return found
+
+
 def bare(text: str) -> str:
     """A label's version without the remark in parentheses."""
     return text.partition("(")[0].strip()
@@ -80,11 +88,7 @@ def baseline_first(labels: Sequence[str], versions: Sequence[str]) -> tuple[str,
     """The labels of a table, the baseline's first.
 
     The baseline is the label that says so, or else the one that is the title's baseline or not the
-    title's candidate, or else the older one.
-
-    Args:
-        labels: one or two.
-        versions: the title's versions, the baseline first.
+    title's candidate, or else the older one. ``versions`` are the title's, the baseline first.
     """
     if len(labels) != 2:
         return tuple(labels)

@@ -97,7 +97,7 @@ class Column:
     Attributes:
         role: ``metric``: figures of a version; ``known``: figures that are understood but not
             kept, such as another percentile.
-        metric: the metric of the figures, or the one that an improvement's heading names.
+        metric: of the figures, or the one that an improvement's heading names.
         label: the version in its heading, as written there.
         percent: whether the heading says that its cells are percentages.
     """

@@ -43,24 +43,16 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
     claimed += [(claim, section) for section in sections for claim in section.workload.claims]
     # By identity, because two sentences may say the same.
     about = {(id(found.claim), id(found.change)): found for found in stated(report)}
-    found = [
-        *(
-            _stated(
-                claim,
-                change,
-                around,
-                _given(about.get((id(claim), id(change))), sections),
-                language,
-            )
-            for claim, around in claimed
-            for change in claim.changes
-        ),
-        *(
-            _printed(row, section)
-            for section in sections
-            for row in section.workload.rows
-            if is_wrong(row, section.workload)
-        ),
+    found: list[tuple[str, ...]] = []
+    for claim, around in claimed:
+        for change in claim.changes:
+            given = _given(about.get((id(claim), id(change))), sections)
+            found.append(_stated(claim, change, around, given, language))
+    found += [
+        _printed(row, section)
+        for section in sections
+        for row in section.workload.rows
+        if is_wrong(row, section.workload)
     ]
     rows = tuple(sorted(found, key=lambda cells: int(cells[0])))
     return Table("", header, rows) if rows else None

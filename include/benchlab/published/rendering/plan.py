@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from benchlab.language import Language
 from benchlab.language.names import items
@@ -26,12 +26,7 @@ _CLIENTS = ("sysbench", "tiup bench tpcc", "go-tpc tpcc", "go-tpc")
 
 
 def steps(setting: StatedSetting, sections: Sequence[Section], language: Language) -> Iterator[str]:
-    """Yield a sentence for each step.
-
-    Args:
-        setting: what the page says about how it was measured.
-        sections: the page's results, which provide the thread counts.
-    """
+    """Yield a sentence for each step; thread counts are those of the results."""
     say = language.say
     if setting.tables is not None and setting.table_size is not None:
         yield say("published-dataset", tables=setting.tables, rows=setting.table_size)
@@ -106,7 +101,6 @@ class Rebuilt:
     """A rebuilt command and what it does.
 
     Attributes:
-        action: ``prepare`` or ``run``.
         text: the command, on several lines.
         left_out: options of the page's commands that it lacks, such as ``--config-file``, except
             those that the plan or the entry point replaces.
@@ -117,16 +111,10 @@ class Rebuilt:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Recorded:
-    """A command of the page.
+class _Recorded(NamedTuple):
+    """A command of the page, its options that are copied, and those that are left out.
 
-    Attributes:
-        tool: the program, as in :class:`Command`.
-        line: the parsed command.
-        kept: options that the client knows and that are copied, by long name; None for a switch.
-            Options filled from the plan or the entry point are not among them.
-        left_out: all other options.
+    Options that are filled from the plan or with placeholders are neither.
     """
 
     tool: str

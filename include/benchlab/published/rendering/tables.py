@@ -35,8 +35,6 @@ class Section:
     """The results of one workload, with recomputed improvements.
 
     Attributes:
-        title: the workload's title, for its heading.
-        workload: as it was read.
         improvements: in percent with two decimals, by thread count; None if a figure is missing.
         headline: their arithmetic mean with two decimals; None if one of them is missing.
         tables: empty if the page prints no figures.
@@ -57,17 +55,17 @@ class Section:
 def section(workload: Workload, language: Language, *, alone: bool) -> Section:
     """The results of one workload, in the shape that the page has.
 
-    The mean is over the improvements as shown, so that a reader can recompute it.
-
-    Args:
-        alone: whether page and results are about one version, which columns then need not name.
+    The mean is over the improvements as shown, so that a reader can recompute it. If page and
+    results are about one version alone, columns need not name it.
 
     >>> section(report.workloads[0], english(), alone=False).recomputed(None)  # doctest: +SKIP
     '+12.34%'
     """
     found = {threads: _rounded(value) for threads, value in improvements(workload).items()}
     tables = tuple(_tables(workload, found, language, alone=alone))
-    return Section(title_of(workload.name), workload, found, _rounded(headline(workload)), tables)
+    mean = headline(workload)
+    shown = _rounded(mean.exact if mean else None)
+    return Section(title_of(workload.name), workload, found, shown, tables)
 
 
 def percent(value: Decimal | None) -> str:

@@ -197,7 +197,7 @@ def test_one_changed_improvement_is_one_finding(
     """One row beyond rounding gives one ``row_mismatch``, in its line, and nothing else."""
     at = data.draw(st.integers(0, len(rows) - 1))
     whole = workload(rows)
-    bounds = recompute.improvement_bounds(rows[at], whole)
+    bounds = recompute.improvement(rows[at], whole)
     assert bounds is not None
     end = bounds.high if sign > 0 else bounds.low
     wrong = recompute.rounded_to(end + sign * Decimal("0.02"), 2)

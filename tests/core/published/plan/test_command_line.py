@@ -91,7 +91,7 @@ def test_sysbench_takes_underscores(program: str) -> None:
     ]  # fmt: skip
     assert read_line("go-tpc tpcc --no_check run").options == {"no_check": None}
     page = parse(f"# T\n\n## Test plan\n\n```bash\n{text}\n```\n")
-    found = setting(page, "sysbench", "en")
+    found = setting(page, "sysbench")
     assert (found.table_size, found.seconds) == (5, 90)
 
 

@@ -139,9 +139,9 @@ title: 某个 TPC-C 测试，v2.0 对比 v1.0
 """
 
 
-def read(text: str, kind: Any = "sysbench", language: str = "en") -> StatedSetting:
+def read(text: str, kind: Any = "sysbench") -> StatedSetting:
     """The setting of a page."""
-    return setting(parse(text), kind, language)
+    return setting(parse(text), kind)
 
 
 # ---------------------------------------------------------------- whole pages
@@ -182,7 +182,7 @@ def test_an_english_page() -> None:
 
 def test_a_chinese_page() -> None:
     """The same in Chinese; a misspelt option still says how many warehouses."""
-    found = read(CHINESE, "tpcc", "zh")
+    found = read(CHINESE, "tpcc")
     assert found.hardware == {"TiDB": {"类型": "c1"}}
     assert found.software == {"TiDB": "v1.0、v2.0"}
     assert [c.text for c in found.commands] == ["tiup bench tpcc prepare --warehouse 1200 -p 4000"]
@@ -270,7 +270,7 @@ ELEMENTS = st.builds(
 @given(elements=st.lists(ELEMENTS, max_size=8), kind=st.sampled_from(["sysbench", "tpcc"]))
 def test_nothing_is_invented(elements: list[Element], kind: Any) -> None:
     """Whatever the elements: an answer, and every text of it stands in them."""
-    found = setting(Document("", 0, "", 0, tuple(elements)), kind, "en")
+    found = setting(Document("", 0, "", 0, tuple(elements)), kind)
     printed = [s for e in elements for s in (e.text, *e.code_spans, *e.headings)]
     printed += [cell for e in elements for row in e.table for cell in row]
     texts = [*found.software, *found.software.values(), *found.hardware]
@@ -290,7 +290,7 @@ def test_nothing_is_invented(elements: list[Element], kind: Any) -> None:
 @given(text=st.lists(TEXTS | NAMES.map("\n\n## {}\n\n".format), max_size=20).map("\n".join))
 def test_any_page_has_a_setting(text: str) -> None:
     """Whatever the page: no traceback."""
-    read(text, "tpcc", "zh")
+    read(text, "tpcc")
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ def test_long_texts_are_read(piece: str) -> None:
     step = Element("item", 1, text=text, headings=headings)
     block = Element("code", 2, text="sysbench " + text, headings=headings)
     line = Element("paragraph", 3, text=text, headings=("Environment",))
-    setting(Document("", 0, "", 0, (step, block, line)), "sysbench", "en")
+    setting(Document("", 0, "", 0, (step, block, line)), "sysbench")
 
 
 # ---------------------------------------------------------------- published pages
@@ -331,7 +331,7 @@ def seconds(stated: list[str]) -> set[int]:
 def test_settings_of_the_published_pages(page: dict[str, Any]) -> None:
     """Hosts, versions, parameters and plan are those that were prepared."""
     text = (SHARED / "published" / "pages" / page["source"]).read_text()
-    found = setting(parse(text), page["kind"], page["language"])
+    found = setting(parse(text), page["kind"])
     plan = page["plan"]
     for name, cells in page["hardware"].items():
         row = found.hardware.get(name) or found.hardware[page_executor(found)]

@@ -298,12 +298,12 @@ def test_claims_keep_line_place_and_versions() -> None:
         Element("code", 13, text=text),
         Element("table", 14, table=(("Improved by", "5%"),), lines=(14,)),
     ]
-    found = claims([*shown, *hidden], "overview", None, "en")
+    found = claims([*shown, *hidden], "overview", None)
     assert [(c.line, c.text, c.place, c.versions) for c in found] == [
         (7, "v2.0 is 5% faster than v1.0.", "overview", ("v2.0", "v1.0")),
         (9, "Read write fell by 1%。", "overview", ()),
     ]
-    title = claims([Element("heading", 1, text="v2.0: 5% faster")], "title", None, "en")
+    title = claims([Element("heading", 1, text="v2.0: 5% faster")], "title", None)
     assert [c.place for c in title] == ["title"]
 
 
@@ -379,7 +379,7 @@ wild = st.one_of(
 @given(text=wild)
 def test_nothing_is_invented(text: str) -> None:
     """For any text: each sentence, figure and version occurs in it."""
-    for claim in claims([Element("paragraph", 3, text=text)], "section", POINT, "zh"):
+    for claim in claims([Element("paragraph", 3, text=text)], "section", POINT):
         assert claim.text in text
         assert claim.changes
         for version in claim.versions:
@@ -399,7 +399,7 @@ def test_nothing_is_invented(text: str) -> None:
 )
 def test_long_texts_are_read(piece: str) -> None:
     """A paragraph of one word, ten thousand times, ends."""
-    claims([Element("paragraph", 1, text=piece * 10_000)], "section", None, "en")
+    claims([Element("paragraph", 1, text=piece * 10_000)], "section", None)
 
 
 # ---------------------------------------------------------------- published pages
@@ -438,14 +438,14 @@ def of_page(page: dict[str, Any]) -> tuple[list[Claim], list[dict[str, Any]]]:
     summary = Element("paragraph", document.summary_line, text=document.summary)
     rest = [e for e in document.elements if not any(map(results.search, e.headings))]
     ours = [
-        *claims([summary], "summary", workload, page["language"]),
-        *claims(rest, "overview", workload, page["language"]),
+        *claims([summary], "summary", workload),
+        *claims(rest, "overview", workload),
     ]
     theirs = [*page["summary_claims"], *page["overview_claims"]]
     for section in page["sections"]:
         theirs += [{**claim, "section": section["workload"]} for claim in section["claims"]]
     below = [e for e in document.elements if any(map(results.search, e.headings))]
-    ours += claims(below, "section", workload, page["language"])
+    ours += claims(below, "section", workload)
     return ours, theirs
 
 
