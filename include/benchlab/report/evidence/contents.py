@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -74,13 +73,13 @@ def make(
     """
     redacted, missing = Redacted(), dict[str, str]()
     trials = store.trials(campaign)
-    documents = {CAMPAIGN: _dumped(store.campaign(campaign)), TRIALS: _dumped(trials)}
+    documents = {
+        CAMPAIGN: _dumped(Campaign, store.campaign(campaign)),
+        TRIALS: _dumped(tuple[TrialResult, ...], tuple(trials)),
+    }
     for known in calibration:
-        measured = {
-            "campaign": _dumped(store.campaign(known)),
-            "trials": _dumped(store.trials(known)),
-        }
-        documents[f"{CALIBRATION}{known}.json"] = measured
+        measured = Measured(store.campaign(known), tuple(store.trials(known)))
+        documents[f"{CALIBRATION}{known}.json"] = _dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
     for name, document in documents.items():
         text = json.dumps(
@@ -162,14 +161,11 @@ class Bundle:
         Raises:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
-        found = {name: self._document(name, Measured) for name in self.under(CALIBRATION).values()}
-        for name, measured in found.items():
-            _refuse_senseless(name, measured.campaign)
-
-        def began(item: tuple[str, Measured]) -> tuple[datetime, str]:
-            return item[1].campaign.started_at, item[1].campaign.id
-
-        return sorted(found.items(), key=began)
+        found: list[tuple[str, Measured]] = []
+        for name in self.under(CALIBRATION).values():
+            found.append((name, self._document(name, Measured)))
+            _refuse_senseless(name, found[-1][1].campaign)
+        return sorted(found, key=lambda item: (item[1].campaign.started_at, item[1].campaign.id))
 
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of the gates.
@@ -234,10 +230,8 @@ def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
             )
 
 
-def _dumped(value: Campaign | Sequence[TrialResult]) -> Any:
-    if isinstance(value, Campaign):
-        return _adapter(Campaign).dump_python(value, mode="json", by_alias=True)
-    return _adapter(tuple[TrialResult, ...]).dump_python(tuple(value), mode="json")
+def _dumped(kind: Any, value: object) -> Any:
+    return _adapter(kind).dump_python(value, mode="json", by_alias=True)
 
 
 @cache  # made where it is first needed, because that takes a while

@@ -16,8 +16,8 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 import pydantic
-from pydantic import BaseModel, ConfigDict
 
+from benchlab.plan.documents import Frozen
 from benchlab.report.charts.plotting import quiet_matplotlib
 from benchlab.report.evidence.archive import FaultyFileError
 
@@ -32,25 +32,21 @@ _LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillo
 _SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Content(_Strict):
+class Content(Frozen):
     """A file: its size in bytes, and its SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str
 
 
-class Missing(_Strict):
+class Missing(Frozen):
     """A file that a row of the store names but that was not there, with the reason."""
 
     file: str
     reason: str
 
 
-class Manifest(_Strict):
+class Manifest(Frozen):
     """What a bundle says about itself.
 
     Attributes:

@@ -220,8 +220,8 @@ def _report(
         calibration=_calibration(bundle, own, findings),
     )
     published = {name: bundle.read(file) for name, file in bundle.under(REPORT).items()}
-    under_docs = bundle.under(f"{REPORT}{report_bundle.DATA_DOCS}/")
-    docs = {name: bundle.read(file) for name, file in under_docs.items()}
+    docs_at = f"{report_bundle.DATA_DOCS}/"
+    docs = {n.removeprefix(docs_at): doc for n, doc in published.items() if n.startswith(docs_at)}
     again = report_bundle.make(
         own.campaign, outcome, trials, docs, own.campaign.report_type.languages
     )

@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan.documents import Frozen
 
 DIGEST_LENGTH = 12
 
@@ -83,14 +82,12 @@ class Publication:
         return next(iter(self.pages.values()))
 
 
-class Options(BaseModel, ABC):
+class Options(Frozen, ABC):
     """What a report type may say of one place beside ``to``; derived models add their fields.
 
     A field without a default has to have an example, which the conformance tests use. Options are
     stored with the campaign, so none of them may be a secret.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     @property
     @abstractmethod
