@@ -15,7 +15,6 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
-from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
 from benchlab.results.records import Campaign, GateResult, TrialResult
@@ -32,13 +31,9 @@ _NOT_JUDGED = "gates of trials that cannot be judged again"
 
 
 class Recomputation:
-    """Computes the trials of a campaign again from the objects of a bundle.
+    """Computes the trials of a campaign again from the objects of a bundle, by these gates.
 
-    Args:
-        bundle: has the objects.
-        campaign: the campaign.
-        gates: the definitions.
-        findings: gets what differs.
+    What differs, and what cannot be computed, goes to the findings.
     """
 
     def __init__(
@@ -87,11 +82,9 @@ class Recomputation:
             else:
                 self.findings.cannot_verify(without, sentence)
             return None
-        try:
+        with self.findings.reading(trial_name):
             return self.bundle.text(file)
-        except FaultyFileError as error:
-            self.findings.differs(file, error.fault, where=trial_name)
-            return None
+        return None
 
     def _from_output(self, stored: TrialResult, text: str, name: str) -> TrialResult:
         module = workloads.by_name().get(stored.trial.workload)
@@ -155,14 +148,16 @@ class Recomputation:
         except ValueError as error:
             self.findings.differs(file, f"no host samples: {error}", where=name)
             return
-        kept = {host.host: dict(host.figures) for host in stored.host_figures if host.figures}
-        for host in dict.fromkeys((*kept, *again)):
-            ours, theirs = kept.get(host, {}), again.get(host, {})
-            for metric in dict.fromkeys((*ours, *theirs)):
-                self.findings.checked["host figures"] += 1
-                one, other = ours.get(metric), theirs.get(metric)
-                if one is None or other is None or not _alike(metric, one, other):
-                    self._differs(f"{name}: host {host}: {metric}", one, other)
+        kept = {
+            (host.host, metric): figure
+            for host in stored.host_figures
+            for metric, figure in host.figures.items()
+        }
+        for host, metric in dict.fromkeys((*kept, *again)):
+            self.findings.checked["host figures"] += 1
+            one, other = kept.get((host, metric)), again.get((host, metric))
+            if one is None or other is None or not _alike(metric, one, other):
+                self._differs(f"{name}: host {host}: {metric}", one, other)
 
     def _gates(
         self,
@@ -226,27 +221,29 @@ def named(stored: TrialResult) -> str:
     return f"{stored.trial.id} (attempt {stored.attempt})"
 
 
-def host_figures(text: str) -> dict[str, dict[str, Figure]]:
-    """Means and maxima of every metric of every host, from their stored samples.
+def host_figures(text: str) -> dict[tuple[str, str], Figure]:
+    """Means and maxima by host and metric, from the stored samples.
 
     Raises:
         ValueError: it is not the CSV that ``HostMetrics.to_csv`` writes.
     """
     intervals: dict[str, list[Interval]] = {}
     try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise ValueError(f"no CSV: {error}") from error
-    for row in rows:
-        try:
+        for row in csv.DictReader(io.StringIO(text), strict=True):
             values = {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
             interval = Interval(float(row["t"]), float(row["seconds"]), **values)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"a column is missing: {error}") from error
-        if not interval.seconds > 0:
-            raise ValueError(f"an interval of {interval.seconds} s")
-        intervals.setdefault(row["host"], []).append(interval)
-    return {host: figures(HostSeries(None, tuple(found), {})) for host, found in intervals.items()}
+            if not interval.seconds > 0:
+                raise ValueError(f"an interval of {interval.seconds} s")
+            intervals.setdefault(row["host"], []).append(interval)
+    except csv.Error as error:
+        raise ValueError(f"no CSV: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a column is missing: {error}") from error
+    return {
+        (host, metric): figure
+        for host, found in intervals.items()
+        for metric, figure in figures(HostSeries(None, tuple(found), {})).items()
+    }
 
 
 def first_difference(found: str, again: str) -> dict[str, str] | None:
