@@ -5,16 +5,11 @@ A number is first rounded, the same for every language, and then written as its 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
-from typing import TYPE_CHECKING
 
 from benchlab.language import Language
-
-if TYPE_CHECKING:
-    import babel
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
@@ -112,13 +107,15 @@ class Numbers:
     def _decimal(self, value: Decimal) -> str:
         from babel.numbers import format_decimal
 
-        return format_decimal(value, format=self._pattern("decimal", value), locale=self._locale)
+        return format_decimal(
+            value, format=self._pattern("decimal", value), locale=self._language.locale
+        )
 
     def _percent(self, value: Decimal) -> str:
         from babel.numbers import format_percent
 
         pattern = self._pattern("percent", value)
-        return format_percent(value.scaleb(-2), format=pattern, locale=self._locale)
+        return format_percent(value.scaleb(-2), format=pattern, locale=self._language.locale)
 
     def _signed(self, value: Decimal) -> str:
         """A percentage with its sign; zero has none."""
@@ -128,19 +125,15 @@ class Numbers:
             return self._percent(abs(value))
         pattern = self._pattern("percent", value)
         signed = f"+{pattern};-{pattern}"
-        return format_percent(value.scaleb(-2), format=signed, locale=self._locale)
+        return format_percent(value.scaleb(-2), format=signed, locale=self._language.locale)
 
     def _pattern(self, kind: str, value: Decimal) -> str:
         """The locale's pattern for numbers, with as many decimals as the value has."""
-        formats = getattr(self._locale, f"{kind}_formats")
+        formats = getattr(self._language.locale, f"{kind}_formats")
         whole: str = formats[None].pattern.replace(".###", "")
         exponent = value.as_tuple().exponent
         decimals = max(0, -exponent) if isinstance(exponent, int) else 0
         return whole.replace("0", f"0.{'0' * decimals}") if decimals else whole
-
-    @functools.cached_property
-    def _locale(self) -> babel.Locale:
-        return self._language.locale
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:

@@ -218,9 +218,8 @@ def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
     if len(heights) < 2 or abs(heights[0] - heights[1]) >= apart:
         return list(heights)
     middle = min(max(sum(heights) / 2, apart / 2), top - apart / 2)
-    first_is_higher = heights[0] >= heights[1]
-    sign = 1 if first_is_higher else -1
-    return [middle + sign * apart / 2, middle - sign * apart / 2]
+    up = apart / 2 if heights[0] >= heights[1] else -apart / 2
+    return [middle + up, middle - up]
 
 
 def _versions(report: Report) -> str:

@@ -11,12 +11,13 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pydantic
 
+import benchlab
 from benchlab.plan.documents import Frozen
 from benchlab.report.charts.plotting import quiet_matplotlib
 from benchlab.report.evidence.archive import FaultyFileError
@@ -160,19 +161,12 @@ def _text(raw: Mapping[str, Any]) -> bytes:
 
 def _source_digest() -> str:
     """The digest of Benchlab's own files: two builds may have one version number."""
-    digest = hashlib.sha256()
-    for name, file in sorted(_sources(resources.files("benchlab"), "")):
-        digest.update(f"{name}\0".encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    root, digest = Path(benchlab.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*")):
+        if file.suffix in _SOURCE:
+            digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _sources(directory: Traversable, prefix: str) -> Iterable[tuple[str, Traversable]]:
-    for entry in directory.iterdir():
-        if entry.is_dir():
-            yield from _sources(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(_SOURCE):
-            yield f"{prefix}{entry.name}", entry
 
 
 def _fonts_digest() -> str:

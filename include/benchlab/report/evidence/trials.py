@@ -82,9 +82,10 @@ class Recomputation:
             else:
                 self.findings.cannot_verify(without, sentence)
             return None
+        text: str | None = None
         with self.findings.reading(trial_name):
-            return self.bundle.text(file)
-        return None
+            text = self.bundle.text(file)
+        return text
 
     def _from_output(self, stored: TrialResult, text: str, name: str) -> TrialResult:
         module = workloads.by_name().get(stored.trial.workload)
@@ -252,18 +253,17 @@ def first_difference(found: str, again: str) -> dict[str, str] | None:
     >>> first_difference("a\nb", "a\nc")
     {'found': 'b', 'where': 'line 2', 'recomputed': 'c'}
     """
-    if found == again:
-        return None
     ours, theirs = found.split("\n"), again.split("\n")
-    number, one, other = next(
-        (
-            (number, _around(one, other), _around(other, one))
-            for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
-            if one != other
-        ),
-        (min(len(ours), len(theirs)) + 1, f"{len(ours)} lines", f"{len(theirs)} lines"),
-    )
-    return {"found": one, "where": f"line {number}", "recomputed": other}
+    if ours == theirs:
+        return None
+    pairs = enumerate(zip(ours, theirs, strict=False), start=1)
+    last = (min(len(ours), len(theirs)) + 1, (f"{len(ours)} lines", f"{len(theirs)} lines"))
+    number, (one, other) = next((pair for pair in pairs if pair[1][0] != pair[1][1]), last)
+    return {
+        "found": _around(one, other),
+        "where": f"line {number}",
+        "recomputed": _around(other, one),
+    }
 
 
 def _around(one: str, other: str) -> str:

@@ -92,9 +92,10 @@ def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | Non
         if not opened.faults:
             findings.differs(manifest.NAME, f"it is missing: {path.name} is no evidence bundle")
         return None
+    said: Manifest | None = None
     with findings.reading():
-        return manifest.parse(archive.read(opened, manifest.NAME))
-    return None
+        said = manifest.parse(archive.read(opened, manifest.NAME))
+    return said
 
 
 def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
