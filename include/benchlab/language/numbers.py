@@ -16,10 +16,7 @@ _MOST_DECIMALS = 6
 
 
 class Numbers:
-    """Numbers as one language writes them.
-
-    Args:
-        language: its decimal sign, grouping and words are used.
+    """Numbers as one language writes them, with its decimal sign, grouping and words.
 
     Example:
         ``Numbers(english()).estimate(-1.996, threshold=2.0)`` is ``-1.996%``.

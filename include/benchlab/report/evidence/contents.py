@@ -56,8 +56,6 @@ def make(
     """The evidence bundle of a campaign, as a ZIP archive. The same arguments give the same bytes.
 
     Args:
-        store: has the campaign and its objects.
-        campaign: its id.
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
         calibration: ids of the A/A campaigns that the report's verdicts rest on
@@ -101,37 +99,20 @@ def make(
 
 
 class Bundle:
-    """The files of a bundle whose hashes are right.
-
-    Args:
-        opened: the archive or directory.
-        said: its manifest.
-
-    Attributes:
-        manifest: its manifest.
-        missing: by name, why a file is not there.
-    """
+    """The files of a bundle whose hashes are right; ``missing``: by name, why one is not there."""
 
     def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
         self._opened, self.manifest = opened, said
         self.missing = {missing.file: missing.reason for missing in said.missing}
 
     def read(self, name: str) -> bytes:
-        """A file's content.
-
-        Raises:
-            FaultyFileError: there is none, or it cannot be read.
-        """
+        """A file's content; raises :class:`FaultyFileError` if it is not there or unreadable."""
         if name not in self.manifest.files:
             raise FaultyFileError(name, "not in the bundle")
         return archive.read(self._opened, name)
 
     def text(self, name: str) -> str:
-        """A file as text.
-
-        Raises:
-            FaultyFileError: it is not there, or is not text in UTF-8.
-        """
+        """As :meth:`read`, as text; raises :class:`FaultyFileError` also if it is not UTF-8."""
         try:
             return self.read(name).decode("utf-8")
         except UnicodeDecodeError as error:

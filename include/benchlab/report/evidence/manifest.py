@@ -52,7 +52,6 @@ class Manifest(Frozen):
 
     Attributes:
         format: of the bundle; counts the changes that an older Benchlab cannot read.
-        campaign: its id.
         made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's own
             files, ``fonts_sha256`` of the names of the fonts for charts.
         signed: whether there is a signature beside the manifest; only earlier releases made one.
@@ -84,12 +83,7 @@ def make(
     missing: Mapping[str, str],
     redacted: Iterable[str],
 ) -> bytes:
-    """The text of a manifest.
-
-    Args:
-        files: all other files of the bundle.
-        missing: by name, why a file is not there.
-    """
+    """The text of a manifest of these files; ``missing``: by name, why a file is not there."""
     made: dict[str, Any] = {
         "format": FORMAT,
         "campaign": campaign,

@@ -149,7 +149,6 @@ def of_failure(
     campaign or, outside campaigns, on the same day.
 
     Args:
-        task: its name.
         reasons: its own; then those of other tasks that failed before, where there are any.
         at: when, with a time zone; days are those of UTC.
         report, campaign: of the campaign that failed with it; None if there is none.

@@ -40,14 +40,7 @@ _LONGEST_SENTENCE = 1000
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent.
-
-    Attributes:
-        subject: one line.
-        sentences: what happened, and why.
-        table: rows of cells, the headings first; empty where there are no figures.
-        links: what is where.
-    """
+    """What is sent; in the table, the headings come first; empty where there are no figures."""
 
     subject: str
     sentences: tuple[str, ...]

@@ -106,8 +106,6 @@ def publish_everywhere(
     """Bring a report to all its places, one after the other; all are tried even if one fails.
 
     Args:
-        publication: the report.
-        publishers: of the places.
         record: where it was recorded that this edition is being published.
         say: called with the outcome at each place.
         again: the command that repeats it.
@@ -167,7 +165,6 @@ def publish_command(
     'benchlab publish c1 --to s3'
 
     Args:
-        campaign: its id.
         only: beside files, only the destinations of this publisher.
         instead: other destinations than the report type's.
     """

@@ -41,9 +41,6 @@ class Publication:
     """A campaign's report, and what a list of reports says about it.
 
     Attributes:
-        campaign: its id.
-        report: its report type.
-        title: for people.
         versions: of the sides, the baseline first.
         started_at: when the campaign began, with its time zone.
         state: ``complete`` or ``failed``.
@@ -96,13 +93,7 @@ class Options(Frozen, ABC):
 
 
 class BasePublisher(ABC):
-    """Brings reports to one place.
-
-    Args:
-        options: an instance of :attr:`options_model`.
-        home: the installation.
-        access: to AWS.
-    """
+    """Brings reports to one place, which its options name: an :attr:`options_model`."""
 
     options_model: ClassVar[type[Options]]
 

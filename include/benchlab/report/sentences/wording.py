@@ -76,10 +76,7 @@ def headline(report: Report, section: Section) -> str:
 def overview(report: Report, section: Section, latency: str) -> str:
     """A workload's line in the overview, with :data:`PLACE` for its verdict.
 
-    Args:
-        report: what it says.
-        section: the workload.
-        latency: the verdict on its p95 latency, in short.
+    ``latency``: the verdict on its p95 latency, in short.
     """
     return report.language.say(
         "overview",
