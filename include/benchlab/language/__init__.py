@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 REFERENCE = "en"
 SUFFIX = ".ftl"
-_LOCALES = resources.files("benchlab.language").joinpath("locale")
 
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?")
 
@@ -176,7 +175,8 @@ class Language:
 
     @functools.cached_property
     def _source(self) -> str:
-        return _LOCALES.joinpath(f"{self.code}{SUFFIX}").read_text(encoding="utf-8")
+        file = resources.files("benchlab.language").joinpath("locale", f"{self.code}{SUFFIX}")
+        return file.read_text(encoding="utf-8")
 
 
 @functools.cache
@@ -197,6 +197,7 @@ def english() -> Language:
 @functools.cache
 def codes() -> tuple[str, ...]:
     """Codes of all languages, the reference first."""
-    names = [entry.name for entry in _LOCALES.iterdir()]
+    folder = resources.files("benchlab.language").joinpath("locale")
+    names = [entry.name for entry in folder.iterdir()]
     found = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}
     return (REFERENCE, *sorted(found - {REFERENCE}))

@@ -23,8 +23,6 @@ from benchlab.workloads.workload import Workload
 
 # The stored figures of hosts are rounded: bytes to whole ones, shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
-# Columns that follow from the campaign's row, not from the client's output.
-_OF_CAMPAIGN = ("inconsistent_dataset", "undeclared_differences", "unlike_hosts")
 # Kinds of what cannot be verified.
 _NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
 _NOT_JUDGED = "gates of trials that cannot be judged again"
@@ -71,8 +69,7 @@ class Recomputation:
     def _object(self, name: str, trial_name: str, without: str | None = None) -> str | None:
         """A text of the object store; None if it cannot be had, which is noted.
 
-        Args:
-            without: the kind of what cannot be verified without it; None: nothing depends on it.
+        ``without``: the kind of what cannot be verified without it; None: nothing depends on it.
         """
         file = f"{RAW}{name}"
         if file in self.bundle.missing:
@@ -279,16 +276,14 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     Clocks are not among them, as they are measured again when a campaign is resumed. Variables are
     compared only if the facts of every side are known.
     """
-    columns: dict[str, float | None] = {}
+    columns = columns_module.fleet_columns(campaign.environment)
+    del columns[columns_module.CLOCKS]
     if set(campaign.facts) == set(campaign.plan.sides):
         columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
-    columns |= columns_module.fleet_columns(
-        {key: value for key, value in campaign.environment.items() if key != columns_module.CLOCKS}
-    )
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
     if len(loaded) == 1:
         columns |= columns_module.dataset_columns(loaded.pop())
-    return {name: columns[name] for name in _OF_CAMPAIGN if name in columns}
+    return columns
 
 
 def _judged(

@@ -136,10 +136,7 @@ def publish_everywhere(
 def unpublished(addresses: Mapping[str, str], faults: Mapping[str, str], again: str) -> str:
     """The sentences of a report that is not whole everywhere: what failed, where it is, what to do.
 
-    Args:
-        addresses: where it is, by place.
-        faults: see :meth:`PublicationRecord.faults`.
-        again: the command that repeats it.
+    Addresses and faults are those of a :class:`PublicationRecord`; ``again`` repeats it.
     """
     lines = []
     for place, why in faults.items():
@@ -164,9 +161,8 @@ def publish_command(
     >>> publish_command("c1", only="s3")
     'benchlab publish c1 --to s3'
 
-    Args:
-        only: beside files, only the destinations of this publisher.
-        instead: other destinations than the report type's.
+    ``only``: beside files, only the destinations of this publisher; ``instead``: others than the
+    report type's.
     """
     words = ["benchlab", "publish", campaign]
     if only is not None:

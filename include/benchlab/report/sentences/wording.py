@@ -36,14 +36,13 @@ def title(report: Report) -> str:
 def subject(report: Report) -> str:
     """What was compared, and with which tool."""
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
-    fleet = report.fleet
+    fleet, say = report.fleet, report.language.say
     said = {
         "engine": report.engine_title,
         "client": report.client or "none",
         "where": "machine" if fleet is None else "rented" if fleet.rented else "owned",
         "hosts": fleet.total if fleet else 0,
     }
-    say = report.language.say
     if report.campaign.is_aa:
         return say("subject-aa", version=baseline.version, **said)
     if report.plan.slowdown_pct:
