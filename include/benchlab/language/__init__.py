@@ -152,6 +152,11 @@ class Language:
         """The letters that its messages are written with; a chart needs a font that has them."""
         return frozenset(character for character in self._source if character.isalpha())
 
+    @property
+    def name(self) -> str:
+        """Its name in the language itself."""
+        return self.locale.get_language_name() or self.code
+
     @functools.cached_property
     def locale(self) -> babel.Locale:
         """Babel's locale of this language."""

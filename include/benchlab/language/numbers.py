@@ -5,26 +5,18 @@ A number is first rounded, the same for every language, and then written as its 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
-from typing import TYPE_CHECKING
 
 from benchlab.language import Language
-
-if TYPE_CHECKING:
-    import babel
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
 
 
 class Numbers:
-    """Numbers as one language writes them.
-
-    Args:
-        language: its decimal sign, grouping and words are used.
+    """Numbers as one language writes them, with its decimal sign, grouping and words.
 
     Example:
         ``Numbers(english()).estimate(-1.996, threshold=2.0)`` is ``-1.996%``.
@@ -51,11 +43,11 @@ class Numbers:
 
     def change(self, value: float | None) -> str:
         """A change of one cell, given and written in percent, signed."""
-        return MISSING if value is None else self._signed(_rounded(value, 2))
+        return MISSING if value is None else self._percent(_rounded(value, 2), signed=True)
 
     def general_change(self, value: float) -> str:
         """A signed change in percent with no more decimals than it needs, as for axis ticks."""
-        return self._signed(Decimal(f"{value:g}")) if value else "0"
+        return self._percent(Decimal(f"{value:g}"), signed=True) if value else "0"
 
     def estimate(self, value: float | None, threshold: float) -> str:
         """A change that a verdict rests on, in percent, signed.
@@ -63,7 +55,9 @@ class Numbers:
         It gets more than two decimals where rounding would move it across zero or the threshold:
         -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than 2 %.
         """
-        return MISSING if value is None else self._signed(_on_its_side(value, threshold))
+        if value is None:
+            return MISSING
+        return self._percent(_on_its_side(value, threshold), signed=True)
 
     def size(self, value: float, threshold: float) -> str:
         """Like :meth:`estimate`, without the sign."""
@@ -112,35 +106,27 @@ class Numbers:
     def _decimal(self, value: Decimal) -> str:
         from babel.numbers import format_decimal
 
-        return format_decimal(value, format=self._pattern("decimal", value), locale=self._locale)
+        return format_decimal(
+            value, format=self._pattern("decimal", value), locale=self._language.locale
+        )
 
-    def _percent(self, value: Decimal) -> str:
+    def _percent(self, value: Decimal, *, signed: bool = False) -> str:
+        """A percentage; zero has no sign."""
         from babel.numbers import format_percent
 
         pattern = self._pattern("percent", value)
-        return format_percent(value.scaleb(-2), format=pattern, locale=self._locale)
-
-    def _signed(self, value: Decimal) -> str:
-        """A percentage with its sign; zero has none."""
-        from babel.numbers import format_percent
-
-        if not value:
-            return self._percent(abs(value))
-        pattern = self._pattern("percent", value)
-        signed = f"+{pattern};-{pattern}"
-        return format_percent(value.scaleb(-2), format=signed, locale=self._locale)
+        if signed and value:
+            pattern = f"+{pattern};-{pattern}"
+        value = (value or abs(value)).scaleb(-2)
+        return format_percent(value, format=pattern, locale=self._language.locale)
 
     def _pattern(self, kind: str, value: Decimal) -> str:
         """The locale's pattern for numbers, with as many decimals as the value has."""
-        formats = getattr(self._locale, f"{kind}_formats")
+        formats = getattr(self._language.locale, f"{kind}_formats")
         whole: str = formats[None].pattern.replace(".###", "")
         exponent = value.as_tuple().exponent
         decimals = max(0, -exponent) if isinstance(exponent, int) else 0
         return whole.replace("0", f"0.{'0' * decimals}") if decimals else whole
-
-    @functools.cached_property
-    def _locale(self) -> babel.Locale:
-        return self._language.locale
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:

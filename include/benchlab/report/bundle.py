@@ -11,7 +11,6 @@ from benchlab.language import REFERENCE, load
 from benchlab.report.charts import charts, fonts
 from benchlab.report.formats import csv_text, json_text, markdown, pages
 from benchlab.report.formats.html import render as render_html
-from benchlab.report.formats.pages import Page
 from benchlab.report.model import report as model
 from benchlab.results.records import Campaign, TrialResult
 
@@ -54,18 +53,12 @@ def make(
         report = build(language=language)
         drawn = fonts.language_of_charts(language)
         pictures = charts.draw(report if drawn is language else build(language=drawn))
-        made |= _in_one_language(report, pictures, page)
+        made |= {
+            f"{page.folder}report.md": markdown.render(report, page).encode(),
+            f"{page.folder}report.html": render_html(report, pictures, page).encode(),
+            **{f"{page.folder}charts/{name}": pictures[name] for name in sorted(pictures)},
+        }
         if not page.folder:
             made |= {name: text.encode() for name, text in texts.items()}
             made |= {f"{DATA_DOCS}/{name}": doc for name, doc in (data_docs or {}).items()}
     return made
-
-
-def _in_one_language(
-    report: model.Report, pictures: Mapping[str, bytes], page: Page
-) -> dict[str, bytes]:
-    return {
-        f"{page.folder}report.md": markdown.render(report, page).encode(),
-        f"{page.folder}report.html": render_html(report, pictures, page).encode(),
-        **{f"{page.folder}charts/{name}": made for name, made in sorted(pictures.items())},
-    }

@@ -162,13 +162,12 @@ def _workload(report: Report, section: Section) -> Figure:
 
 def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
     cells = section.figures.cells
-    places = range(len(cells))
     drawn: list[float] = []
-    ends: list[tuple[float, float, Side]] = []
+    ends: dict[Side, float] = {}
     step = 0.012 * len(cells)
     for offset, side in zip((-step, step), SIDES, strict=True):
         means = []
-        for place, cell in zip(places, cells, strict=True):
+        for place, cell in enumerate(cells):
             found = cell.sides[side]
             mean, values = found.means[metric], list(found.by_round(metric).values())
             means.append(math.nan if mean is None else mean)
@@ -178,12 +177,11 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
                 alpha=0.45, markersize=3.8, markeredgewidth=0, zorder=2,
             )  # fmt: skip
         axes.plot(
-            [place + offset for place in places], means, _LINE[side], marker=_MARKER[side],
+            [n + offset for n in range(len(cells))], means, _LINE[side], marker=_MARKER[side],
             color=_COLOUR[side], linewidth=2, markersize=6, markeredgecolor="white", zorder=3,
         )  # fmt: skip
-        known = [(place, mean) for place, mean in zip(places, means, strict=True) if mean == mean]
-        if known:
-            ends.append((known[-1][0] + offset, known[-1][1], side))
+        if known := [mean for mean in means if mean == mean]:
+            ends[side] = known[-1]
     numbers, say = report.numbers, report.language.say
     by_threads(axes, [cell.threads for cell in cells], say("chart-threads"))
     axes.yaxis.set_major_formatter(lambda value, _: numbers.general(value))
@@ -197,8 +195,8 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
     axes.set_ylim(0, top)
     lines = 1 + _end_label(report, "baseline").count("\n")
     apart = 0.085 * lines * top
-    heights = _spread([y for _, y, _ in ends], apart, top)
-    for height, (_, _, side) in zip(heights, ends, strict=True):
+    heights = _spread(list(ends.values()), apart, top)
+    for height, side in zip(heights, ends, strict=True):
         axes.text(
             1.02, height / top, _end_label(report, side), transform=axes.transAxes,
             color=_LABEL_COLOUR[side], va="center", fontweight="bold", fontsize=9,
@@ -218,9 +216,8 @@ def _spread(heights: Sequence[float], apart: float, top: float) -> list[float]:
     if len(heights) < 2 or abs(heights[0] - heights[1]) >= apart:
         return list(heights)
     middle = min(max(sum(heights) / 2, apart / 2), top - apart / 2)
-    first_is_higher = heights[0] >= heights[1]
-    sign = 1 if first_is_higher else -1
-    return [middle + sign * apart / 2, middle - sign * apart / 2]
+    up = apart / 2 if heights[0] >= heights[1] else -apart / 2
+    return [middle + up, middle - up]
 
 
 def _versions(report: Report) -> str:

@@ -16,9 +16,9 @@ import stat
 import struct
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from benchlab.errors import EvidenceError
 
@@ -57,7 +57,7 @@ class FaultyFileError(EvidenceError):
         self.file, self.fault = file, fault
 
 
-class Archive(Protocol):
+class Archive(ABC):
     """The files of a bundle.
 
     Attributes:
@@ -66,14 +66,16 @@ class Archive(Protocol):
             whose directory cannot be read has no names.
     """
 
-    names: tuple[str, ...]
-    faults: tuple[tuple[str, str], ...]
+    names: tuple[str, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
 
+    @abstractmethod
     def chunks(self, name: str) -> Iterator[bytes]:
         """A file's content, piece by piece; raises :class:`FaultyFileError` if unreadable."""
 
     def altered(self) -> tuple[str, str] | None:
         """The part that was changed outside its files, and how; None: nothing was."""
+        return None
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -109,16 +111,16 @@ def open_bundle(path: Path) -> Iterator[Archive]:
     Raises:
         EvidenceError: there is nothing of this name, or it cannot be read at all.
     """
-    try:
-        if not path.is_dir() and not path.is_file():
-            raise EvidenceError(
-                f"{path}: there is no such file; give the evidence.zip of a report, or the "
-                "directory into which it was unpacked"
-            )
-        found = _Directory(path) if path.is_dir() else _Zip(path)
-    except OSError as error:
-        raise EvidenceError(f"{path}: cannot be read: {error.strerror or error}") from error
-    with contextlib.closing(found):
+    with contextlib.ExitStack() as opened:
+        try:
+            if not path.is_dir() and not path.is_file():
+                raise EvidenceError(
+                    f"{path}: there is no such file; give the evidence.zip of a report, or the "
+                    "directory into which it was unpacked"
+                )
+            found = _Directory(path) if path.is_dir() else _Zip(path, opened)
+        except OSError as error:
+            raise EvidenceError(f"{path}: cannot be read: {error.strerror or error}") from error
         yield found
 
 
@@ -144,17 +146,15 @@ def shown(text: str, limit: int = 500) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in safe)[:limit]
 
 
-class _Zip:
-    """A ZIP archive, read in place."""
+class _Zip(Archive):
+    """A ZIP archive, read in place; ``opened`` closes it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, opened: contextlib.ExitStack) -> None:
         self._path = path
         self._entries: dict[str, zipfile.ZipInfo] = {}
-        self.names: tuple[str, ...] = ()
-        self.faults: tuple[tuple[str, str], ...] = ()
-        self._file = path.open("rb")
+        file = opened.enter_context(path.open("rb"))
         try:
-            self._archive = zipfile.ZipFile(self._file)
+            self._archive = zipfile.ZipFile(file)
         except _UNREADABLE as error:
             self.faults = ((path.name, f"no ZIP archive, or its directory is damaged: {error}"),)
             return
@@ -163,9 +163,6 @@ class _Zip:
         if not self.faults:
             self._entries = {entry.filename: entry for entry in entries}
             self.names = tuple(sorted(self._entries))
-
-    def close(self) -> None:
-        self._file.close()
 
     def chunks(self, name: str) -> Iterator[bytes]:
         try:
@@ -217,7 +214,7 @@ class _Zip:
         return self._path.name if last is None else last.filename
 
 
-class _Directory:
+class _Directory(Archive):
     """A directory into which an archive was unpacked."""
 
     def __init__(self, path: Path) -> None:
@@ -242,9 +239,6 @@ class _Directory:
         self.names = tuple(sorted(found))
         self.faults = tuple(faults)
 
-    def close(self) -> None:
-        pass  # each file is closed when it has been read
-
     def chunks(self, name: str) -> Iterator[bytes]:
         try:
             # Not through a link that was made since.
@@ -256,9 +250,6 @@ class _Directory:
                     yield chunk
         except OSError as error:
             raise FaultyFileError(name, f"cannot be read: {error.strerror or error}") from error
-
-    def altered(self) -> tuple[str, str] | None:
-        return None  # it has no headers
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,8 +56,6 @@ def make(
     """The evidence bundle of a campaign, as a ZIP archive. The same arguments give the same bytes.
 
     Args:
-        store: has the campaign and its objects.
-        campaign: its id.
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
         calibration: ids of the A/A campaigns that the report's verdicts rest on
@@ -74,13 +71,13 @@ def make(
     """
     redacted, missing = Redacted(), dict[str, str]()
     trials = store.trials(campaign)
-    documents = {CAMPAIGN: _dumped(store.campaign(campaign)), TRIALS: _dumped(trials)}
+    documents = {
+        CAMPAIGN: _dumped(Campaign, store.campaign(campaign)),
+        TRIALS: _dumped(tuple[TrialResult, ...], tuple(trials)),
+    }
     for known in calibration:
-        measured = {
-            "campaign": _dumped(store.campaign(known)),
-            "trials": _dumped(store.trials(known)),
-        }
-        documents[f"{CALIBRATION}{known}.json"] = measured
+        measured = Measured(store.campaign(known), tuple(store.trials(known)))
+        documents[f"{CALIBRATION}{known}.json"] = _dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
     for name, document in documents.items():
         text = json.dumps(
@@ -102,37 +99,20 @@ def make(
 
 
 class Bundle:
-    """The files of a bundle whose hashes are right.
-
-    Args:
-        opened: the archive or directory.
-        said: its manifest.
-
-    Attributes:
-        manifest: its manifest.
-        missing: by name, why a file is not there.
-    """
+    """The files of a bundle whose hashes are right; ``missing``: by name, why one is not there."""
 
     def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
         self._opened, self.manifest = opened, said
         self.missing = {missing.file: missing.reason for missing in said.missing}
 
     def read(self, name: str) -> bytes:
-        """A file's content.
-
-        Raises:
-            FaultyFileError: there is none, or it cannot be read.
-        """
+        """A file's content; raises :class:`FaultyFileError` if it is not there or unreadable."""
         if name not in self.manifest.files:
             raise FaultyFileError(name, "not in the bundle")
         return archive.read(self._opened, name)
 
     def text(self, name: str) -> str:
-        """A file as text.
-
-        Raises:
-            FaultyFileError: it is not there, or is not text in UTF-8.
-        """
+        """As :meth:`read`, as text; raises :class:`FaultyFileError` also if it is not UTF-8."""
         try:
             return self.read(name).decode("utf-8")
         except UnicodeDecodeError as error:
@@ -162,14 +142,11 @@ class Bundle:
         Raises:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
-        found = {name: self._document(name, Measured) for name in self.under(CALIBRATION).values()}
-        for name, measured in found.items():
-            _refuse_senseless(name, measured.campaign)
-
-        def began(item: tuple[str, Measured]) -> tuple[datetime, str]:
-            return item[1].campaign.started_at, item[1].campaign.id
-
-        return sorted(found.items(), key=began)
+        found: list[tuple[str, Measured]] = []
+        for name in self.under(CALIBRATION).values():
+            found.append((name, self._document(name, Measured)))
+            _refuse_senseless(name, found[-1][1].campaign)
+        return sorted(found, key=lambda item: (item[1].campaign.started_at, item[1].campaign.id))
 
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of the gates.
@@ -234,10 +211,8 @@ def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
             )
 
 
-def _dumped(value: Campaign | Sequence[TrialResult]) -> Any:
-    if isinstance(value, Campaign):
-        return _adapter(Campaign).dump_python(value, mode="json", by_alias=True)
-    return _adapter(tuple[TrialResult, ...]).dump_python(tuple(value), mode="json")
+def _dumped(kind: Any, value: object) -> Any:
+    return _adapter(kind).dump_python(value, mode="json", by_alias=True)
 
 
 @cache  # made where it is first needed, because that takes a while

@@ -11,13 +11,14 @@ import json
 import platform
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import metadata, resources
-from importlib.resources.abc import Traversable
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import pydantic
-from pydantic import BaseModel, ConfigDict
 
+import benchlab
+from benchlab.plan.documents import Frozen
 from benchlab.report.charts.plotting import quiet_matplotlib
 from benchlab.report.evidence.archive import FaultyFileError
 
@@ -32,30 +33,25 @@ _LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillo
 _SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Content(_Strict):
+class Content(Frozen):
     """A file: its size in bytes, and its SHA-256 in hexadecimal digits."""
 
     size: int
     sha256: str
 
 
-class Missing(_Strict):
+class Missing(Frozen):
     """A file that a row of the store names but that was not there, with the reason."""
 
     file: str
     reason: str
 
 
-class Manifest(_Strict):
+class Manifest(Frozen):
     """What a bundle says about itself.
 
     Attributes:
         format: of the bundle; counts the changes that an older Benchlab cannot read.
-        campaign: its id.
         made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's own
             files, ``fonts_sha256`` of the names of the fonts for charts.
         signed: whether there is a signature beside the manifest; only earlier releases made one.
@@ -87,12 +83,7 @@ def make(
     missing: Mapping[str, str],
     redacted: Iterable[str],
 ) -> bytes:
-    """The text of a manifest.
-
-    Args:
-        files: all other files of the bundle.
-        missing: by name, why a file is not there.
-    """
+    """The text of a manifest of these files; ``missing``: by name, why a file is not there."""
     made: dict[str, Any] = {
         "format": FORMAT,
         "campaign": campaign,
@@ -164,19 +155,12 @@ def _text(raw: Mapping[str, Any]) -> bytes:
 
 def _source_digest() -> str:
     """The digest of Benchlab's own files: two builds may have one version number."""
-    digest = hashlib.sha256()
-    for name, file in sorted(_sources(resources.files("benchlab"), "")):
-        digest.update(f"{name}\0".encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    root, digest = Path(benchlab.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*")):
+        if file.suffix in _SOURCE:
+            digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _sources(directory: Traversable, prefix: str) -> Iterable[tuple[str, Traversable]]:
-    for entry in directory.iterdir():
-        if entry.is_dir():
-            yield from _sources(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(_SOURCE):
-            yield f"{prefix}{entry.name}", entry
 
 
 def _fonts_digest() -> str:

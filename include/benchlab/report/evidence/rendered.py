@@ -49,8 +49,6 @@ def compare(
 
     Args:
         published, again: contents by path within the report.
-        said: the bundle's manifest.
-        findings: gets what differs, and what could not be compared.
     """
     docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
     if docs:
@@ -71,7 +69,7 @@ class _Compared:
         self.version = said.made_with.get("benchlab", "unknown")
 
     def compare(self, published: bytes | None, again: bytes | None) -> None:
-        """Compare the published file with the one rendered again; None: there is none."""
+        """Compare the two; None: there is none."""
         before = len(self.findings.differences) + len(self.findings.unverified)
         if published is None:
             self._there_and_not_there("", False, required=self.name.split("/")[-1] in _FILES)
@@ -152,11 +150,9 @@ class _Compared:
             self._differs(where, _written(found), _written(again))
 
     def _there_and_not_there(self, where: str, is_published: bool, *, required: bool) -> None:
-        """Note something, or the whole file, that only one of the two has.
+        """Note something that only one of the two has: at a place, or the file itself.
 
-        Args:
-            where: its place in the file; empty: the file itself.
-            required: whether every Benchlab writes it.
+        ``required``: whether every Benchlab writes it.
         """
         if self.same or (required and not is_published):
             one, other = ("there", "not there") if is_published else ("not there", "there")

@@ -15,7 +15,6 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
-from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
 from benchlab.results.records import Campaign, GateResult, TrialResult
@@ -24,21 +23,15 @@ from benchlab.workloads.workload import Workload
 
 # The stored figures of hosts are rounded: bytes to whole ones, shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
-# Columns that follow from the campaign's row, not from the client's output.
-_OF_CAMPAIGN = ("inconsistent_dataset", "undeclared_differences", "unlike_hosts")
 # Kinds of what cannot be verified.
 _NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
 _NOT_JUDGED = "gates of trials that cannot be judged again"
 
 
 class Recomputation:
-    """Computes the trials of a campaign again from the objects of a bundle.
+    """Computes the trials of a campaign again from the objects of a bundle, by these gates.
 
-    Args:
-        bundle: has the objects.
-        campaign: the campaign.
-        gates: the definitions.
-        findings: gets what differs.
+    What differs, and what cannot be computed, goes to the findings.
     """
 
     def __init__(
@@ -76,8 +69,7 @@ class Recomputation:
     def _object(self, name: str, trial_name: str, without: str | None = None) -> str | None:
         """A text of the object store; None if it cannot be had, which is noted.
 
-        Args:
-            without: the kind of what cannot be verified without it; None: nothing depends on it.
+        ``without``: the kind of what cannot be verified without it; None: nothing depends on it.
         """
         file = f"{RAW}{name}"
         if file in self.bundle.missing:
@@ -87,11 +79,10 @@ class Recomputation:
             else:
                 self.findings.cannot_verify(without, sentence)
             return None
-        try:
-            return self.bundle.text(file)
-        except FaultyFileError as error:
-            self.findings.differs(file, error.fault, where=trial_name)
-            return None
+        text: str | None = None
+        with self.findings.reading(trial_name):
+            text = self.bundle.text(file)
+        return text
 
     def _from_output(self, stored: TrialResult, text: str, name: str) -> TrialResult:
         module = workloads.by_name().get(stored.trial.workload)
@@ -155,14 +146,16 @@ class Recomputation:
         except ValueError as error:
             self.findings.differs(file, f"no host samples: {error}", where=name)
             return
-        kept = {host.host: dict(host.figures) for host in stored.host_figures if host.figures}
-        for host in dict.fromkeys((*kept, *again)):
-            ours, theirs = kept.get(host, {}), again.get(host, {})
-            for metric in dict.fromkeys((*ours, *theirs)):
-                self.findings.checked["host figures"] += 1
-                one, other = ours.get(metric), theirs.get(metric)
-                if one is None or other is None or not _alike(metric, one, other):
-                    self._differs(f"{name}: host {host}: {metric}", one, other)
+        kept = {
+            (host.host, metric): figure
+            for host in stored.host_figures
+            for metric, figure in host.figures.items()
+        }
+        for host, metric in dict.fromkeys((*kept, *again)):
+            self.findings.checked["host figures"] += 1
+            one, other = kept.get((host, metric)), again.get((host, metric))
+            if one is None or other is None or not _alike(metric, one, other):
+                self._differs(f"{name}: host {host}: {metric}", one, other)
 
     def _gates(
         self,
@@ -226,27 +219,29 @@ def named(stored: TrialResult) -> str:
     return f"{stored.trial.id} (attempt {stored.attempt})"
 
 
-def host_figures(text: str) -> dict[str, dict[str, Figure]]:
-    """Means and maxima of every metric of every host, from their stored samples.
+def host_figures(text: str) -> dict[tuple[str, str], Figure]:
+    """Means and maxima by host and metric, from the stored samples.
 
     Raises:
         ValueError: it is not the CSV that ``HostMetrics.to_csv`` writes.
     """
     intervals: dict[str, list[Interval]] = {}
     try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise ValueError(f"no CSV: {error}") from error
-    for row in rows:
-        try:
+        for row in csv.DictReader(io.StringIO(text), strict=True):
             values = {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
             interval = Interval(float(row["t"]), float(row["seconds"]), **values)
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"a column is missing: {error}") from error
-        if not interval.seconds > 0:
-            raise ValueError(f"an interval of {interval.seconds} s")
-        intervals.setdefault(row["host"], []).append(interval)
-    return {host: figures(HostSeries(None, tuple(found), {})) for host, found in intervals.items()}
+            if not interval.seconds > 0:
+                raise ValueError(f"an interval of {interval.seconds} s")
+            intervals.setdefault(row["host"], []).append(interval)
+    except csv.Error as error:
+        raise ValueError(f"no CSV: {error}") from error
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"a column is missing: {error}") from error
+    return {
+        (host, metric): figure
+        for host, found in intervals.items()
+        for metric, figure in figures(HostSeries(None, tuple(found), {})).items()
+    }
 
 
 def first_difference(found: str, again: str) -> dict[str, str] | None:
@@ -255,18 +250,17 @@ def first_difference(found: str, again: str) -> dict[str, str] | None:
     >>> first_difference("a\nb", "a\nc")
     {'found': 'b', 'where': 'line 2', 'recomputed': 'c'}
     """
-    if found == again:
-        return None
     ours, theirs = found.split("\n"), again.split("\n")
-    number, one, other = next(
-        (
-            (number, _around(one, other), _around(other, one))
-            for number, (one, other) in enumerate(zip(ours, theirs, strict=False), start=1)
-            if one != other
-        ),
-        (min(len(ours), len(theirs)) + 1, f"{len(ours)} lines", f"{len(theirs)} lines"),
-    )
-    return {"found": one, "where": f"line {number}", "recomputed": other}
+    if ours == theirs:
+        return None
+    pairs = enumerate(zip(ours, theirs, strict=False), start=1)
+    last = (min(len(ours), len(theirs)) + 1, (f"{len(ours)} lines", f"{len(theirs)} lines"))
+    number, (one, other) = next((pair for pair in pairs if pair[1][0] != pair[1][1]), last)
+    return {
+        "found": _around(one, other),
+        "where": f"line {number}",
+        "recomputed": _around(other, one),
+    }
 
 
 def _around(one: str, other: str) -> str:
@@ -282,16 +276,14 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     Clocks are not among them, as they are measured again when a campaign is resumed. Variables are
     compared only if the facts of every side are known.
     """
-    columns: dict[str, float | None] = {}
+    columns = columns_module.fleet_columns(campaign.environment)
+    del columns[columns_module.CLOCKS]
     if set(campaign.facts) == set(campaign.plan.sides):
         columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
-    columns |= columns_module.fleet_columns(
-        {key: value for key, value in campaign.environment.items() if key != columns_module.CLOCKS}
-    )
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
     if len(loaded) == 1:
         columns |= columns_module.dataset_columns(loaded.pop())
-    return {name: columns[name] for name in _OF_CAMPAIGN if name in columns}
+    return columns
 
 
 def _judged(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -134,6 +136,14 @@ class Findings:
         """Note a difference."""
         again = None if recomputed is None else str(recomputed)
         self.differences.append(Difference(file, found, where, again))
+
+    @contextlib.contextmanager
+    def reading(self, where: str = "") -> Iterator[None]:
+        """Note a file that cannot be read or is not what it should be, and go on after it."""
+        try:
+            yield
+        except archive.FaultyFileError as error:
+            self.differs(error.file, error.fault, where=where)
 
     def cannot_verify(self, what: str, why: str) -> None:
         """Note something that could not be verified (:class:`Unverified`)."""

@@ -30,7 +30,7 @@ from benchlab.report.evidence.contents import (
     Measured,
     objects,
 )
-from benchlab.report.evidence.manifest import Manifest
+from benchlab.report.evidence.manifest import Content, Manifest
 from benchlab.report.evidence.trials import Recomputation, named
 from benchlab.report.evidence.verification import Findings, Verification
 from benchlab.results.records import TrialResult, inconsistencies
@@ -65,7 +65,9 @@ def verify(path: Path) -> Verification:
         if said is not None:
             _files(opened, said, findings)
             if not findings.differences:  # a file that differs says more than a byte
-                _altered(opened, findings)
+                with findings.reading():  # the signature, which is not read before
+                    if (altered := opened.altered()) is not None:
+                        findings.differs(*altered)
             if not findings.differences:
                 recompute(Bundle(opened, said), findings)
             else:
@@ -90,11 +92,10 @@ def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | Non
         if not opened.faults:
             findings.differs(manifest.NAME, f"it is missing: {path.name} is no evidence bundle")
         return None
-    try:
-        return manifest.parse(archive.read(opened, manifest.NAME))
-    except FaultyFileError as error:
-        findings.differs(error.file, error.fault)
-        return None
+    said: Manifest | None = None
+    with findings.reading():
+        said = manifest.parse(archive.read(opened, manifest.NAME))
+    return said
 
 
 def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
@@ -106,33 +107,23 @@ def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
         findings.differs(archive.shown(name), "missing, though the manifest has it")
     if manifest.SIGNATURE in opened.names:
         findings.notes.append(UNCHECKED_SIGNATURE)
-    for name, content in said.files.items():
-        if name not in opened.names:
-            continue
-        digest, size = hashlib.sha256(), 0
-        try:
-            for chunk in opened.chunks(name):
-                digest.update(chunk)
-                size += len(chunk)
-        except FaultyFileError as error:
-            findings.differs(error.file, error.fault)
-            continue
-        findings.checked["files"] += 1
-        if (size, digest.hexdigest()) != (content.size, content.sha256):
-            findings.differs(
-                name,
-                f"changed: {size} bytes with SHA-256 {digest.hexdigest()}, by the manifest "
-                f"{content.size} bytes with {content.sha256}",
-            )
+    for name in sorted(said.files.keys() & set(opened.names)):
+        with findings.reading():
+            _file(opened, name, said.files[name], findings)
 
 
-def _altered(opened: Archive, findings: Findings) -> None:
-    """Note that a byte of the archive was changed outside its files."""
-    try:
-        if (altered := opened.altered()) is not None:
-            findings.differs(*altered)
-    except FaultyFileError as error:  # the signature is the one file that is not read above
-        findings.differs(error.file, error.fault)
+def _file(opened: Archive, name: str, content: Content, findings: Findings) -> None:
+    digest, size = hashlib.sha256(), 0
+    for chunk in opened.chunks(name):
+        digest.update(chunk)
+        size += len(chunk)
+    findings.checked["files"] += 1
+    if (size, digest.hexdigest()) != (content.size, content.sha256):
+        findings.differs(
+            name,
+            f"changed: {size} bytes with SHA-256 {digest.hexdigest()}, by the manifest "
+            f"{content.size} bytes with {content.sha256}",
+        )
 
 
 def recompute(bundle: Bundle, findings: Findings) -> None:
@@ -152,10 +143,9 @@ def recompute(bundle: Bundle, findings: Findings) -> None:
             )
         return
     try:
-        trials = _trials(bundle, own, gates, findings)
-        _report(bundle, own, trials, gates, findings)
-    except FaultyFileError as error:
-        findings.differs(error.file, error.fault)
+        with findings.reading():
+            trials = _trials(bundle, own, gates, findings)
+            _report(bundle, own, trials, gates, findings)
     except _SENSELESS as error:
         findings.differs(
             CAMPAIGN, f"no report can be made from it and its trials: {_senseless(error)}"
@@ -220,8 +210,8 @@ def _report(
         calibration=_calibration(bundle, own, findings),
     )
     published = {name: bundle.read(file) for name, file in bundle.under(REPORT).items()}
-    under_docs = bundle.under(f"{REPORT}{report_bundle.DATA_DOCS}/")
-    docs = {name: bundle.read(file) for name, file in under_docs.items()}
+    docs_at = f"{report_bundle.DATA_DOCS}/"
+    docs = {n.removeprefix(docs_at): doc for n, doc in published.items() if n.startswith(docs_at)}
     again = report_bundle.make(
         own.campaign, outcome, trials, docs, own.campaign.report_type.languages
     )

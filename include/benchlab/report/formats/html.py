@@ -25,13 +25,7 @@ _SIGNS = {
 
 
 def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> str:
-    """The whole page.
-
-    Args:
-        report: what it says, and in which language.
-        pictures: the charts by file name, of which those in SVG are put into the page.
-        page: its place, and the pages in other languages that it links to.
-    """
+    """The whole page; ``pictures``: charts by file name, of which those in SVG are put into it."""
 
     def chart(stem: str, description: str) -> Markup:
         return _inline(pictures[f"{stem}.svg"].decode(), description)

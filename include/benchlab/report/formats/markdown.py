@@ -28,12 +28,7 @@ _LONGEST_VALUE = 60
 
 
 def render(report: Report, page: Page = TOP) -> str:
-    """The whole page; images are referred to as ``charts/<workload>.svg``.
-
-    Args:
-        report: what it says, and in which language.
-        page: its place, and the pages in other languages that it links to.
-    """
+    """The whole page; images are referred to as ``charts/<workload>.svg``."""
     return _template().render(values(report, page))
 
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich import box
-from rich.console import Group
+from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from benchlab.analysis.elsewhere.compare import ComparedFile
-from benchlab.analysis.elsewhere.file import MeasuredElsewhere
-from benchlab.analysis.verdict.compare import WorkloadComparison, scope_of
+from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
+from benchlab.analysis.verdict.compare import scope_of
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
@@ -44,21 +41,14 @@ def render(report: Report, width: int, colour: bool) -> str:
 def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
     """All campaigns of a file of trials; see :mod:`benchlab.analysis.elsewhere.file`."""
     return "".join(
-        _trials(compared.measured, compared.workloads, outcome.threshold_pct, width, colour)
+        _elsewhere(compared, outcome.threshold_pct, console_for(width, colour))
         for compared in outcome.campaigns
     )
 
 
-def _trials(
-    measured: MeasuredElsewhere,
-    workloads: Sequence[WorkloadComparison],
-    threshold_pct: float,
-    width: int,
-    colour: bool,
-) -> str:
+def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Console) -> str:
     """One campaign that was measured elsewhere: two rows per workload, then sentences."""
-    console = console_for(width, colour)
-    numbers = Numbers(english())
+    measured, workloads, numbers = compared.measured, compared.workloads, Numbers(english())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in ("workload", "metric", "change", "95% interval", "adjusted p", "verdict"):
         table.add_column(heading)
@@ -94,10 +84,8 @@ def _trials(
 
 def _table(report: Report, section: Section) -> Group:
     cells, shown = section.figures.cells, tables_of.display(section, english())
-    numbers = Numbers(english())
-    metric, latency = section.figures.metric, shown.latency.metric
-    rates = [cell.sides[side].means[metric] for cell in cells for side in SIDES]
-    decimals = rate_decimals(rates)
+    numbers, metric, latency = Numbers(english()), section.figures.metric, shown.latency.metric
+    decimals = rate_decimals(cell.sides[side].means[metric] for cell in cells for side in SIDES)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")
     for side in SIDES:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
@@ -18,6 +19,7 @@ from benchlab.hosts.samples import METRICS, Figure, HostFigures
 from benchlab.language import Language, english, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
 
@@ -99,14 +101,15 @@ def host_tables(
     """What the hosts did in the trials whose figures are used; ``roles``: by host name."""
     excluded = {(trial.trial, trial.attempt) for trial in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
+    hosts = [host for result in used for host in result.host_figures]
     groups = _groups(used, roles or {})
     crowded = any(len(group.hosts) > 1 for group in groups)
     return Hosts(
         used=len(used),
         sampled=sum(any(host.figures for host in result.host_figures) for result in used),
         groups=groups,
-        processes=_processes(used),
-        gaps=_gaps(used),
+        processes=_processes(hosts),
+        gaps=_gaps(hosts),
         each=_groups(used, None) if crowded else (),
     )
 
@@ -165,24 +168,23 @@ def to_json(found: Hosts) -> dict[str, Any]:
 
 def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tuple[HostGroup, ...]:
     """The groups by role; host by host if ``roles`` is None."""
-    members: dict[str, dict[Side, list[tuple[str, HostFigures]]]] = {}
+    members: dict[str, list[tuple[PlannedTrial, HostFigures]]] = {}
     for result in used:
         for host in result.host_figures:
             if host.figures:
                 name = host.host if roles is None else roles.get(host.host) or _role(host.host)
-                sides = members.setdefault(name, {})
-                sides.setdefault(result.trial.side, []).append((result.trial.id, host))
+                members.setdefault(name, []).append((result.trial, host))
     return tuple(
         HostGroup(
             side=side,
             name=plain(name),
-            hosts=tuple(sorted({plain(host.host) for _, host in sides[side]})),
-            trials=len({trial for trial, _ in sides[side]}),
-            figures=_summed_up([host for _, host in sides[side]]),
+            hosts=tuple(sorted({plain(host.host) for _, host in found})),
+            trials=len({trial.id for trial, _ in found}),
+            figures=_summed_up([host for _, host in found]),
         )
-        for name, sides in members.items()
+        for name, of_name in members.items()
         for side in SIDES
-        if side in sides
+        if (found := [(trial, host) for trial, host in of_name if trial.side == side])
     )
 
 
@@ -194,21 +196,19 @@ def _summed_up(hosts: Sequence[HostFigures]) -> dict[str, Figure]:
     }
 
 
-def _processes(used: Iterable[TrialResult]) -> tuple[ProcessShare, ...]:
-    shares: dict[str, list[float]] = {}
-    for result in used:
-        for host in result.host_figures:
-            for name, share in host.processes.items():
-                shares.setdefault(plain(name), []).append(share)
+def _processes(hosts: Iterable[HostFigures]) -> tuple[ProcessShare, ...]:
+    shares = defaultdict[str, list[float]](list)
+    for host in hosts:
+        for name, share in host.processes.items():
+            shares[plain(name)].append(share)
     return tuple(ProcessShare(name, fmean(found), max(found)) for name, found in shares.items())
 
 
-def _gaps(used: Iterable[TrialResult]) -> tuple[Gap, ...]:
-    reasons: dict[str, list[str]] = {}
-    for result in used:
-        for host in result.host_figures:
-            if host.reason is not None:
-                reasons.setdefault(plain(host.host), []).append(plain(host.reason))
+def _gaps(hosts: Iterable[HostFigures]) -> tuple[Gap, ...]:
+    reasons = defaultdict[str, list[str]](list)
+    for host in hosts:
+        if host.reason is not None:
+            reasons[plain(host.host)].append(plain(host.reason))
     return tuple(Gap(host, len(found), found[0].rstrip(". ")) for host, found in reasons.items())
 
 

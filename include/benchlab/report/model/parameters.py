@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchlab.analysis.gates.variables import SQL_SERVER
@@ -38,7 +38,8 @@ def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
         version, name = campaign.plan.sides[side].version, side_name(side)
         only = _without(own, _alike(*sides))
         made += _blocks(only, language, "parameters-of-side", side=name, version=version)
-    for workload, components in _by_workload(campaign).items():
+    engine = campaign.report_type.engines[campaign.plan.engine]
+    for workload, components in engine.by_workload.items():
         title = title_of(workload)
         made += _blocks(components, language, "parameters-of-workload", workload=title)
     return tuple(made)
@@ -54,7 +55,9 @@ def grouped(side: SideSpec) -> Components:
     """A side's configuration items by component, its global variables under the empty name."""
     items: Components = {name: dict(own) for name, own in side.components.items()}
     for key, value in side.parameters.items():
-        items.setdefault(SQL_SERVER if _is_item(key) else _VARIABLES, {})[key] = value
+        # A configuration item has a dot or a hyphen in its name, a global variable does not.
+        is_item = "." in key or "-" in key
+        items.setdefault(SQL_SERVER if is_item else _VARIABLES, {})[key] = value
     order = {SQL_SERVER: 0, _VARIABLES: 2}
     return {
         name: items[name] for name in sorted(items, key=lambda name: order.get(name, 1))
@@ -62,19 +65,10 @@ def grouped(side: SideSpec) -> Components:
     }  # fmt: skip
 
 
-def _is_item(key: str) -> bool:
-    """A configuration item has a dot or a hyphen in its name, a global variable does not."""
-    return "." in key or "-" in key
-
-
 def _alike(baseline: Components, candidate: Components) -> Components:
     return {
-        name: {
-            key: value
-            for key, value in items.items()
-            if (other := candidate.get(name, {})).get(key) == value and key in other
-        }
-        for name, items in baseline.items()
+        name: {k: v for k, v in own.items() if (k, v) in candidate.get(name, {}).items()}
+        for name, own in baseline.items()
     }
 
 
@@ -83,10 +77,6 @@ def _without(items: Components, common: Components) -> Components:
         name: {k: v for k, v in own.items() if k not in common.get(name, {})}
         for name, own in items.items()
     }
-
-
-def _by_workload(campaign: Campaign) -> Mapping[str, Components]:
-    return campaign.report_type.engines[campaign.plan.engine].by_workload
 
 
 def _blocks(

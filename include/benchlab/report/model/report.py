@@ -122,7 +122,7 @@ class Report:
     @cached_property
     def common_parameters(self) -> dict[str, Value]:
         baseline, candidate = (self.plan.sides[side].parameters for side in SIDES)
-        return {k: v for k, v in baseline.items() if k in candidate and candidate[k] == v}
+        return dict(item for item in baseline.items() if item in candidate.items())
 
     @cached_property
     def sides(self) -> dict[Side, ReportSide]:

@@ -123,18 +123,16 @@ def of_changes(
         campaign: after which they were found.
         found: by workload.
     """
-    points: list[Part] = []
-    drifts: list[Part] = []
+    parts: dict[EventKind, list[Part]] = {"change_point": [], "drift": []}
     for workload, changes in found.items():
         for change in changes:
             beside = f"{report}/{workload}/{'up' if change.found.change > 0 else 'down'}"
             if isinstance(change.found, Drift):
-                drifts.append(Part(workload, (f"{beside}/{change.found.oldest}",), change))
+                parts["drift"].append(Part(workload, (f"{beside}/{change.found.oldest}",), change))
             else:
-                campaigns = (change.found.before, change.found.campaign)
-                points.append(Part(workload, tuple(f"{beside}/{c}" for c in campaigns), change))
-    both: tuple[tuple[EventKind, list[Part]], ...] = (("change_point", points), ("drift", drifts))
-    return tuple(Event(kind, report, campaign, tuple(parts)) for kind, parts in both if parts)
+                marks = f"{beside}/{change.found.before}", f"{beside}/{change.found.campaign}"
+                parts["change_point"].append(Part(workload, marks, change))
+    return tuple(Event(kind, report, campaign, tuple(of)) for kind, of in parts.items() if of)
 
 
 def of_failure(
@@ -151,7 +149,6 @@ def of_failure(
     campaign or, outside campaigns, on the same day.
 
     Args:
-        task: its name.
         reasons: its own; then those of other tasks that failed before, where there are any.
         at: when, with a time zone; days are those of UTC.
         report, campaign: of the campaign that failed with it; None if there is none.

@@ -8,7 +8,7 @@ them, and none of them is ever taken for a template::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -21,17 +21,12 @@ from benchlab.language import templates
 from benchlab.language.names import first_of, plain, title_of
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report, Section
-from benchlab.report.notifications.events import Event, EventKind, WorkloadChange
+from benchlab.report.notifications.events import KINDS, Event, EventKind, WorkloadChange
 from benchlab.report.sentences import trust, wording
 
-_HEADINGS: Mapping[EventKind, str] = {
-    "regression": "Regression",
-    "improvement": "Improvement",
-    "unstable": "Unstable",
-    "inconclusive": "Inconclusive",
-    "change_point": "Change point",
+_HEADINGS: dict[EventKind, str] = {
+    **{kind: kind.replace("_", " ").capitalize() for kind in KINDS},
     "drift": "Slow drift",
-    "failed": "Failed",
     "fleet_reaped": "Ended past its expiry",
 }
 _COLUMNS = ("workload", "metric", "change", "95% interval", "adjusted p", "verdict")
@@ -45,14 +40,7 @@ _LONGEST_SENTENCE = 1000
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent.
-
-    Attributes:
-        subject: one line.
-        sentences: what happened, and why.
-        table: rows of cells, the headings first; empty where there are no figures.
-        links: what is where.
-    """
+    """What is sent; in the table, the headings come first; empty where there are no figures."""
 
     subject: str
     sentences: tuple[str, ...]

@@ -6,7 +6,8 @@ import json
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 from benchlab.errors import BenchlabError, PublishError
 from benchlab.plan.report_type import Destination
@@ -17,6 +18,15 @@ EVIDENCE = "evidence.zip"
 
 # Takes the phase of a step, and a note.
 Say = Callable[[str, str], None]
+
+
+class _Recorded(BaseModel):
+    """The file of a :class:`PublicationRecord`, as JSON."""
+
+    edition: str | None = None
+    addresses: dict[str, str] = {}
+    faults: dict[str, str] = {}
+    instead: tuple[Destination, ...] | None = None
 
 
 class PublicationRecord:
@@ -31,16 +41,15 @@ class PublicationRecord:
 
     def addresses(self) -> dict[str, str]:
         """The address of its main page, by place; empty: it is nowhere."""
-        return dict(self._read()["addresses"])
+        return self._read().addresses
 
     def faults(self) -> dict[str, str]:
         """Why it could not be published, by place; and why it is without evidence."""
-        return dict(self._read()["faults"])
+        return self._read().faults
 
     def instead(self) -> tuple[Destination, ...] | None:
         """The destinations that replace the report type's; None: none do."""
-        instead = self._read()["instead"]
-        return None if instead is None else tuple(map(Destination.model_validate, instead))
+        return self._read().instead
 
     def begin(
         self, edition: str, places: Collection[str], instead: Sequence[Destination] | None = None
@@ -53,39 +62,36 @@ class PublicationRecord:
             instead: see :meth:`instead`.
         """
         known = self._read()
-        if known["edition"] != edition:
-            known |= {"addresses": {}, "faults": {}}
-        known["faults"] = {at: why for at, why in known["faults"].items() if at in places}
-        known["instead"] = (
-            None if instead is None else [destination.model_dump() for destination in instead]
-        )
-        self._write({**known, "edition": edition})
+        if known.edition != edition:
+            known = _Recorded(edition=edition)
+        known.faults = {at: why for at, why in known.faults.items() if at in places}
+        known.instead = None if instead is None else tuple(instead)
+        self._write(known)
 
     def add(self, place: str, address: str) -> None:
         """Record that it is at a place, under this address."""
         known = self._read()
-        known["faults"].pop(place, None)
-        known["addresses"][place] = address
+        known.faults.pop(place, None)
+        known.addresses[place] = address
         self._write(known)
 
     def fail(self, place: str, why: str) -> None:
         """Record that it could not be brought to a place; an address before stays."""
         known = self._read()
-        known["faults"][place] = why
+        known.faults[place] = why
         self._write(known)
 
     def forget(self) -> None:
         """Record that it is nowhere, as the campaign is measured again."""
         self.path.unlink(missing_ok=True)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> _Recorded:
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        nothing: dict[str, Any] = {"edition": None, "addresses": {}, "faults": {}, "instead": None}
-        return {**nothing, **json.loads(text or "{}")}
+        return _Recorded.model_validate_json(text or "{}")
 
-    def _write(self, known: Mapping[str, Any]) -> None:
+    def _write(self, known: _Recorded) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        part.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        part.write_text(known.model_dump_json(indent=1), encoding="utf-8")
         part.replace(self.path)
 
 
@@ -100,8 +106,6 @@ def publish_everywhere(
     """Bring a report to all its places, one after the other; all are tried even if one fails.
 
     Args:
-        publication: the report.
-        publishers: of the places.
         record: where it was recorded that this edition is being published.
         say: called with the outcome at each place.
         again: the command that repeats it.
@@ -132,10 +136,7 @@ def publish_everywhere(
 def unpublished(addresses: Mapping[str, str], faults: Mapping[str, str], again: str) -> str:
     """The sentences of a report that is not whole everywhere: what failed, where it is, what to do.
 
-    Args:
-        addresses: where it is, by place.
-        faults: see :meth:`PublicationRecord.faults`.
-        again: the command that repeats it.
+    Addresses and faults are those of a :class:`PublicationRecord`; ``again`` repeats it.
     """
     lines = []
     for place, why in faults.items():
@@ -160,10 +161,8 @@ def publish_command(
     >>> publish_command("c1", only="s3")
     'benchlab publish c1 --to s3'
 
-    Args:
-        campaign: its id.
-        only: beside files, only the destinations of this publisher.
-        instead: other destinations than the report type's.
+    ``only``: beside files, only the destinations of this publisher; ``instead``: others than the
+    report type's.
     """
     words = ["benchlab", "publish", campaign]
     if only is not None:

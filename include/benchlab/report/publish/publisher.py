@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
-
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan.documents import Frozen
 
 DIGEST_LENGTH = 12
 
@@ -42,9 +41,6 @@ class Publication:
     """A campaign's report, and what a list of reports says about it.
 
     Attributes:
-        campaign: its id.
-        report: its report type.
-        title: for people.
         versions: of the sides, the baseline first.
         started_at: when the campaign began, with its time zone.
         state: ``complete`` or ``failed``.
@@ -83,14 +79,12 @@ class Publication:
         return next(iter(self.pages.values()))
 
 
-class Options(BaseModel, ABC):
+class Options(Frozen, ABC):
     """What a report type may say of one place beside ``to``; derived models add their fields.
 
     A field without a default has to have an example, which the conformance tests use. Options are
     stored with the campaign, so none of them may be a secret.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     @property
     @abstractmethod
@@ -99,13 +93,7 @@ class Options(BaseModel, ABC):
 
 
 class BasePublisher(ABC):
-    """Brings reports to one place.
-
-    Args:
-        options: an instance of :attr:`options_model`.
-        home: the installation.
-        access: to AWS.
-    """
+    """Brings reports to one place, which its options name: an :attr:`options_model`."""
 
     options_model: ClassVar[type[Options]]
 

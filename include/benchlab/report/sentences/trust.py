@@ -40,27 +40,19 @@ def scope(report: Report) -> str:
 
 def latency(report: Report, section: Section) -> str:
     """What the campaign shows of a workload's p95 latency."""
-    found, threshold, say = section.figures.p95, report.spec.threshold_pct, report.language.say
+    found, say = section.figures.p95, report.language.say
     reasons = report.language.texts(found.reasons)
     of = {"workload": section.title, "latency": display(section, report.language).latency.heading}
     why: dict[str, Value] = {"reasons": len(reasons), "because": clauses(reasons, report.language)}
     if found.estimate_pct is None:
         return say("latency-unknown", missing=MISSING, **of, **why)
-    told = wording.interval(report, found)
-    if found.verdict not in ("regression", "improvement"):
-        word = say(f"verdict-{found.verdict}")
-        estimate = report.numbers.estimate(found.estimate_pct, threshold)
-        return say("latency-otherwise", verdict=word, estimate=estimate, told=told, **of, **why)
-    changed = say(
-        "latency-change",
-        verdict=found.verdict,
-        size=report.numbers.size(found.estimate_pct, threshold),
-        told=told,
-        **{name: side.label for name, side in report.sides.items()},
-        **of,
-    )
-    alarm = [say("false-alarm")] if report.campaign.is_aa else []
-    return wording.sentences((changed, *alarm), report)
+    if found.verdict in ("regression", "improvement"):
+        labels = {name: side.label for name, side in report.sides.items()}
+        changed = wording.change(report, "latency-change", found, **labels, **of)
+        return wording.sentences(changed, report)
+    word, told = say(f"verdict-{found.verdict}"), wording.interval(report, found)
+    estimate = report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct)
+    return say("latency-otherwise", verdict=word, estimate=estimate, told=told, **of, **why)
 
 
 def latency_in_short(report: Report, section: Section) -> str:

@@ -36,14 +36,13 @@ def title(report: Report) -> str:
 def subject(report: Report) -> str:
     """What was compared, and with which tool."""
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
-    fleet = report.fleet
+    fleet, say = report.fleet, report.language.say
     said = {
         "engine": report.engine_title,
         "client": report.client or "none",
         "where": "machine" if fleet is None else "rented" if fleet.rented else "owned",
         "hosts": fleet.total if fleet else 0,
     }
-    say = report.language.say
     if report.campaign.is_aa:
         return say("subject-aa", version=baseline.version, **said)
     if report.plan.slowdown_pct:
@@ -76,10 +75,7 @@ def headline(report: Report, section: Section) -> str:
 def overview(report: Report, section: Section, latency: str) -> str:
     """A workload's line in the overview, with :data:`PLACE` for its verdict.
 
-    Args:
-        report: what it says.
-        section: the workload.
-        latency: the verdict on its p95 latency, in short.
+    ``latency``: the verdict on its p95 latency, in short.
     """
     return report.language.say(
         "overview",
@@ -128,42 +124,32 @@ def outcome_with_mean(report: Report, section: Section) -> str:
 
 def outcome(report: Report, section: Section) -> str:
     """What the campaign shows for one workload, and why."""
-    found, say, numbers = section.figures, report.language.say, report.numbers
-    baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
-    because, limit = why(report, section), numbers.limit(report.spec.threshold_pct)
-    metric = tables_of.display(section, report.language).name
+    found, say, because = section.figures, report.language.say, why(report, section)
+    said: dict[str, Value] = {
+        "workload": section.title,
+        "metric": tables_of.display(section, report.language).name,
+        "limit": report.numbers.limit(report.spec.threshold_pct),
+        "figures": figures(report, section),
+        "because": because,
+        **{name: side.label for name, side in report.sides.items()},
+    }
+    if found.verdict in ("unstable", "inconclusive"):
+        return say(f"outcome-{found.verdict}", **said)
     note = [say("note", because=because)] if because else []
-    if found.verdict in ("regression", "improvement"):
-        assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
-        changed = say(
-            "outcome-change",
-            workload=section.title,
-            metric=metric,
-            baseline=baseline,
-            candidate=candidate,
-            verdict=found.verdict,
-            size=numbers.size(found.estimate_pct, report.spec.threshold_pct),
-            told=interval(report, found),
-        )
-        alarm = [say("false-alarm")] if report.campaign.is_aa else []
-        return sentences((changed, *alarm, *note), report)
     if found.verdict == "equivalent":
-        alike = say(
-            "outcome-equivalent",
-            workload=section.title,
-            metric=metric,
-            baseline=baseline,
-            candidate=candidate,
-            limit=limit,
-            figures=figures(report, section),
-        )
-        return sentences((alike, *note), report)
-    said = {
-        "workload": section.title, "because": because, "figures": figures(report, section)
-    }  # fmt: skip
-    if found.verdict == "unstable":
-        return say("outcome-unstable", **said)
-    return say("outcome-inconclusive", limit=limit, **said)
+        return sentences((say("outcome-equivalent", **said), *note), report)
+    return sentences((*change(report, "outcome-change", found, **said), *note), report)
+
+
+def change(
+    report: Report, which: str, found: Decision | WorkloadComparison, **values: Value
+) -> tuple[str, ...]:
+    """A regression or improvement by a message, and in an A/A campaign that it is a false alarm."""
+    say, threshold = report.language.say, report.spec.threshold_pct
+    assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
+    size, told = report.numbers.size(found.estimate_pct, threshold), interval(report, found)
+    changed = say(which, verdict=found.verdict, size=size, told=told, **values)
+    return (changed, say("false-alarm")) if report.campaign.is_aa else (changed,)
 
 
 def interval(report: Report, found: Decision | WorkloadComparison) -> str:
