@@ -50,7 +50,7 @@ def test_a_baseline_has_the_mean_of_the_points_in_which_it_was_the_candidate() -
         ]
     )
     assert levels(made)[2] == pytest.approx(0.13)
-    assert made.links == ((), (), (0, 1), ())
+    assert [point.before for point in made.points] == [(), (), (0, 1), ()]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_bridged_baseline_keeps_the_level_that_it_took_first() -> None:
         ]
     )
     assert [levels(made)[index] for index in (1, 4)] == pytest.approx([0.02, 0.02])
-    assert [made.links[index] for index in (1, 4)] == [(0,), (0,)]
+    assert [made.points[index].before for index in (1, 4)] == [(0,), (0,)]
     assert [made.points[index].bridged_from for index in (1, 4)] == ["v5.0.0", "v5.0.0"]
 
 

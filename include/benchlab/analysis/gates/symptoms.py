@@ -154,21 +154,11 @@ def cell_columns(
         beyond noise: the lower one-sided 99 % limit, by Student's t, of the mean of the rounds'
         log ratios; 0 where that limit is below zero. None with fewer than three rounds, and where
         there is no such neighbour.
-
-    Raises:
-        ValueError: the shapes do not fit, or a thread count is there twice.
     """
     import numpy as np
 
     figures = np.asarray(throughput, dtype=float)
     latencies = np.full_like(figures, math.nan) if p95 is None else np.asarray(p95, dtype=float)
-    if figures.ndim != 2 or figures.shape[1] != len(threads) or latencies.shape != figures.shape:
-        raise ValueError(
-            f"throughput: of shape {figures.shape}, p95 of shape {latencies.shape}; expected "
-            f"(rounds, {len(threads)}), a column for each thread count"
-        )
-    if len(set(threads)) != len(threads):
-        raise ValueError(f"threads: one is there twice: {list(threads)}")
     order = np.argsort(threads)
     rates, waits = _logarithms(figures[:, order]), _logarithms(latencies[:, order])
     at = np.log(np.asarray(threads, dtype=float)[order])

@@ -71,26 +71,23 @@ class Point:
 
     Attributes:
         level: ln of the candidate's throughput relative to the first baseline of the chain.
+        before: indices of the earlier points whose mean level its baseline has; empty where the
+            chain begins.
         bridged_from: the version whose level the baseline has taken; None where the baseline was
             measured itself, or begins the chain.
     """
 
     ratio: Ratio
     level: float
+    before: tuple[int, ...]
     bridged_from: str | None
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The points in order of time; at the same time, in order of their versions.
-
-    Attributes:
-        links: for each point the indices of the earlier points whose mean level its baseline has;
-            empty where the chain begins.
-    """
+    """The points in order of time; at the same time, in order of their versions."""
 
     points: tuple[Point, ...]
-    links: tuple[tuple[int, ...], ...]
 
     def weights(self) -> NDArray[np.float64]:
         """How the levels follow from the ratios: ``levels = weights @ log_ratios``.
@@ -100,9 +97,9 @@ class Chain:
         import numpy as np
 
         weights = np.eye(len(self.points))
-        for index, before in enumerate(self.links):
-            if before:
-                weights[index] += weights[list(before)].mean(axis=0)
+        for index, point in enumerate(self.points):
+            if point.before:
+                weights[index] += weights[list(point.before)].mean(axis=0)
         return weights
 
 
@@ -113,15 +110,13 @@ def chain(ratios: Sequence[Ratio]) -> Chain:
         ``chain([Ratio("c1", at, "v8.1.0", "v8.1.1", 0.02, 0.01)]).points[0].level`` is 0.02.
     """
     points: list[Point] = []
-    links: list[tuple[int, ...]] = []
     measured = _Measured()
     for ratio in sorted(ratios, key=lambda ratio: ratio.order):
         before, bridged_from = measured.links_of(order(ratio.baseline))
         level = math.fsum(points[index].level for index in before) / max(1, len(before))
         measured.add(ratio, len(points))
-        points.append(Point(ratio, level + ratio.log_ratio, bridged_from))
-        links.append(before)
-    return Chain(tuple(points), tuple(links))
+        points.append(Point(ratio, level + ratio.log_ratio, before, bridged_from))
+    return Chain(tuple(points))
 
 
 @dataclass

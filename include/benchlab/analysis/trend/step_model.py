@@ -94,10 +94,7 @@ class StepModel:
             [ratio.standard_error for ratio in ratios], noise_sd
         )
         # A bridged baseline was not measured: its links say nothing about it.
-        self._links = tuple(
-            () if point.bridged_from else before
-            for point, before in zip(chain.points, chain.links, strict=True)
-        )
+        self._links = [() if point.bridged_from else point.before for point in chain.points]
         self._of_levels = np.eye(self.size)
         for index, before in enumerate(self._links):
             if before:

@@ -236,7 +236,7 @@ def _differences(one: ComparedCampaign, other: ComparedCampaign, workload: str) 
 def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
     campaign = found.campaign
     return {
-        "threads": sorted(found.threads.get(workload, ())),
+        "threads": sorted({t.threads for t in campaign.plan.trials if t.workload == workload}),
         **{field: getattr(campaign.report_type, field) for field in _MEASURED},
         "auto_inc": campaign.client.auto_inc,
         **_parameters(campaign, "baseline", workload),

@@ -68,7 +68,6 @@ class ChainView:
     """
 
     line: str
-    chain: Chain
     links: tuple[Link, ...]
     changes: tuple[ChangePoint, ...]
     addresses: Mapping[str, tuple[str, ...]]
@@ -176,7 +175,6 @@ def _chain_view(
     }
     return ChainView(
         line=chained.line,
-        chain=made,
         links=_links(made, intervals, noise.sd),
         changes=tuple(changes),
         addresses={name: tuple(record.addresses().values()) for name, record in records.items()},
@@ -201,8 +199,8 @@ def _links(
     weights = made.weights()
     variances = np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=1)
     links: list[Link] = []
-    for point, before, variance in zip(made.points, made.links, variances.tolist(), strict=True):
-        bridged = point.bridged_from is not None or any(links[index].bridged for index in before)
+    for point, variance in zip(made.points, variances.tolist(), strict=True):
+        bridged = point.bridged_from is not None or any(links[at].bridged for at in point.before)
         half = _WITHIN_95 * math.sqrt(variance)
         interval = point.level - half, point.level + half
         is_known = not (bridged or math.isnan(half))
