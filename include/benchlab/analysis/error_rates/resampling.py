@@ -97,8 +97,6 @@ def noise_of(
 
     Args:
         campaigns: by id; a workload has the same thread counts in all of them.
-        kind: the metric.
-        calibration: the deployment variances.
 
     Example:
         ``noise_of(alike, "throughput", calibrate(independent)).round_variances``

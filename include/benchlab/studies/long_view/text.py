@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.paired import percent, percents
@@ -61,7 +60,14 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         "points_needed": MIN_POINTS,
         "change_points": [_change_json(view, found) for found in view.changes],
         "outliers": view.outliers,
-        "drift": view.drift and _drift_json(view.drift),
+        "drift": (drift := view.drift) and {
+            "oldest": drift.oldest,
+            "newest": drift.newest,
+            "releases": drift.links,
+            "change_pct": percent(drift.change),
+            "ci99_pct": percents(drift.ci99),
+            "p": drift.p,
+        },
     }  # fmt: skip
 
 
@@ -89,17 +95,6 @@ def _change_json(view: ChainView, found: ChangePoint) -> dict[str, Any]:
         "ci95_pct": percents(found.ci95),
         "p": found.p,
         "reports": {campaign: view.addresses[campaign] for campaign in beside},
-    }
-
-
-def _drift_json(found: Drift) -> dict[str, Any]:
-    return {
-        "oldest": found.oldest,
-        "newest": found.newest,
-        "releases": found.links,
-        "change_pct": percent(found.change),
-        "ci99_pct": percents(found.ci99),
-        "p": found.p,
     }
 
 

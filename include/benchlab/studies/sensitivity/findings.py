@@ -92,7 +92,6 @@ def calibrate(
     """What A/A campaigns show, and what would find smaller changes.
 
     Args:
-        home: the installation, for topologies and prices.
         campaigns: ids; all have the setting of the first.
         detect_pct: the slowdown that proposals are to find; None: 1.5 thresholds.
 
