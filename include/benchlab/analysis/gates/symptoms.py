@@ -162,6 +162,7 @@ def cell_columns(
     order = np.argsort(threads)
     rates, waits = _logarithms(figures[:, order]), _logarithms(latencies[:, order])
     at = np.log(np.asarray(threads, dtype=float)[order])
+    there = np.isfinite(figures) & (figures > 0)
     columns: list[dict[str, float | None]] = [{} for _ in threads]
     for place, column in enumerate(order):
         fall = dip = None
@@ -172,15 +173,11 @@ def cell_columns(
             line = (1 - share) * rates[:, place - 1] + share * rates[:, place + 1]
             dip = _beyond_noise(line - rates[:, place])
         columns[int(column)] = {
-            "round_cv": _variation([rate for rate in figures[:, column].tolist() if _there(rate)]),
+            "round_cv": _variation(figures[there[:, column], column].tolist()),
             "p95_fall_pct": fall,
             "curve_dip_pct": dip,
         }
     return columns
-
-
-def _there(value: float) -> bool:
-    return math.isfinite(value) and value > 0
 
 
 def _logarithms(values: FloatArray) -> FloatArray:

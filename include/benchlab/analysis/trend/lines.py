@@ -76,14 +76,13 @@ class _Growing:
     def fault(self, campaign: Ratio, name: str) -> str | None:
         """Why a campaign cannot be in this line, which has the name ``name``; None if it can."""
         _, candidate, baseline, _ = place = campaign.order
+        first, second = campaign.baseline, campaign.candidate
         if not self.is_followed_by(campaign):
-            return (
-                f"its candidate {campaign.candidate} is out of the order of versions in line {name}"
-            )
+            return f"its candidate {second} is out of the order of versions in line {name}"
         if candidate not in self.as_candidate and place > self.as_baseline.get(candidate, place):
-            return f"its candidate {campaign.candidate} was a baseline before"
+            return f"its candidate {second} was a baseline before"
         if place < self.as_candidate.get(baseline, place):
-            return f"its baseline {campaign.baseline} becomes a candidate later"
+            return f"its baseline {first} becomes a candidate later"
         return None
 
     def add(self, campaign: Ratio) -> None:

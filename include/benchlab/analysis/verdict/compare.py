@@ -120,11 +120,6 @@ class Comparison:
         evaluated = {found.gate for found in self.all_gates if found.status != "not evaluated"}
         return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
 
-    @property
-    def scope(self) -> Scope:
-        """How far the verdicts reach, taken together."""
-        return scope_of(self.workloads)
-
 
 def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
     """``versions`` if every workload's verdict reaches that far."""

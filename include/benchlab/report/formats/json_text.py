@@ -55,7 +55,7 @@ def to_json(
         },
         "rounds": campaign.plan.rounds,
         "seed": campaign.plan.seed,
-        "scope": comparison.scope,
+        "scope": scope_of(comparison.workloads),
         "target": campaign.plan.target,
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
