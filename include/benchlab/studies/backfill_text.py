@@ -48,9 +48,7 @@ def render(plan: BackfillPlan, width: int, colour: bool) -> str:
     console = console_for(width, colour)
     console.print(Text(_total(plan), style="bold"))
     if plan.vcpus is not None:
-        console.print(
-            Text(f"vCPUs: {plan.vcpus} at a time, which the account's quota has to allow")
-        )
+        console.print(f"vCPUs: {plan.vcpus} at a time, which the account's quota has to allow")
         console.print(Text(ESTIMATES, style="dim"))
     for note in _notes(plan):
         console.print(Text(f"note: {plain(note)}"))

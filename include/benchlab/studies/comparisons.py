@@ -29,13 +29,11 @@ class ComparedCampaign:
     Attributes:
         estimates: by workload, of its throughput, as a logarithm; workloads with fewer than two
             complete rounds have none.
-        threads: by workload, the thread counts that were planned.
     """
 
     campaign: Campaign
     comparison: Comparison
     estimates: Mapping[str, Estimate]
-    threads: Mapping[str, frozenset[int]]
 
     def workload(self, name: str) -> WorkloadComparison:
         """One workload's comparison; the campaign has planned it."""
@@ -74,23 +72,12 @@ class Comparisons(Comparer):
     def compared(self, campaign: Campaign) -> ComparedCampaign:
         """A campaign's comparison. Raises as :meth:`outcome`."""
         if campaign.id not in self._compared:
-            self._compared[campaign.id] = self._compare(campaign)
+            found = self.outcome(campaign)
+            estimates = {}
+            for rounds in rounds_of(campaign.plan, usable_trials(campaign.plan, found.trials)[0]):
+                d = rounds.log_ratios("throughput").mean(axis=1)
+                unseen = found.comparison.calibration.unseen(rounds, "throughput")
+                if (known := estimate(d, unseen)) is not None:
+                    estimates[rounds.workload] = known
+            self._compared[campaign.id] = ComparedCampaign(campaign, found.comparison, estimates)
         return self._compared[campaign.id]
-
-    def _compare(self, campaign: Campaign) -> ComparedCampaign:
-        found = self.outcome(campaign)
-        calibration = found.comparison.calibration
-        workloads = rounds_of(campaign.plan, usable_trials(campaign.plan, found.trials)[0])
-        estimates = {
-            rounds.workload: estimate(
-                rounds.log_ratios("throughput").mean(axis=1),
-                calibration.unseen(rounds, "throughput"),
-            )
-            for rounds in workloads
-        }
-        return ComparedCampaign(
-            campaign,
-            found.comparison,
-            {name: value for name, value in estimates.items() if value is not None},
-            {rounds.workload: frozenset(rounds.threads) for rounds in workloads},
-        )

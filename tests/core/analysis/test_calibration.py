@@ -61,14 +61,11 @@ MEANS = (-0.02, -0.01, 0.0, 0.01, 0.02)
 
 def test_the_deployment_variance_is_what_the_rounds_do_not_explain() -> None:
     """By hand: the variance of the five estimates, less the mean of s^2 / R."""
-    found = calibrate(campaigns(MEANS)).component(rounds([0.0, 0.0]), "throughput")
+    found = calibrate(campaigns(MEANS)).deployment(rounds([0.0, 0.0]), "throughput")
     assert found is not None
     within = (0.001**2 * 20 / 3) / 4
-    assert found.between.value == pytest.approx(0.00025)
-    assert found.within.value == pytest.approx(within)
-    assert found.deployment.value == pytest.approx(0.00025 - within)
-    assert found.between.df == MIN_CAMPAIGNS - 1
-    assert 1 <= found.deployment.df <= MIN_CAMPAIGNS - 1
+    assert found.value == pytest.approx(0.00025 - within)
+    assert 1 <= found.df <= MIN_CAMPAIGNS - 1
 
 
 def test_a_change_that_one_deployment_may_be_is_no_change_once_it_is_known() -> None:
@@ -112,7 +109,7 @@ def test_with_too_few_the_verdict_holds_for_this_deployment(
     measured = rounds([-0.03, -0.031])
     calibration = calibrate(aa)
     found = judge([measured], 2.0, calibration=calibration)[0]
-    assert calibration.component(measured, "throughput") is None
+    assert calibration.deployment(measured, "throughput") is None
     assert (found.scope, found.aa_campaigns) == ("this deployment", count)
     assert found.ci95_pct == judge([measured], 2.0)[0].ci95_pct
 
@@ -121,9 +118,9 @@ def test_p95_latency_has_a_variance_of_its_own() -> None:
     """If A/A campaigns have no latency, throughput is calibrated and p95 is not."""
     calibration = calibrate(campaigns(MEANS, p95=False))
     measured = rounds([-0.03, -0.031, -0.029])
-    assert calibration.component(measured, "throughput") is not None
-    assert calibration.component(measured, "p95") is None
-    assert calibrate(campaigns(MEANS)).component(measured, "p95") is not None
+    assert calibration.deployment(measured, "throughput") is not None
+    assert calibration.deployment(measured, "p95") is None
+    assert calibrate(campaigns(MEANS)).deployment(measured, "p95") is not None
 
 
 def test_a_workload_whose_deployments_agree_by_chance_takes_the_mean_of_all() -> None:
@@ -133,16 +130,13 @@ def test_a_workload_whose_deployments_agree_by_chance_takes_the_mean_of_all() ->
         for name, found in campaigns(MEANS).items()
     }
     calibration = calibrate(aa)
-    differing = calibration.component(rounds([0.0]), "throughput")
-    agreeing = calibration.component(rounds([0.0], workload=SELECT), "throughput")
+    differing = calibration.deployment(rounds([0.0]), "throughput")
+    agreeing = calibration.deployment(rounds([0.0], workload=SELECT), "throughput")
     assert differing is not None
     assert agreeing is not None
-    assert agreeing.between.value == pytest.approx(0)
-    excess = [
-        component.between.value - component.within.value for component in (differing, agreeing)
-    ]
-    assert agreeing.deployment.value == pytest.approx(np.mean(excess))
-    assert differing.deployment.value > agreeing.deployment.value > 0
+    excess = [0.00025 - (0.001**2 * 20 / 3) / 4, 0 - (0.001**2 * 4 / 3) / 4]
+    assert agreeing.value == pytest.approx(np.mean(excess))
+    assert differing.value > agreeing.value > 0
 
 
 def test_a_latency_is_not_known_better_than_it_is_printed() -> None:
@@ -182,5 +176,5 @@ def test_one_value_is_no_estimate() -> None:
 
 def test_no_calibration_knows_nothing() -> None:
     """Its default neither knows nor counts."""
-    assert NO_CALIBRATION.component(rounds([0.0]), "throughput") is None
+    assert NO_CALIBRATION.deployment(rounds([0.0]), "throughput") is None
     assert NO_CALIBRATION.count(rounds([0.0])) == 0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -14,49 +13,32 @@ from benchlab.analysis.trend import change_points, drift
 from benchlab.analysis.trend.chain import Ratio, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.trend.lines import NEWEST, Line, Order, lines
+from benchlab.analysis.trend.lines import NEWEST, lines
 from benchlab.campaign import report_types
 from benchlab.plan import releases, schedule
 from benchlab.plan import versions as versions_module
-from benchlab.plan.versions import FINAL, ReleaseKind, Version, order, parse, parse_rule
+from benchlab.plan.versions import FINAL, ReleaseKind, Version, parse, parse_rule
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 NOISE = 0.003
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One campaign."""
-
-    ratio: Ratio
-    is_planned: bool = True
-
-    @property
-    def versions(self) -> tuple[str, str]:
-        """Of the baseline and of the candidate."""
-        return self.ratio.baseline, self.ratio.candidate
-
-    @property
-    def order(self) -> Order:
-        """Its place."""
-        baseline, candidate = map(order, self.versions)
-        return self.ratio.at, candidate, baseline, self.ratio.campaign
+def week(n: int, *versions: str, is_planned: bool) -> Ratio:
+    """The campaign of one week; ``versions``: of the baseline and of the candidate."""
+    return Ratio(f"week-{n}", FIRST + timedelta(weeks=n), *versions, 0.0, None, is_planned)
 
 
-def weekly(*candidates: str, by_hand: Iterable[int] = ()) -> list[Measured]:
+def weekly(*candidates: str, by_hand: Iterable[int] = ()) -> list[Ratio]:
     """Each against v6.0.0, a week after the one before."""
     return [
-        Measured(
-            Ratio(f"week-{n}", FIRST + timedelta(weeks=n), "v6.0.0", candidate, 0.0, None),
-            n not in set(by_hand),
-        )
+        week(n, "v6.0.0", candidate, is_planned=n not in set(by_hand))
         for n, candidate in enumerate(candidates)
     ]
 
 
-def names(found: Iterable[Line[Measured]]) -> dict[str, list[str]]:
+def names(found: Mapping[str, Iterable[Ratio]]) -> dict[str, list[str]]:
     """The candidates of each line."""
-    return {line.name: [member.ratio.candidate for member in line.members] for line in found}
+    return {name: [ratio.candidate for ratio in line] for name, line in found.items()}
 
 
 def test_what_only_gets_newer_is_one_line() -> None:
@@ -118,10 +100,7 @@ def test_a_version_has_one_level_in_a_line(
     pairs: list[tuple[str, str]], by_hand: tuple[int, ...], left_out: str, said: str
 ) -> None:
     """A candidate first and a baseline then, or a baseline only: what is planned decides."""
-    campaigns = [
-        Measured(Ratio(f"week-{n}", FIRST + timedelta(weeks=n), *pair, 0.0, None), n not in by_hand)
-        for n, pair in enumerate(pairs)
-    ]
+    campaigns = [week(n, *pair, is_planned=n not in by_hand) for n, pair in enumerate(pairs)]
     _, why = lines(campaigns)
     assert list(why) == [left_out]
     assert said in why[left_out]
@@ -142,7 +121,7 @@ def slower_in_6_5(version: Version) -> float:
 
 def run_by_calendar(
     days: Iterable[date], candidate: str, kinds: tuple[ReleaseKind, ...], level: Level, seed: int
-) -> list[Measured]:
+) -> list[Ratio]:
     """One campaign each day, against the previous series."""
     rng = random.Random(seed)
     made = []
@@ -151,13 +130,13 @@ def run_by_calendar(
         old = versions_module.resolve(parse_rule("previous series"), OF_TIDB, day, new).version
         found = level(new) - level(old) + rng.gauss(0, NOISE)
         at = schedule.midnight(day)
-        made.append(Measured(Ratio(f"{day}", at, old.text, new.text, found, NOISE)))
+        made.append(Ratio(f"{day}", at, old.text, new.text, found, NOISE))
     return made
 
 
-def changes(line: Line[Measured]) -> tuple[tuple[ChangePoint, ...], Drift | None]:
+def changes(line: Sequence[Ratio]) -> tuple[tuple[ChangePoint, ...], Drift | None]:
     """What is found in the chain of a line."""
-    made = chain([member.ratio for member in line.members])
+    made = chain(line)
     found = change_points.find(made, 2.0, NOISE)
     return found, drift.find(made, found, 2.0, NOISE)
 
@@ -181,9 +160,8 @@ def test_a_change_in_one_series_is_reported_for_no_other(
     found, why = lines(campaigns)
     assert not why
     assert len(found) > 3
-    of_6_5 = next(line for line in found if line.name == "6.5")
-    assert (len(of_6_5.members) >= change_points.MIN_POINTS) == has_ten
-    by_line = {line.name: changes(line) for line in found}
+    assert (len(found["6.5"]) >= change_points.MIN_POINTS) == has_ten
+    by_line = {name: changes(line) for name, line in found.items()}
     places = {
         (name, place.previous, place.candidate): place.change
         for name, (found_here, _) in by_line.items()
@@ -197,7 +175,7 @@ def test_a_change_in_one_series_is_reported_for_no_other(
 def test_weekly_campaigns_of_the_newest_are_one_line() -> None:
     """What the long view's rule was simulated with is not changed by lines."""
     campaigns = run_by_calendar(WEEKS, "newest", FINAL, lambda _: 0.0, 0)
-    (found,), why = lines(campaigns)
-    assert [member.ratio for member in found.members] == [member.ratio for member in campaigns]
-    assert parse(found.members[-1].ratio.candidate).numbers >= (8, 5, 0)
+    found, why = lines(campaigns)
+    assert found == {NEWEST: tuple(campaigns)}
+    assert parse(campaigns[-1].candidate).numbers >= (8, 5, 0)
     assert not why

@@ -312,16 +312,6 @@ def test_no_figures_bring_the_cells_down(rates: np.ndarray, waits: np.ndarray) -
         assert all((columns[n] or 0) <= 100 for n in ("p95_fall_pct", "curve_dip_pct"))
 
 
-def test_figures_that_do_not_fit_are_refused() -> None:
-    """Another number of columns, or a thread count twice, would be another cell's figures."""
-    with pytest.raises(ValueError, match="a column for each thread count"):
-        symptoms.cell_columns([4, 8], table(3, 1, 2, 3), None)
-    with pytest.raises(ValueError, match="a column for each thread count"):
-        symptoms.cell_columns([4, 8], table(3, 1, 2), table(2, 1, 2))
-    with pytest.raises(ValueError, match="threads: one is there twice"):
-        symptoms.cell_columns([4, 4], table(3, 1, 2), None)
-
-
 def test_every_column_of_the_symptoms_is_delivered_but_one() -> None:
     """A misspelt column would leave its gate not evaluated for ever; the hosts' are elsewhere."""
     delivered = {

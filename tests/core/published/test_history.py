@@ -204,7 +204,6 @@ def view_of(weeks: int, *changes: int, bridged: bool = False, why_not: str = "")
         (
             ChainView(
                 line="newest",
-                chain=made,
                 links=tuple(
                     Link(point, (-1.0, 1.0), None if point.bridged_from else (-0.3, 0.1),
                          point.bridged_from is not None)

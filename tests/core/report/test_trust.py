@@ -236,7 +236,7 @@ def test_only_aa_campaigns_that_show_deployments_count(store: Store, other: Camp
     add(store, other, 0.5)
     known = calibration_for(store, campaign(id="new"))
     assert known.campaigns == ("aa0", "aa1", "aa2", "aa3")
-    assert not known.components
+    assert not known.deployments
 
 
 def test_an_aa_campaign_does_not_calibrate_itself(store: Store) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlab.analysis.elsewhere import file as trials_file
-from benchlab.analysis.elsewhere.file import MeasuredElsewhere
+from benchlab.analysis.elsewhere import table
+from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.calibration import (
@@ -72,11 +72,11 @@ def compare(
         raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
     known = None
     if calibration is not None:
-        found = trials_file.read(calibration)
-        known = calibrate({one.campaign: one.workloads for one in found.campaigns})
+        found = campaigns(table.read(calibration))
+        known = calibrate({one.campaign: one.workloads for one in found})
     gates = quality.load_all(home.configs / "quality")
-    file = trials_file.read(trials)
-    compared = (_compared(one, gates, known, threshold_pct) for one in file.campaigns)
+    file = table.read(trials)
+    compared = (_compared(one, gates, known, threshold_pct) for one in campaigns(file))
     return ComparedFile(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
 
 

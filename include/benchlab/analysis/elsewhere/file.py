@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from benchlab.analysis.elsewhere import table as trials_table
-from benchlab.analysis.elsewhere.table import CAMPAIGN, ERRORS, LATENCY, THROUGHPUT, Excluded
+from benchlab.analysis.elsewhere.table import (
+    CAMPAIGN,
+    ERRORS,
+    LATENCY,
+    THROUGHPUT,
+    Excluded,
+    TrialsTable,
+)
 from benchlab.analysis.verdict.one_sided import one_sided
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Message, message
@@ -55,40 +60,17 @@ class MeasuredElsewhere:
         return len(self.workloads[0].rounds)
 
 
-@dataclass(frozen=True)
-class TrialsFile:
+def campaigns(table: TrialsTable) -> tuple[MeasuredElsewhere, ...]:
     """The campaigns of a file, in its order.
 
-    Attributes:
-        several: whether the file has a column ``campaign``.
-    """
-
-    campaigns: tuple[MeasuredElsewhere, ...]
-    several: bool
-
-
-def read(path: Path) -> TrialsFile:
-    """Read a file of trials.
-
-    A figure that is not a positive number is left out and named, and so is a trial that occurs
-    twice with different figures.
-
     Example:
-        ``read(Path("trials.csv")).campaigns[0].workloads[0].threads``
-
-    Raises:
-        SpecError: the file cannot be read, lacks a column, or has a row whose workload, threads,
-            round or side is wrong; names the line.
+        ``campaigns(table.read(Path("trials.csv")))[0].workloads[0].threads``
     """
-    table = trials_table.read(path)
     unused = ", ".join(table.unused)
     notes = (f"columns that are not used: {unused}",) if unused else ()
-    return TrialsFile(
-        tuple(
-            _campaign(str(name), rows, tuple(table.excluded.get(str(name), ())), notes)
-            for name, rows in table.rows.groupby(CAMPAIGN, sort=False)
-        ),
-        table.several,
+    return tuple(
+        _campaign(str(name), rows, tuple(table.excluded.get(str(name), ())), notes)
+        for name, rows in table.rows.groupby(CAMPAIGN, sort=False)
     )
 
 
@@ -163,8 +145,6 @@ def _missing(rounds: Rounds) -> Iterator[str]:
     import numpy as np
 
     lacking = np.isnan(rounds.values[rounds.metric])
-    if not lacking.any():
-        return
     for column, threads in enumerate(rounds.threads):
         for which, side in enumerate(SIDES):
             gone = np.flatnonzero(lacking[:, column, which]).tolist()
@@ -178,13 +158,9 @@ def _missing(rounds: Rounds) -> Iterator[str]:
 
 def _ranges(numbers: Iterable[int]) -> list[str]:
     """Numbers in rising order, consecutive ones as one range: 1, 3-5."""
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return [_span(first, last) for first, last in ranges]
+    by_range = groupby(enumerate(numbers), key=lambda place: place[1] - place[0])
+    ranges = [[number for _, number in members] for _, members in by_range]
+    return [_span(members[0], members[-1]) for members in ranges]
 
 
 def _span(first: int, last: int) -> str:

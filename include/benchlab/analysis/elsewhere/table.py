@@ -64,6 +64,9 @@ class TrialsTable:
 def read(path: Path) -> TrialsTable:
     """Read and clean a file.
 
+    A figure that is not a positive number is left out and named, and so is a trial that occurs
+    twice with different figures.
+
     Raises:
         SpecError: the file cannot be read, lacks a column, or has a row whose workload, threads,
             round or side is wrong; names the line.
@@ -106,8 +109,6 @@ def _table(path: Path) -> pd.DataFrame:
         raise SpecError(
             f"{path}: cannot be read as CSV with {len(headings)} columns: {error}"
         ) from error
-    except pd.errors.EmptyDataError as error:
-        raise SpecError(f"{path}: has no row below its heading") from error
     table[LINE] = range(2, len(table) + 2)
     table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
     if lacking := [name for name in KEYS if name not in table.columns]:

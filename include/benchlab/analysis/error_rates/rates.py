@@ -121,11 +121,8 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
 def smallest(found: Array) -> list[float | None]:
     """The smallest slowdown that is found in 80 % of campaigns, in percent, by workload.
 
-    Args:
-        found: what :func:`found_from` gives.
-
-    Returns:
-        None where not even :data:`MOST_CHANGE_PCT` is found so often.
+    ``found`` is what :func:`found_from` gives. None where not even :data:`MOST_CHANGE_PCT` is found
+    so often.
     """
     import numpy as np
 
@@ -135,11 +132,7 @@ def smallest(found: Array) -> list[float | None]:
 
 
 def power(found: Array, slowdowns_pct: Sequence[float]) -> list[float]:
-    """The share of campaigns that find each slowdown.
-
-    Args:
-        found: what :func:`found_from` gives for a workload, of shape (campaigns,).
-    """
+    """The share of campaigns that find each slowdown; ``found``: of one workload."""
     import numpy as np
 
     counts = np.searchsorted(np.sort(found), slowdowns_pct, side="right")

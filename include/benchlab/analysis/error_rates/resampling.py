@@ -97,8 +97,6 @@ def noise_of(
 
     Args:
         campaigns: by id; a workload has the same thread counts in all of them.
-        kind: the metric.
-        calibration: the deployment variances.
 
     Example:
         ``noise_of(alike, "throughput", calibrate(independent)).round_variances``
@@ -138,7 +136,7 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
     Args:
         noise: of at least one workload.
         rounds: at least two.
-        most: how many; fewer where they would take too much memory.
+        most: fewer where they would take too much memory.
     """
     import numpy as np
 

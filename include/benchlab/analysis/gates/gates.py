@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -113,14 +114,7 @@ def load(path: Path) -> tuple[Gate, ...]:
 
 
 def parse(text: str, where: str) -> tuple[Gate, ...]:
-    """Read the text of one file of gates.
-
-    Args:
-        where: the file, for errors.
-
-    Raises:
-        SpecError: as for :func:`load`.
-    """
+    """As :func:`load`, from the text of a file; ``where``: its name, for errors."""
     try:
         entries = yaml.safe_load(text)
         gates = tuple(Gate.model_validate(entry) for entry in entries)
@@ -129,8 +123,8 @@ def parse(text: str, where: str) -> tuple[Gate, ...]:
     for gate in gates:
         if (fault := gate.fault()) is not None:
             raise SpecError(f"{where}: gate {gate.id}: {fault}")
-    for number, gate in enumerate(gates):
-        if any(_clash(gate, other) for other in gates[:number]):
+    for other, gate in combinations(gates, 2):
+        if _clash(gate, other):
             raise SpecError(f"{where}: two gates have the same id: {gate.id}")
     return gates
 
@@ -157,10 +151,9 @@ def joined(files: Mapping[str, tuple[Gate, ...]]) -> tuple[Gate, ...]:
         SpecError: two files have a gate of one id.
     """
     found = [(path, gate) for path, gates in files.items() for gate in gates]
-    for number, (path, gate) in enumerate(found):
-        for other_path, other in found[:number]:
-            if other_path != path and _clash(gate, other):
-                raise SpecError(f"{path}: gate {gate.id} is also in {other_path}")
+    for (other_path, other), (path, gate) in combinations(found, 2):
+        if other_path != path and _clash(gate, other):
+            raise SpecError(f"{path}: gate {gate.id} is also in {other_path}")
     return tuple(gate for _, gate in found)
 
 

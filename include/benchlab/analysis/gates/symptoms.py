@@ -154,24 +154,15 @@ def cell_columns(
         beyond noise: the lower one-sided 99 % limit, by Student's t, of the mean of the rounds'
         log ratios; 0 where that limit is below zero. None with fewer than three rounds, and where
         there is no such neighbour.
-
-    Raises:
-        ValueError: the shapes do not fit, or a thread count is there twice.
     """
     import numpy as np
 
     figures = np.asarray(throughput, dtype=float)
     latencies = np.full_like(figures, math.nan) if p95 is None else np.asarray(p95, dtype=float)
-    if figures.ndim != 2 or figures.shape[1] != len(threads) or latencies.shape != figures.shape:
-        raise ValueError(
-            f"throughput: of shape {figures.shape}, p95 of shape {latencies.shape}; expected "
-            f"(rounds, {len(threads)}), a column for each thread count"
-        )
-    if len(set(threads)) != len(threads):
-        raise ValueError(f"threads: one is there twice: {list(threads)}")
     order = np.argsort(threads)
     rates, waits = _logarithms(figures[:, order]), _logarithms(latencies[:, order])
     at = np.log(np.asarray(threads, dtype=float)[order])
+    there = np.isfinite(figures) & (figures > 0)
     columns: list[dict[str, float | None]] = [{} for _ in threads]
     for place, column in enumerate(order):
         fall = dip = None
@@ -182,15 +173,11 @@ def cell_columns(
             line = (1 - share) * rates[:, place - 1] + share * rates[:, place + 1]
             dip = _beyond_noise(line - rates[:, place])
         columns[int(column)] = {
-            "round_cv": _variation([rate for rate in figures[:, column].tolist() if _there(rate)]),
+            "round_cv": _variation(figures[there[:, column], column].tolist()),
             "p95_fall_pct": fall,
             "curve_dip_pct": dip,
         }
     return columns
-
-
-def _there(value: float) -> bool:
-    return math.isfinite(value) and value > 0
 
 
 def _logarithms(values: FloatArray) -> FloatArray:

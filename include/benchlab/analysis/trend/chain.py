@@ -22,17 +22,20 @@ of the ratios (:meth:`Chain.weights`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from benchlab.errors import SpecError
 from benchlab.plan.versions import order
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Age = tuple[tuple[int, ...], bool, str]
+"""Orders versions: what :func:`benchlab.plan.versions.order` returns."""
+Order = tuple[datetime, Age, Age, str]
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Ratio:
         at: the time that it was planned for; with a time zone.
         log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
         standard_error: of ``log_ratio``; None where it is not known.
+        is_planned: it was planned for this time; otherwise a person started it.
     """
 
     campaign: str
@@ -52,6 +56,13 @@ class Ratio:
     candidate: str
     log_ratio: float
     standard_error: float | None
+    is_planned: bool = True
+
+    @property
+    def order(self) -> Order:
+        """Its place among the points of a chain."""
+        # At the same time the older candidate comes first: it may be the other's baseline.
+        return self.at, order(self.candidate), order(self.baseline), self.campaign
 
 
 @dataclass(frozen=True)
@@ -60,26 +71,23 @@ class Point:
 
     Attributes:
         level: ln of the candidate's throughput relative to the first baseline of the chain.
+        before: indices of the earlier points whose mean level its baseline has; empty where the
+            chain begins.
         bridged_from: the version whose level the baseline has taken; None where the baseline was
             measured itself, or begins the chain.
     """
 
     ratio: Ratio
     level: float
+    before: tuple[int, ...]
     bridged_from: str | None
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The points in order of time; at the same time, in order of their versions.
-
-    Attributes:
-        links: for each point the indices of the earlier points whose mean level its baseline has;
-            empty where the chain begins.
-    """
+    """The points in order of time; at the same time, in order of their versions."""
 
     points: tuple[Point, ...]
-    links: tuple[tuple[int, ...], ...]
 
     def weights(self) -> NDArray[np.float64]:
         """How the levels follow from the ratios: ``levels = weights @ log_ratios``.
@@ -89,45 +97,35 @@ class Chain:
         import numpy as np
 
         weights = np.eye(len(self.points))
-        for index, before in enumerate(self.links):
-            if before:
-                weights[index] += weights[list(before)].mean(axis=0)
+        for index, point in enumerate(self.points):
+            if point.before:
+                weights[index] += weights[list(point.before)].mean(axis=0)
         return weights
 
 
 def chain(ratios: Sequence[Ratio]) -> Chain:
-    """Chain the ratios of one workload; their order does not matter.
+    """Chain the ratios of one workload, one of each campaign; their order does not matter.
 
     Example:
         ``chain([Ratio("c1", at, "v8.1.0", "v8.1.1", 0.02, 0.01)]).points[0].level`` is 0.02.
-
-    Raises:
-        SpecError: a ratio or a standard error is not a number, a campaign has two ratios or
-            compares a version with itself, or a time has no time zone; names the campaign.
     """
-    _check(ratios)
     points: list[Point] = []
-    links: list[tuple[int, ...]] = []
     measured = _Measured()
-    for ratio in sorted(ratios, key=_order):
+    for ratio in sorted(ratios, key=lambda ratio: ratio.order):
         before, bridged_from = measured.links_of(order(ratio.baseline))
         level = math.fsum(points[index].level for index in before) / max(1, len(before))
         measured.add(ratio, len(points))
-        points.append(Point(ratio, level + ratio.log_ratio, bridged_from))
-        links.append(before)
-    return Chain(tuple(points), tuple(links))
-
-
-_Age = tuple[tuple[int, ...], bool, str]
+        points.append(Point(ratio, level + ratio.log_ratio, before, bridged_from))
+    return Chain(tuple(points))
 
 
 @dataclass
 class _Measured:
     """The versions so far, each with the points in which it was the candidate, if any."""
 
-    points: dict[_Age, list[int]] = field(default_factory=dict)
-    names: dict[_Age, str] = field(default_factory=dict)
-    bridges: dict[_Age, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
+    points: dict[Age, list[int]] = field(default_factory=dict)
+    names: dict[Age, str] = field(default_factory=dict)
+    bridges: dict[Age, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
 
     def add(self, ratio: Ratio, index: int) -> None:
         for version in (ratio.baseline, ratio.candidate):
@@ -135,7 +133,7 @@ class _Measured:
             self.names.setdefault(order(version), version)
         self.points[order(ratio.candidate)].append(index)
 
-    def links_of(self, version: _Age) -> tuple[tuple[int, ...], str | None]:
+    def links_of(self, version: Age) -> tuple[tuple[int, ...], str | None]:
         """The points whose mean is a version's level, and the version that it was bridged from."""
         if points := self.points.get(version):
             return tuple(points), None
@@ -145,35 +143,7 @@ class _Measured:
             self.bridges[version] = links, self.names[older] if older else None
         return self.bridges[version]
 
-    def _bridge(self, version: _Age) -> _Age | None:
+    def _bridge(self, version: Age) -> Age | None:
         older = [measured for measured in self.points if measured < version]
         same_series = [measured for measured in older if measured[0][:2] == version[0][:2]]
         return max(same_series or older, default=None)
-
-
-def _order(ratio: Ratio) -> tuple[object, ...]:
-    # At the same time the older candidate comes first: it may be the other campaign's baseline.
-    return ratio.at, order(ratio.candidate), order(ratio.baseline), ratio.campaign
-
-
-def _check(ratios: Iterable[Ratio]) -> None:
-    seen: set[str] = set()
-    for ratio in ratios:
-        what = f"campaign {ratio.campaign}"
-        if not math.isfinite(ratio.log_ratio):
-            raise SpecError(f"{what}: its log ratio is {ratio.log_ratio}; leave the campaign out")
-        error = ratio.standard_error
-        if error is not None and not (math.isfinite(error) and error >= 0):
-            raise SpecError(
-                f"{what}: its standard error is {error}; must be a number from 0 on, or none"
-            )
-        if ratio.at.tzinfo is None:
-            raise SpecError(f"{what}: its time {ratio.at} has no time zone; give it one")
-        if order(ratio.baseline) == order(ratio.candidate):
-            raise SpecError(
-                f"{what}: compares {ratio.baseline} with itself; an A/A campaign is no link of a "
-                "chain, leave it out"
-            )
-        if ratio.campaign in seen:
-            raise SpecError(f"{what}: has two ratios; a chain takes one of each campaign")
-        seen.add(ratio.campaign)

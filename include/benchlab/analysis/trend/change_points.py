@@ -74,9 +74,6 @@ def find(
 
     Example:
         ``find(chain(ratios), 2.0)[0].candidate``
-
-    Raises:
-        SpecError: ``noise_sd`` is not a number from 0 on.
     """
     import numpy as np
 

@@ -61,9 +61,6 @@ def find(
 
     Example:
         ``find(made, change_points.find(made, 2.0), 2.0)`` for ``made = chain(ratios)``
-
-    Raises:
-        SpecError: ``noise_sd`` is not a number from 0 on.
     """
     model = StepModel(chain, noise_sd)
     first = max((point.index for point in change_points), default=0)

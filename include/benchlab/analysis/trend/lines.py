@@ -17,8 +17,9 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+
+from benchlab.analysis.trend.chain import Age, Order, Ratio
+from benchlab.plan.versions import order
 
 NEWEST = "newest"
 _PLACED_BY = (
@@ -26,115 +27,73 @@ _PLACED_BY = (
     "update`)"
 )
 
-Age = tuple[tuple[int, ...], bool, str]
-Order = tuple[datetime, Age, Age, str]
-"""The order of a chain's points: time, candidate, baseline, id of the campaign."""
 
-
-class Measured(Protocol):
-    """A campaign with its place in time."""
-
-    @property
-    def versions(self) -> tuple[str, str]:
-        """The baseline's and the candidate's version."""
-
-    @property
-    def order(self) -> Order:
-        """Its place among the points of a chain."""
-
-    @property
-    def is_planned(self) -> bool:
-        """Whether it was planned for a moment; otherwise a person started it."""
-
-
-M = TypeVar("M", bound=Measured)
-
-
-@dataclass(frozen=True)
-class Line(Generic[M]):
-    """Campaigns that follow one line of versions.
-
-    Attributes:
-        name: `newest`, or a series.
-        members: by time; at least one.
-    """
-
-    name: str
-    members: tuple[M, ...]
-
-
-def lines(campaigns: Iterable[M]) -> tuple[tuple[Line[M], ...], dict[str, str]]:
-    """The lines of one setting, `newest` first, then the newer series before the older.
+def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dict[str, str]]:
+    """The lines of one setting by name, `newest` first, then the newer series before the older.
 
     Returns:
-        The lines, and by id why a campaign is in none.
+        The campaigns of each line, by time, at least one; and by id why a campaign is in none.
 
     Example:
-        ``made, why = lines(campaigns); made[0].name`` is `newest`.
+        ``lines(campaigns)[0]["newest"][-1].candidate``
     """
-    planned_first = sorted(campaigns, key=lambda one: (not one.is_planned, one.order))
-    newest = _Growing[M]()
-    older: dict[tuple[int, ...], _Growing[M]] = {}
+    newest = _Growing()
+    older: dict[tuple[int, ...], _Growing] = {}
     why: dict[str, str] = {}
-    for campaign in planned_first:
+    for campaign in sorted(campaigns, key=lambda one: (not one.is_planned, one.order)):
         line, name = newest, NEWEST
         if not newest.is_followed_by(campaign):
-            series = _candidate(campaign)[0][:2]
+            series = order(campaign.candidate)[0][:2]
             line, name = older.setdefault(series, _Growing()), _name(series)
         fault = line.fault(campaign, name)
         if fault is None:
             line.add(campaign)
         else:
-            why[campaign.order[-1]] = f"{fault}; {_PLACED_BY}"
-    made = [Line(NEWEST, tuple(newest.members))]
-    made += [Line(_name(key), tuple(older[key].members)) for key in sorted(older, reverse=True)]
-    return tuple(line for line in made if line.members), why
+            why[campaign.campaign] = f"{fault}; {_PLACED_BY}"
+    made = {NEWEST: newest, **{_name(key): older[key] for key in sorted(older, reverse=True)}}
+    return {name: tuple(line.members) for name, line in made.items() if line.members}, why
 
 
 @dataclass
-class _Growing(Generic[M]):
+class _Growing:
     """A line that campaigns are being put into.
 
     So that each version has one level, it is a candidate first and a baseline afterwards, or a
     baseline only.
     """
 
-    members: list[M] = field(default_factory=list)
+    members: list[Ratio] = field(default_factory=list)
     as_baseline: dict[Age, Order] = field(default_factory=dict)
     as_candidate: dict[Age, Order] = field(default_factory=dict)
 
-    def is_followed_by(self, campaign: M) -> bool:
+    def is_followed_by(self, campaign: Ratio) -> bool:
         """Whether no candidate before it is newer, and none after it older."""
         place = self._place(campaign)
         before, after = self.members[:place][-1:], self.members[place:][:1]
-        ages = [_candidate(member) for member in (*before, campaign, *after)]
+        ages = [order(member.candidate) for member in (*before, campaign, *after)]
         return ages == sorted(ages)
 
-    def fault(self, campaign: M, name: str) -> str | None:
+    def fault(self, campaign: Ratio, name: str) -> str | None:
         """Why a campaign cannot be in this line, which has the name ``name``; None if it can."""
-        _, candidate, baseline, _ = order = campaign.order
-        first, second = campaign.versions
+        _, candidate, baseline, _ = place = campaign.order
+        first, second = campaign.baseline, campaign.candidate
         if not self.is_followed_by(campaign):
             return f"its candidate {second} is out of the order of versions in line {name}"
-        if candidate not in self.as_candidate and order > self.as_baseline.get(candidate, order):
+        if candidate not in self.as_candidate and place > self.as_baseline.get(candidate, place):
             return f"its candidate {second} was a baseline before"
-        if order < self.as_candidate.get(baseline, order):
+        if place < self.as_candidate.get(baseline, place):
             return f"its baseline {first} becomes a candidate later"
         return None
 
-    def add(self, campaign: M) -> None:
+    def add(self, campaign: Ratio) -> None:
         """Put a campaign at its place."""
-        _, candidate, baseline, _ = order = campaign.order
+        _, candidate, baseline, _ = place = campaign.order
         self.members.insert(self._place(campaign), campaign)
         for seen, version in ((self.as_baseline, baseline), (self.as_candidate, candidate)):
-            seen[version] = min(order, seen.get(version, order))
+            seen[version] = min(place, seen.get(version, place))
 
-    def _place(self, campaign: M) -> int:
+    def _place(self, campaign: Ratio) -> int:
         return bisect(self.members, campaign.order, key=lambda member: member.order)
-
-
-def _candidate(campaign: Measured) -> Age:
-    return campaign.order[1]
 
 
 def _name(series: tuple[int, ...]) -> str:

@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.verdict.paired import Estimate, Variance
-from benchlab.errors import SpecError
 from benchlab.plan.versions import order
 
 if TYPE_CHECKING:
@@ -86,8 +85,6 @@ class StepModel:
     def __init__(self, chain: Chain, noise_sd: float | None) -> None:
         import numpy as np
 
-        if noise_sd is not None and not (math.isfinite(noise_sd) and noise_sd >= 0):
-            raise SpecError(f"noise_sd: is {noise_sd}; must be a number from 0 on, or none")
         self.chain = chain
         ratios = [point.ratio for point in chain.points]
         self.size = len(ratios)
@@ -97,10 +94,7 @@ class StepModel:
             [ratio.standard_error for ratio in ratios], noise_sd
         )
         # A bridged baseline was not measured: its links say nothing about it.
-        self._links = tuple(
-            () if point.bridged_from else before
-            for point, before in zip(chain.points, chain.links, strict=True)
-        )
+        self._links = [() if point.bridged_from else point.before for point in chain.points]
         self._of_levels = np.eye(self.size)
         for index, before in enumerate(self._links):
             if before:

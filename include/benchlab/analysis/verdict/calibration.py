@@ -34,46 +34,29 @@ _Key = tuple[str, str, frozenset[int], MetricKind]
 
 
 @dataclass(frozen=True)
-class Component:
-    """The deployment variance of one workload and metric.
-
-    Attributes:
-        campaigns: how many A/A campaigns it is from.
-        between, within: of their estimates; see above.
-        deployment: what is added to the variance of an estimate.
-    """
-
-    campaigns: int
-    between: Variance
-    within: Variance
-    deployment: Variance
-
-
-@dataclass(frozen=True)
 class Calibration:
     """What A/A campaigns show about deployments.
 
     Attributes:
         campaigns: ids of those that were used.
-        components: by workload, metric, thread counts and kind of metric.
+        deployments: their variances, by workload, metric, thread counts and kind of metric.
         counts: by the same, how many campaigns measured it, enough of them or not.
     """
 
     campaigns: tuple[str, ...] = ()
-    components: Mapping[_Key, Component] = field(default_factory=dict)
+    deployments: Mapping[_Key, Variance] = field(default_factory=dict)
     counts: Mapping[_Key, int] = field(default_factory=dict)
 
-    def component(self, rounds: Rounds, kind: MetricKind) -> Component | None:
+    def deployment(self, rounds: Rounds, kind: MetricKind) -> Variance | None:
         """A workload's deployment variance with the same thread counts; None if it is not known."""
-        return self.components.get(_key(rounds, kind))
+        return self.deployments.get(_key(rounds, kind))
 
     def unseen(self, rounds: Rounds, kind: MetricKind) -> Variance | None:
         """The variance of a workload's estimate that its rounds cannot show; None: not known.
 
         That is its deployment variance, and how coarsely its client prints p95 latencies.
         """
-        component = self.component(rounds, kind)
-        deployment = component.deployment if component else None
+        deployment = self.deployment(rounds, kind)
         if kind != "p95" or not rounds.latency_step:
             return deployment
         # A latency may lie anywhere in its step, in all rounds alike: step^2 / 12, a uniform
@@ -114,32 +97,28 @@ def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
     enough = {key: known for key, known in found.items() if len(known) >= MIN_CAMPAIGNS}
     return Calibration(
         campaigns=tuple(used),
-        components=_components(enough),
+        deployments=_deployments(enough),
         counts={key: len(estimates) for key, estimates in found.items()},
     )
 
 
-def _components(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Component]:
-    between = {
-        key: Variance(variance([one.mean for one in estimates]), len(estimates) - 1)
-        for key, estimates in found.items()
-    }
-    within = {}
+def _deployments(found: Mapping[_Key, Sequence[Estimate]]) -> dict[_Key, Variance]:
+    between_and_within = {}
     for key, estimates in found.items():
+        between = Variance(variance([one.mean for one in estimates]), len(estimates) - 1)
         first, *others = (one.variance for one in estimates)
         total = sum(others, first)
-        within[key] = Variance(total.value / len(estimates), total.df)
-    components = {}
+        between_and_within[key] = between, Variance(total.value / len(estimates), total.df)
+    deployments = {}
     for kind in KINDS:
-        keys = [key for key in found if key[-1] == kind]
-        own = {key: _excess([(between[key], within[key])]) for key in keys}
-        shared = _excess([(between[key], within[key]) for key in keys]) if keys else None
-        for key in keys:
-            taken = own[key]
+        own = {key: pair for key, pair in between_and_within.items() if key[-1] == kind}
+        shared = _excess(list(own.values())) if own else None
+        for key, pair in own.items():
+            taken = _excess([pair])
             if shared is not None and shared.value > taken.value:
-                taken = Variance(shared.value, min(shared.df, between[key].df))
-            components[key] = Component(len(found[key]), between[key], within[key], taken)
-    return components
+                taken = Variance(shared.value, min(shared.df, pair[0].df))
+            deployments[key] = taken
+    return deployments
 
 
 def _excess(pairs: Sequence[tuple[Variance, Variance]]) -> Variance:

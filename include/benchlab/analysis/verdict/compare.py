@@ -98,7 +98,6 @@ class Comparison:
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
         cells: the gates of cells, of the trials whose figures are used.
-        not_evaluated: gates that could be evaluated nowhere, by name.
         calibration: what A/A campaigns show about deployments.
     """
 
@@ -107,7 +106,6 @@ class Comparison:
     repeated_pairs: int
     missing: tuple[str, ...]
     gates: tuple[GateResult, ...]
-    not_evaluated: tuple[str, ...]
     cells: tuple[CellGates, ...] = ()
     calibration: Calibration = NO_CALIBRATION
 
@@ -117,9 +115,10 @@ class Comparison:
         return (*self.gates, *(gate for cell in self.cells for gate in cell.gates))
 
     @property
-    def scope(self) -> Scope:
-        """How far the verdicts reach, taken together."""
-        return scope_of(self.workloads)
+    def not_evaluated(self) -> tuple[str, ...]:
+        """The gates that could be evaluated nowhere, by name."""
+        evaluated = {found.gate for found in self.all_gates if found.status != "not evaluated"}
+        return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
 
 
 def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
@@ -140,7 +139,6 @@ def compare(
     """Compare the sides of a campaign, workload by workload.
 
     Args:
-        plan: what was to be measured; says what is missing.
         results: all trials, including invalid ones.
         threshold_pct: the smallest change that is called one, in percent.
         unsound: why a side's figures cannot be trusted though its trials are valid, by side
@@ -165,16 +163,12 @@ def compare(
     }
     measured = {result.trial.id for result in used}
     in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
-    evaluated = tuple(gate for result in in_order for gate in result.gates)
     return Comparison(
         workloads=judge(workloads, threshold_pct, doubts=doubts, calibration=calibration),
         excluded=tuple(excluded),
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
-        gates=evaluated,
-        not_evaluated=_never_evaluated(
-            [*evaluated, *(gate for cell in cells for gate in cell.gates)]
-        ),
+        gates=tuple(gate for result in in_order for gate in result.gates),
         cells=tuple(cells),
         calibration=calibration or NO_CALIBRATION,
     )
@@ -184,7 +178,6 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
     """The figures of a campaign, by workload in the order of the plan.
 
     Args:
-        plan: what was to be measured.
         used: the trials whose figures count, as ``usable_trials`` finds them.
     """
     by_workload: dict[str, list[TrialResult]] = {}
@@ -222,17 +215,13 @@ def judge(
         doubts: by workload, why no change can be concluded from its figures.
         calibration: what A/A campaigns show about deployments.
     """
-    known = calibration or NO_CALIBRATION
-    by_kind = {
-        kind: decision.decide(
-            {
-                rounds.workload: _measured(rounds, kind, known, (doubts or {}).get(rounds.workload))
-                for rounds in workloads
-            },
-            threshold_pct,
-        )
-        for kind in KINDS
-    }
+    known, doubts = calibration or NO_CALIBRATION, doubts or {}
+    by_kind = {}
+    for kind in KINDS:
+        measured = {
+            r.workload: _measured(r, kind, known, doubts.get(r.workload)) for r in workloads
+        }
+        by_kind[kind] = decision.decide(measured, threshold_pct)
     cell_count = sum(len(rounds.threads) for rounds in workloads)
     compared = []
     for rounds in workloads:
@@ -313,9 +302,3 @@ def _geometric_mean(values: Array) -> float | None:
 
     present = values[np.isfinite(values)]
     return float(np.exp(np.log(present).mean())) if len(present) else None
-
-
-def _never_evaluated(gates: Iterable[GateResult]) -> tuple[str, ...]:
-    found = list(gates)
-    evaluated = {result.gate for result in found if result.status != "not evaluated"}
-    return tuple(dict.fromkeys(result.gate for result in found if result.gate not in evaluated))

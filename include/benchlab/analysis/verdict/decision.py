@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchlab.analysis.verdict.paired import Estimate, holm, percent
+from benchlab.analysis.verdict.paired import Estimate, holm, percent, percents
 from benchlab.language import Message, Said, message
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
@@ -95,7 +95,7 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
     return Decision(
         rounds_used=measured.rounds,
         estimate_pct=None if measured.mean is None else percent(measured.mean),
-        ci95_pct=_percents(found.interval(0.95)) if found else None,
+        ci95_pct=percents(found.interval(0.95)) if found else None,
         p_adjusted=p_adjusted,
         verdict=verdict,
         reasons=(*measured.notes, *reasons),
@@ -113,7 +113,7 @@ def _verdict(
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
         return ("improvement" if is_better(measured.kind, change) else "regression"), ()
-    low, high = _percents(found.interval(0.90))
+    low, high = percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
         return "equivalent", ()
     return "inconclusive", (_why_inconclusive(found, p_adjusted, threshold_pct),)
@@ -132,7 +132,3 @@ def _why_inconclusive(found: Estimate, p_adjusted: float, threshold_pct: float) 
     if low > 0 or high < 0:
         return message("reason-holm", p=f"{p_adjusted:.2g}")
     return message("reason-noise", limit=f"{threshold_pct:g}")
-
-
-def _percents(interval: tuple[float, float]) -> tuple[float, float]:
-    return percent(interval[0]), percent(interval[1])

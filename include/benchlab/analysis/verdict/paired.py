@@ -100,3 +100,8 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 def percent(log_ratio: float) -> float:
     """A logarithm of a ratio as a change in percent."""
     return 100 * math.expm1(log_ratio)
+
+
+def percents(interval: tuple[float, float]) -> tuple[float, float]:
+    """An interval of logarithms of ratios, in percent."""
+    return percent(interval[0]), percent(interval[1])

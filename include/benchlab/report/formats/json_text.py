@@ -51,7 +51,7 @@ def to_json(
         },
         "rounds": campaign.plan.rounds,
         "seed": campaign.plan.seed,
-        "scope": comparison.scope,
+        "scope": scope_of(comparison.workloads),
         "target": campaign.plan.target,
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
@@ -111,19 +111,19 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
     """The A/A campaigns and what they show; None if there are none."""
-    if not (components := calibration.components):
+    if not calibration.deployments:
         return None
     return {
         "campaigns": list(calibration.campaigns),
         "deployment": [
             {
-                "workload": workload,
-                "metric": metric,
-                "threads": sorted(threads),
-                "campaigns": component.campaigns,
-                "standard_deviation_pct": percent(math.sqrt(component.deployment.value)),
+                "workload": key[0],
+                "metric": key[1],
+                "threads": sorted(key[2]),
+                "campaigns": calibration.counts[key],
+                "standard_deviation_pct": percent(math.sqrt(deployment.value)),
             }
-            for (workload, metric, threads, _), component in components.items()
+            for key, deployment in calibration.deployments.items()
         ],
     }
 

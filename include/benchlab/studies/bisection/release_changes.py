@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from benchlab.analysis.verdict.compare import Scope
 from benchlab.analysis.verdict.decision import Verdict
-from benchlab.analysis.verdict.paired import Estimate, Variance, percent
+from benchlab.analysis.verdict.paired import Estimate, Variance, percent, percents
 
 CHANGES: tuple[Verdict, Verdict] = ("regression", "improvement")
 MIRRORED: Mapping[Verdict, Verdict] = {"regression": "improvement", "improvement": "regression"}
@@ -96,8 +96,7 @@ class MeasuredStep:
     @property
     def ci95_pct(self) -> tuple[float, float]:
         """Its 95 % interval, in percent."""
-        low, high = self.estimate.interval(0.95)
-        return percent(low), percent(high)
+        return percents(self.estimate.interval(0.95))
 
     @property
     def campaigns(self) -> tuple[str, ...]:

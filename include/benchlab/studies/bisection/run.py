@@ -87,10 +87,8 @@ class Bisection:
         """Begin a bisection; measures nothing yet.
 
         Args:
-            spec: the report type; which versions it compares does not matter.
             good, bad: versions; what is looked for changed from the first to the second.
-            kinds: of the releases in between.
-            first_of_series: take the first final release of each series instead, whatever its kind.
+            kinds, first_of_series: of the releases in between; see :func:`release_way.between`.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.

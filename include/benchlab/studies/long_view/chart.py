@@ -11,13 +11,13 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.report.charts import plotting
 from benchlab.report.charts.plotting import BLUE, GRID, INK, MUTED, VERDICT_COLOUR, Panel
-from benchlab.studies.long_view.text import differences, noise, percents
+from benchlab.studies.long_view.text import differences, noise
 from benchlab.studies.long_view.view import ChainView, LongView
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from benchlab.analysis.trend.lines import Age, Order, lines
+from benchlab.analysis.trend.chain import Age, Ratio
+from benchlab.analysis.trend.lines import lines
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.language import english
@@ -35,30 +36,6 @@ _MEASURED = ("restore", "seconds", "warmup_seconds")
 
 Differences = Mapping[str, tuple[Any, Any]]
 """How two settings differ: by name, the value of the one and of the other."""
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A campaign with its place in a chain."""
-
-    compared: ComparedCampaign
-    at: datetime
-
-    @property
-    def versions(self) -> tuple[str, str]:
-        """The versions of the baseline and of the candidate."""
-        return _versions(self.compared.campaign)
-
-    @property
-    def order(self) -> Order:
-        """As :mod:`benchlab.analysis.trend.chain` orders its points."""
-        baseline, candidate = map(order, self.versions)
-        return self.at, candidate, baseline, self.compared.campaign.id
-
-    @property
-    def is_planned(self) -> bool:
-        """Whether it was planned for a moment; otherwise a person started it."""
-        return self.compared.campaign.planned_for is not None
 
 
 @dataclass(frozen=True)
@@ -94,12 +71,12 @@ class Chained:
 
     Attributes:
         line: its name.
-        members: the newest first; at least one.
+        ratios: of the campaigns, by time; at least one.
         differs: how the setting differs from the next newer one; empty for the newest.
     """
 
     line: str
-    members: tuple[Placed, ...]
+    ratios: tuple[Ratio, ...]
     noise: NoiseOfCampaigns
     differs: Differences
 
@@ -130,23 +107,23 @@ def select_chains(
         key=lambda campaign: (campaign.at, campaign.id),
     )
     reasons: dict[str, str] = {}
-    placed = []
+    ratios = []
     for campaign in of_workload:
         found = compared.get(campaign.id)
         if (why := _why_left_out(campaign, found, workload, days)) is not None:
             reasons[campaign.id] = why
         elif found is not None and not campaign.is_aa:
-            placed.append(Placed(found, _place(campaign, days)))
-    placed.sort(key=lambda member: member.order, reverse=True)
+            ratios.append(_ratio(found, workload, days))
+    ratios.sort(key=lambda ratio: ratio.order, reverse=True)
     chains: list[Chained] = []
     newer: ComparedCampaign | None = None
-    for group in _by_setting(placed, workload):
-        newest = group[0].compared
+    for group in _by_setting(ratios, compared, workload):
+        newest = compared[group[0].campaign]
         differs = _differences(newest, newer, workload) if newer else {}
         noise = _noise(newest, compared.values(), workload)
         found_lines, why_not = lines(group)
         reasons.update(why_not)
-        chains += [Chained(line.name, line.members[::-1], noise, differs) for line in found_lines]
+        chains += [Chained(*line, noise, differs) for line in found_lines.items()]
         newer = newest
     in_order = (campaign.id for campaign in of_workload)
     return chains, {campaign: reasons[campaign] for campaign in in_order if campaign in reasons}
@@ -155,6 +132,22 @@ def select_chains(
 def _versions(campaign: Campaign) -> tuple[str, str]:
     baseline, candidate = (campaign.plan.sides[side].version for side in SIDES)
     return baseline, candidate
+
+
+def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
+    campaign = found.campaign
+    estimate_pct = found.workload(workload).estimate_pct
+    assert estimate_pct is not None  # noqa: S101 - those without are left out
+    baseline, candidate = _versions(campaign)
+    return Ratio(
+        campaign=campaign.id,
+        at=_place(campaign, days),
+        baseline=baseline,
+        candidate=candidate,
+        log_ratio=math.log1p(estimate_pct / 100),
+        standard_error=found.standard_error(workload),
+        is_planned=campaign.planned_for is not None,
+    )
 
 
 def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
@@ -209,16 +202,15 @@ def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
     return version in days and other in days and days[version] > days[other]
 
 
-def _by_setting(placed: Iterable[Placed], workload: str) -> list[list[Placed]]:
-    groups: list[list[Placed]] = []
-    for member in placed:
-        for group in groups:
-            if not _differences(group[0].compared, member.compared, workload):
-                group.append(member)
-                break
-        else:
-            groups.append([member])
-    return groups
+def _by_setting(
+    ratios: Iterable[Ratio], compared: Mapping[str, ComparedCampaign], workload: str
+) -> list[list[Ratio]]:
+    groups: dict[str, list[Ratio]] = {}
+    for ratio in ratios:
+        own = compared[ratio.campaign]
+        alike = (name for name in groups if not _differences(compared[name], own, workload))
+        groups.setdefault(next(alike, ratio.campaign), []).append(ratio)
+    return list(groups.values())
 
 
 def _noise(
@@ -244,7 +236,7 @@ def _differences(one: ComparedCampaign, other: ComparedCampaign, workload: str) 
 def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
     campaign = found.campaign
     return {
-        "threads": sorted(found.threads.get(workload, ())),
+        "threads": sorted({t.threads for t in campaign.plan.trials if t.workload == workload}),
         **{field: getattr(campaign.report_type, field) for field in _MEASURED},
         "auto_inc": campaign.client.auto_inc,
         **_parameters(campaign, "baseline", workload),

@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
-from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import english
 from benchlab.language.names import first_of, plain
 from benchlab.language.numbers import Numbers
@@ -61,7 +60,14 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         "points_needed": MIN_POINTS,
         "change_points": [_change_json(view, found) for found in view.changes],
         "outliers": view.outliers,
-        "drift": view.drift and _drift_json(view.drift),
+        "drift": (drift := view.drift) and {
+            "oldest": drift.oldest,
+            "newest": drift.newest,
+            "releases": drift.links,
+            "change_pct": percent(drift.change),
+            "ci99_pct": percents(drift.ci99),
+            "p": drift.p,
+        },
     }  # fmt: skip
 
 
@@ -90,22 +96,6 @@ def _change_json(view: ChainView, found: ChangePoint) -> dict[str, Any]:
         "p": found.p,
         "reports": {campaign: view.addresses[campaign] for campaign in beside},
     }
-
-
-def _drift_json(found: Drift) -> dict[str, Any]:
-    return {
-        "oldest": found.oldest,
-        "newest": found.newest,
-        "releases": found.links,
-        "change_pct": percent(found.change),
-        "ci99_pct": percents(found.ci99),
-        "p": found.p,
-    }
-
-
-def percents(interval: tuple[float, float]) -> tuple[float, float]:
-    """An interval of logarithms, in percent."""
-    return percent(interval[0]), percent(interval[1])
 
 
 def write(console: Console, view: LongView) -> None:
@@ -149,9 +139,9 @@ def _value(found: object) -> str:
 def _table(view: ChainView) -> Table:
     numbers = Numbers(english())
     table = table_of("day", "versions", "change", "95% interval", "level")
-    for index, link in enumerate(view.links):
+    for link in view.links:
         ratio = link.point.ratio
-        mark = _BRIDGED if link.point.bridged_from else _BEGINS if _begins(view, index) else ""
+        mark = _BRIDGED if link.point.bridged_from else _BEGINS if _begins(view, link) else ""
         table.add_row(
             f"{ratio.at:%Y-%m-%d}",
             f"{plain(ratio.candidate)} vs. {plain(ratio.baseline)}",
@@ -162,11 +152,10 @@ def _table(view: ChainView) -> Table:
     return table
 
 
-def _begins(view: ChainView, index: int) -> bool:
+def _begins(view: ChainView, link: Link) -> bool:
     """Whether its level is against another baseline than the first one of the chain."""
-    point = view.links[index].point
-    begins = not view.chain.links[index] and point.bridged_from is None
-    return begins and not is_same(point.ratio.baseline, view.first_baseline)
+    begins = not link.point.before and link.point.bridged_from is None
+    return begins and not is_same(link.point.ratio.baseline, view.first_baseline)
 
 
 def _below(view: ChainView) -> Iterator[Text]:
@@ -205,7 +194,7 @@ def _marks(view: ChainView) -> Iterator[Text]:
             "wrong is not known, so that levels with such a step have no interval.",
             style="dim",
         )
-    if any(_begins(view, index) for index in range(len(view.links))):
+    if any(_begins(view, link) for link in view.links):
         text = f"{_BEGINS} Against its own baseline: nothing older had been measured."
         yield Text(text, style="dim")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend import drift as drift_module
-from benchlab.analysis.trend.chain import Chain, Point, Ratio, chain
+from benchlab.analysis.trend.chain import Chain, Point, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
@@ -21,12 +21,11 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.records import Campaign
-from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 from benchlab.studies.long_view.selection import (
     Chained,
     Differences,
     NoiseOfCampaigns,
-    Placed,
     select_chains,
 )
 
@@ -69,7 +68,6 @@ class ChainView:
     """
 
     line: str
-    chain: Chain
     links: tuple[Link, ...]
     changes: tuple[ChangePoint, ...]
     addresses: Mapping[str, tuple[str, ...]]
@@ -130,8 +128,8 @@ def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
     }
     days = comparisons.release_days(report)
     chains, left_out = select_chains(workload, campaigns, compared, days)
-    views = tuple(_chain_view(comparisons.home, chained, workload) for chained in chains)
-    return LongView(report, workload, views, left_out)
+    views = (_chain_view(comparisons.home, chained, compared, workload) for chained in chains)
+    return LongView(report, workload, tuple(views), left_out)
 
 
 def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
@@ -162,20 +160,21 @@ def _of_two_sides(comparisons: Comparisons, report: str) -> list[Campaign]:
     return [campaign for campaign in campaigns if set(campaign.plan.sides) == set(SIDES)]
 
 
-def _chain_view(home: Home, chained: Chained, workload: str) -> ChainView:
-    newest, noise = chained.members[0].compared, chained.noise
-    made = chain([_ratio(member, workload) for member in chained.members])
+def _chain_view(
+    home: Home, chained: Chained, compared: Mapping[str, ComparedCampaign], workload: str
+) -> ChainView:
+    made, noise = chain(chained.ratios), chained.noise
+    newest = compared[chained.ratios[-1].campaign]
     threshold = newest.campaign.report_type.threshold_pct
     changes = change_points.find(made, threshold, noise.sd)
     beside = [campaign for found in changes for campaign in (found.before, found.campaign)]
     records = {name: PublicationRecord(home.campaign(name) / "published") for name in beside}
     intervals = {
-        member.compared.campaign.id: member.compared.workload(workload).ci95_pct
-        for member in chained.members
+        ratio.campaign: compared[ratio.campaign].workload(workload).ci95_pct
+        for ratio in chained.ratios
     }
     return ChainView(
         line=chained.line,
-        chain=made,
         links=_links(made, intervals, noise.sd),
         changes=tuple(changes),
         addresses={name: tuple(record.addresses().values()) for name, record in records.items()},
@@ -184,21 +183,6 @@ def _chain_view(home: Home, chained: Chained, workload: str) -> ChainView:
         differs=chained.differs,
         threshold_pct=threshold,
         metric=newest.workload(workload).metric,
-    )
-
-
-def _ratio(placed: Placed, workload: str) -> Ratio:
-    found = placed.compared
-    estimate_pct = found.workload(workload).estimate_pct
-    assert estimate_pct is not None  # noqa: S101 - those without are left out
-    baseline, candidate = placed.versions
-    return Ratio(
-        campaign=found.campaign.id,
-        at=placed.at,
-        baseline=baseline,
-        candidate=candidate,
-        log_ratio=math.log1p(estimate_pct / 100),
-        standard_error=found.standard_error(workload),
     )
 
 
@@ -215,8 +199,8 @@ def _links(
     weights = made.weights()
     variances = np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=1)
     links: list[Link] = []
-    for point, before, variance in zip(made.points, made.links, variances.tolist(), strict=True):
-        bridged = point.bridged_from is not None or any(links[index].bridged for index in before)
+    for point, variance in zip(made.points, variances.tolist(), strict=True):
+        bridged = point.bridged_from is not None or any(links[at].bridged for at in point.before)
         half = _WITHIN_95 * math.sqrt(variance)
         interval = point.level - half, point.level + half
         is_known = not (bridged or math.isnan(half))

@@ -92,7 +92,6 @@ def calibrate(
     """What A/A campaigns show, and what would find smaller changes.
 
     Args:
-        home: the installation, for topologies and prices.
         campaigns: ids; all have the setting of the first.
         detect_pct: the slowdown that proposals are to find; None: 1.5 thresholds.
 
@@ -145,11 +144,11 @@ def _error_rates(
     known: Calibration,
     slowdowns: Sequence[float],
 ) -> ErrorRates:
-    component, name = known.component(rounds, kind), rounds.workload
+    deployment, name = known.deployment(rounds, kind), rounds.workload
     rates = ErrorRates(
         metric=rounds.metric_of(kind),
-        deployment_sd_pct=percent(component.deployment.value**0.5) if component else None,
-        deployment_missing=None if component else _missing(known.count(rounds, kind)),
+        deployment_sd_pct=percent(deployment.value**0.5) if deployment else None,
+        deployment_missing=None if deployment else _missing(known.count(rounds, kind)),
     )
     if judged is None or name not in judged.false_alarms:
         return rates

@@ -86,10 +86,8 @@ def propose(
     """What finds a slowdown, the cheapest first, and sentences about it.
 
     Args:
-        home: the installation, for topologies and prices.
         store: has the series of the A/A campaigns.
-        chosen: the A/A campaigns.
-        spec: the report type of the A/A campaigns; its rounds and seconds are changed.
+        spec: their report type; its rounds and seconds are changed.
         noise: of the throughput.
         wanted: the slowdown, in percent.
     """

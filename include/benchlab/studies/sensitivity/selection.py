@@ -134,12 +134,10 @@ def aa_groups(store: Store) -> list[AAGroup]:
         if why := refusal(campaign, campaign):
             refused.setdefault(campaign.plan.report, {}).setdefault(why, []).append(campaign.id)
             continue
-        for group in groups:
-            if is_alike(group[0], campaign):
-                group.append(campaign)
-                break
-        else:
-            groups.append([campaign])
+        group = next((group for group in groups if is_alike(group[0], campaign)), [])
+        if not group:
+            groups.append(group)
+        group.append(campaign)
     listed = [_group(group) for group in groups]
     listed += [
         AAGroup(report, (), tuple(f"{first_of(ids)}: {why}" for why, ids in reasons.items()))
