@@ -190,7 +190,7 @@ class TrialSequence:
         planned = next(found for found in self.plan.trials if found.id == begun.trial)
         try:
             collected = trial.collect(
-                self.setting(planned),
+                self.setup(planned),
                 planned,
                 begun,
                 on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
@@ -221,7 +221,7 @@ class TrialSequence:
         notes = self._mark(f"{planned.id}-a{attempt}.json")
         self._mark(f"measured-{planned.side}").unlink(missing_ok=True)
         begun = trial.begin(
-            self.setting(planned),
+            self.setup(planned),
             planned,
             attempt,
             earlier=_begun(notes),
@@ -276,7 +276,7 @@ class TrialSequence:
                 f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 
-    def setting(self, planned: PlannedTrial) -> TrialSetup:
+    def setup(self, planned: PlannedTrial) -> TrialSetup:
         """What the trial needs to know about its campaign."""
         return TrialSetup(
             deployment=self.deployment,

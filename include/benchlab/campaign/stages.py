@@ -93,7 +93,7 @@ class CampaignRun(StoredCampaign):
             UnavailableError: a version cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
-        if not _ID.fullmatch(campaign):
+        if not re.fullmatch(ID, campaign):
             raise SpecError(
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
@@ -146,8 +146,10 @@ class CampaignRun(StoredCampaign):
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
         """
         self.note("register", "check the machine")
+        acquired = False
         try:
             dead = self.target.acquire(self.campaign.origin)
+            acquired = True
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
@@ -155,17 +157,16 @@ class CampaignRun(StoredCampaign):
             for mark in self.directory.glob("*.begun"):
                 mark.unlink()
             self.target.preflight()
+            self.forget_publication()
+            self.store.reopen(self.campaign.id)
         except LockHeldError:
             raise  # nothing was taken
-        except Exception as error:
-            self.store.finish(self.campaign.id, "failed")
-            try:
-                self._give_back_hosts()
-            except BenchlabError as another:  # the first failure is the one to report
-                error.add_note(str(another))
+        except BaseException as error:
+            if acquired or isinstance(error, Exception):
+                self.abandon(error)
+            else:  # interrupted: what is there may be in use by another process of this campaign
+                error.add_note(self._how_to_give_back)
             raise
-        self.forget_publication()
-        self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
@@ -365,13 +366,27 @@ class CampaignRun(StoredCampaign):
         Raises:
             TargetError: names what could not be given back.
         """
-        given_back = self._give_back_hosts()
+        self.target.close()
+        given_back = self.target.give_back(self.home, self.campaign.id, self.access)
         self.note("give back", "done", note=given_back)
         return given_back
 
-    def _give_back_hosts(self) -> str:
-        self.target.close()
-        return self.target.give_back(self.home, self.campaign.id, self.access)
+    def abandon(self, error: BaseException) -> None:
+        """Give everything back because of an error; also records that the campaign failed.
+
+        What could not be given back becomes a note of the error, with the command that does it.
+        """
+        try:
+            self.give_back()
+        except (BenchlabError, KeyboardInterrupt) as another:
+            error.add_note(str(another) or "giving back was interrupted")
+            error.add_note(self._how_to_give_back)
+        if not isinstance(error, PublishError):  # then everything has been measured
+            self.store.finish(self.campaign.id, "failed")
+
+    @property
+    def _how_to_give_back(self) -> str:
+        return f"`benchlab give-back {self.campaign.id}` gives back what is left of it"
 
     def _begin(self, phase: str, side: Side) -> Database:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
@@ -435,12 +450,7 @@ def run(work: CampaignRun) -> list[Path]:
             work.validate()
         paths = work.publish()
     except BaseException as error:
-        if not isinstance(error, PublishError):  # everything has been measured
-            work.store.finish(work.campaign.id, "failed")
-        try:
-            work.give_back()
-        except BenchlabError as another:  # the first failure is the one to report
-            error.add_note(str(another))
+        work.abandon(error)
         raise
     work.give_back()
     return paths

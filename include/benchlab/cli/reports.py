@@ -144,15 +144,15 @@ def import_pages(
             try:
                 report, raw = page.load(path)
                 report = called(report, name) if name else report
-                read.append((report, imported.add(report, raw, replace=replace)))
+                new = imported.add(report, raw, replace=replace)
             except (PublishedPageError, StoreError) as error:
                 faults.append(str(error))
-    show(
-        read,
-        as_json,
-        lambda read: [report.to_json() for report, _ in read],
-        lambda read, *_: "".join(_imported(report, new) for report, new in read),
-    )
+                continue
+            read.append(report.to_json())
+            if not as_json:  # at once: nothing that comes later hides what is in the store
+                print(_imported(report, new), end="", flush=True)
+    if as_json:
+        print(json.dumps(read, indent=2, ensure_ascii=False))
     if faults:
         raise BenchlabError("\n".join(faults))
 
