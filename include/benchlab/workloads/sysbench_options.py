@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from benchlab.plan.report_type import Client
@@ -18,33 +19,20 @@ _CONFIG_LINE_BYTES = 255
 def config_file_text(endpoint: Endpoint) -> str:
     """The text of the option file, which has only the password; empty if there is none.
 
-    The caller makes it readable only by its owner. sysbench understands quotes but no escapes,
-    cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an option, even
-    a comment; so the file has no comment.
+    The caller makes it readable only by its owner. It has no comment, because sysbench takes any
+    line with ``=`` for an option.
 
-    Raises ValueError, without quoting the password, if sysbench could not read it back.
+    Raises ValueError, without quoting the password, if sysbench could not read it back: it knows
+    quotes but no escapes.
     """
     password = endpoint.password
     if not password:
         return ""
-    if any(char in password for char in "\n\r\0"):
-        raise ValueError("password: sysbench cannot read one with a line break or a NUL in it")
-    for quote in ("'", '"'):
-        if quote not in password:
-            line = f"mysql-password={quote}{password}{quote}\n"
-            break
-    else:
-        # Both quotes occur: only an unquoted value can carry them.
-        if password[0] in "'\"#" or any(char == "," or char.isspace() for char in password):
-            raise ValueError(
-                "password: sysbench cannot read one that has both kinds of quotes and also a "
-                "comma or a blank, or begins with a quote or '#'"
-            )
-        line = f"mysql-password={password}\n"
-    if len(line.encode()) > _CONFIG_LINE_BYTES:
+    line = f'mysql-password="{password}"\n'
+    if re.search(r'["\n\r\0]', password) or len(line.encode()) > _CONFIG_LINE_BYTES:
         raise ValueError(
-            f"password: longer than sysbench can read (its line has {len(line.encode())} bytes, "
-            f"at most {_CONFIG_LINE_BYTES} are read)"
+            "password: sysbench cannot read one with a double quote, a line break or a NUL in it, "
+            f"nor one whose line is longer than {_CONFIG_LINE_BYTES} bytes"
         )
     return line
 
