@@ -29,7 +29,7 @@ from benchlab.plan.report_type import Client, ReportSpec, Side
 from benchlab.results.records import ID, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
-from benchlab.workloads.client import Endpoint, program_of
+from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
 
 EVERYDAY = Access()
@@ -403,15 +403,15 @@ class CampaignRun(StoredCampaign):
     def prepare_command(self, side: Side) -> list[str]:
         """The command that loads the dataset."""
         record = self.store.campaign(self.campaign.id)
-        command: list[str] = self.workload.prepare_command(
+        session = Session(
             self._endpoint(side),
             str(client_config(self.target)),
             self.spec.dataset,
-            threads=MAX_LOAD_THREADS,
-            client=record.client,
+            MAX_LOAD_THREADS,
+            record.client,
         )
         program = program_of(record.client.program, self.workload.PROGRAMS)
-        return program.started(command, record.client_path)
+        return program.started(self.workload.prepare_command(session), record.client_path)
 
     @property
     def _client(self) -> Client:

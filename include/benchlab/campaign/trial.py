@@ -25,7 +25,7 @@ from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
-from benchlab.workloads.client import program_of
+from benchlab.workloads.client import Session, program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
 # Time that a client may need, beyond its run, to connect and to print its summary.
@@ -278,14 +278,17 @@ def _harness(setup: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched,
 def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
     """The client's command for a run of ``seconds`` seconds."""
     deployment, client = setup.deployment, setup.campaign.client
-    command: list[str] = setup.workload.run_command(
-        trial.workload,
+    session = Session(
         endpoint(deployment, trial.side, setup.workload, client, setup.password),
         str(client_config(deployment)),
         setup.campaign.report_type.dataset,
-        threads=trial.threads,
+        trial.threads,
+        client,
+    )
+    command = setup.workload.run_command(
+        trial.workload,
+        session,
         seconds=seconds,
-        client=client,
         ignore_errors=deployment.engine(trial.side).retryable_errors,
     )
     program = program_of(client.program, setup.workload.PROGRAMS)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from benchlab.plan.report_type import Client
-from benchlab.workloads.client import Endpoint, at_least
+from benchlab.workloads.client import Endpoint, Session, at_least
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
@@ -37,15 +37,16 @@ def config_file_text(endpoint: Endpoint) -> str:
     return line
 
 
-def connection(endpoint: Endpoint, config_path: str) -> list[str]:
+def connection(session: Session) -> list[str]:
     """Options that say where to connect; the file at ``config_path`` has the password.
 
     Raises ValueError if ``config_path`` is empty.
     """
-    if not config_path:
+    if not session.config_path:
         raise ValueError("config_path: empty; sysbench would connect without a password")
+    endpoint = session.endpoint
     return [
-        f"--config-file={config_path}",
+        f"--config-file={session.config_path}",
         "--db-driver=mysql",
         f"--mysql-host={endpoint.host}",
         f"--mysql-port={endpoint.port}",

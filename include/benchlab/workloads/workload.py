@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.report_type import Client
 from benchlab.results.records import Condition
-from benchlab.workloads.client import Endpoint, Program
+from benchlab.workloads.client import Endpoint, Program, Session
 from benchlab.workloads.output import Output
 
 Query = Callable[[str], Sequence[Sequence[object]]]
@@ -65,34 +64,20 @@ class Workload(Protocol):
     def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
         """Warnings for the plan about this dataset at these thread counts."""
 
-    def prepare_command(
-        self,
-        endpoint: Endpoint,
-        config_path: str,
-        dataset: AnyDataset,
-        *,
-        threads: int,
-        client: Client = ...,
-    ) -> list[str]:
+    def prepare_command(self, session: Session) -> list[str]:
         """The command that creates and loads the tables."""
 
     def run_command(
         self,
         workload: str,
-        endpoint: Endpoint,
-        config_path: str,
-        dataset: AnyDataset,
+        session: Session,
         *,
-        threads: int,
         seconds: int,
-        client: Client = ...,
         ignore_errors: Sequence[int] = ...,
     ) -> list[str]:
         """The command that runs one workload for ``seconds`` seconds.
 
         Args:
-            endpoint: where the client connects.
-            config_path: the option file on the client's host; see :meth:`config_file_text`.
             ignore_errors: error numbers of the server that must not end the run.
         """
 

@@ -12,7 +12,7 @@ from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import program, sysbench, tpcc
-from benchlab.workloads.client import program_of
+from benchlab.workloads.client import Endpoint, Session, program_of
 from tests.builders import fakes
 
 BENCH = "/tiup/components/bench/v1.12.0/go-tpc"
@@ -98,9 +98,9 @@ def test_a_campaign_is_not_resumed_with_another_client() -> None:
 def test_tiup_s_component_is_started_by_its_path() -> None:
     """The title is the one in published reports."""
     client = Client(program="tiup")
-    endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
+    endpoint = Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
     size = Warehouses(warehouses=2)
-    shown = tpcc.prepare_command(endpoint, "c", size, threads=1, client=client)
+    shown = tpcc.prepare_command(Session(endpoint, "c", size, 1, client))
     started = program_of("tiup", tpcc.PROGRAMS).started(shown, BENCH)
     assert shown[:3] == ["tiup", "bench", "tpcc"]
     assert started == [BENCH, *shown[2:]]
