@@ -7,7 +7,8 @@ import dataclasses
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,21 +38,12 @@ TRIES = 3
 class TrialSequence:
     """The trials of one campaign.
 
-    Args:
-        home, store: the installation and its results store.
-        campaign: its record.
-        deployment: the target on which the sides are deployed.
-
     Example:
         ``TrialSequence(home, store, campaign, target).measure_next()``
     """
 
     def __init__(
-        self,
-        home: Home,
-        store: Store,
-        campaign: Campaign,
-        deployment: Deployment,
+        self, home: Home, store: Store, campaign: Campaign, deployment: Deployment
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
         self.deployment = deployment
@@ -165,11 +157,9 @@ class TrialSequence:
         done = {result.trial.id for result in results if result.attempt == attempt}
         return next((planned for planned in wanted if planned.id not in done), None)
 
-    @contextlib.contextmanager
-    def _fenced(self) -> Iterator[None]:
+    def _fenced(self) -> AbstractContextManager[float]:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
-        with fence(self.directory / "trial.fence", limit_s):
-            yield
+        return fence(self.directory / "trial.fence", limit_s)
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
