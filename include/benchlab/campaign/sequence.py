@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import time
@@ -208,13 +207,15 @@ class TrialSequence:
         # The plan's restores assume the plan's order, and that every earlier trial was executed.
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
+        # What an earlier try wrote when it started its client.
         notes = self._mark(f"{planned.id}-a{attempt}.json")
+        earlier = Begun(**json.loads(notes.read_text("utf-8"))) if notes.exists() else None
         self._mark(f"measured-{planned.side}").unlink(missing_ok=True)
         begun = trial.begin(
             self.setup(planned),
             planned,
             attempt,
-            earlier=_begun(notes),
+            earlier=earlier,
             restore=restore,
             check_dataset=not self._mark(f"checked-{planned.side}").exists()
             and (restore or not of_side),
@@ -301,10 +302,3 @@ class TrialSequence:
                 note="" if attempt == 1 else f"measured again, {attempt - 1}",
             )
         )
-
-
-def _begun(notes: Path) -> Begun | None:
-    """What an earlier try wrote when it started its client; None if it did not come so far."""
-    with contextlib.suppress(FileNotFoundError):
-        return Begun(**json.loads(notes.read_text(encoding="utf-8")))
-    return None

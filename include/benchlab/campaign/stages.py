@@ -25,7 +25,7 @@ from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecErro
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import Client, ReportSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.results.records import ID, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
@@ -177,12 +177,13 @@ class CampaignRun(StoredCampaign):
         """
         self.note("provision", self.spec.target)
         self.target.provision(lambda text: self.note("provision", "install", note=text))
+        earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
             self.target.executor,
             client_config(self.target).parent,
             self.workload,
             self.spec.client.program,
-            measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
+            measured_with=earlier if self.store.trials(self.campaign.id) else None,
         )
         self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])
@@ -330,9 +331,6 @@ class CampaignRun(StoredCampaign):
 
         Args:
             query_on: returns what runs a statement on a side; by default the mariadb client.
-
-        Returns:
-            The result of :meth:`check` for each side.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
@@ -413,13 +411,10 @@ class CampaignRun(StoredCampaign):
         program = program_of(record.client.program, self.workload.PROGRAMS)
         return program.started(self.workload.prepare_command(session), record.client_path)
 
-    @property
-    def _client(self) -> Client:
-        return self.store.campaign(self.campaign.id).client
-
     def _endpoint(self, side: Side) -> Endpoint:
         password = self.home.password(self.campaign.id)
-        return endpoint(self.target, side, self.workload, self._client, password)
+        client = self.store.campaign(self.campaign.id).client
+        return endpoint(self.target, side, self.workload, client, password)
 
 
 def run(work: CampaignRun) -> list[Path]:

@@ -46,9 +46,7 @@ class Begun:
     """A trial whose client has been started.
 
     Attributes:
-        trial: its id.
         attempt: which measurement of its pair of blocks it belongs to.
-        job: the name of the client's job.
         started_at: when the trial began, as ISO 8601.
         running_since: when the client was started, in seconds since the epoch.
         until: when the client should have ended at the latest, in seconds since the epoch.
@@ -120,14 +118,11 @@ def begin(
     """The first half of a trial: everything up to the start of its client.
 
     Args:
-        attempt: which measurement of its pair of blocks it belongs to.
         earlier: what an earlier try of this trial returned, if it started its client.
-        restore: restore the snapshot first.
         check_dataset: compare the dataset with the snapshot's before the run.
         repeated: an earlier try died; what it left running is ended, except the client, which is
             adopted.
         on_new: called before a new client is started, since ``earlier`` is then out of date.
-        on_phase: called with the name of each phase as it begins.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be started; nothing was

@@ -182,16 +182,12 @@ def audit(pages: Pages, as_json: Json = False) -> None:
             read.append(page.load(path)[0])
         except PublishedPageError as error:
             faults.append(str(error))
+
+    def documents(found: Sequence[audits.Audit]) -> Any:
+        made = [audited.to_json() for audited in found]
+        return made if len(pages) > 1 else made[0]  # a single page's is not a list
+
     if read:
-        show(audits.audit(read), as_json, _documents if len(pages) > 1 else _document, text.render)
+        show(audits.audit(read), as_json, documents, text.render)
     if faults:
         raise BenchlabError("\n".join(faults))
-
-
-def _documents(found: Sequence[audits.Audit]) -> list[Any]:
-    return [audited.to_json() for audited in found]
-
-
-def _document(found: Sequence[audits.Audit]) -> Any:
-    """The JSON of a single page, which is not a list."""
-    return _documents(found)[0]

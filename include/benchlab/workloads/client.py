@@ -92,13 +92,10 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
     Raises:
         ValueError: there is none of this name; lists the known ones.
     """
-    if wanted is None:
-        return programs[0]
-    for program in programs:
-        if program.name == wanted:
-            return program
-    known = ", ".join(program.name for program in programs)
-    raise ValueError(f"client.program: {wanted!r} is not one of {known}")
+    known = {program.name: program for program in programs}
+    if wanted is not None and wanted not in known:
+        raise ValueError(f"client.program: {wanted!r} is not one of {', '.join(known)}")
+    return programs[0] if wanted is None else known[wanted]
 
 
 def at_least(name: str, value: int, least: int) -> None:

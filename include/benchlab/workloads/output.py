@@ -86,9 +86,7 @@ class Output(abc.ABC):
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """The columns for the gates of ``configs/quality`` that depend on the client.
 
-        Args:
-            threads: the number of threads that was requested.
-            dataset: the dataset that was loaded.
+        ``threads`` were requested, and ``dataset`` was loaded.
         """
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:

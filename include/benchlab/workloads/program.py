@@ -21,7 +21,6 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> tuple[
 
     Args:
         executor: the client's host.
-        workload: the module whose workloads it has to run.
         wanted: the name in the report type; None: the first program that is installed.
 
     Raises:

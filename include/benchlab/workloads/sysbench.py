@@ -1,11 +1,7 @@
-"""The sysbench workloads: the commands that load their dataset and run a trial.
+"""The sysbench workloads: the commands of sysbench 1.0.20 that load their dataset and run a trial.
 
-Commands are argument lists for sysbench 1.0.20, to be started without a shell. They are built only
-here, so that the command shown in a report is the one that ran.
+They are built only here, so that the command shown in a report is the one that ran.
 :mod:`benchlab.workloads.sysbench_output` reads the output.
-
-The password is passed in a file (``config_file_text``), never on a command line, where every user
-of the host could read it in the process list.
 
 Example:
     ``run_command("oltp_insert", Session(endpoint, "workload.cnf", dataset, 8), seconds=60)``

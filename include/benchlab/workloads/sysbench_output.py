@@ -114,7 +114,6 @@ class SysbenchOutput(Output):
     SERIES: ClassVar = Series.NAMES
 
     def samples(self) -> dict[str, float | None]:
-        """See :meth:`Output.samples`."""
         return {
             "tps": self.tps,
             "qps": self.qps,
@@ -140,7 +139,6 @@ class SysbenchOutput(Output):
         return {"rate_error": rate_error, "latency_disorder": _disorder(self.latency_ms)}
 
     def summary_json(self) -> dict[str, Any]:
-        """See :meth:`Output.summary_json`."""
         return {
             "threads": self.threads,
             "duration_s": self.duration_s,

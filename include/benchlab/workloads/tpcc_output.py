@@ -118,7 +118,6 @@ class TpccOutput(Output):
     operations: Mapping[str, Operation] = field(default_factory=dict)
 
     def samples(self) -> dict[str, float | None]:
-        """See :meth:`Output.samples`."""
         new_order = self.operations.get(HEADLINE)
         return {
             "tpmc": self.tpmc,
@@ -187,7 +186,6 @@ class TpccOutput(Output):
         return apart / math.sqrt(total * HEADLINE_SHARE * (1 - HEADLINE_SHARE))
 
     def summary_json(self) -> dict[str, Any]:
-        """See :meth:`Output.summary_json`."""
         return {
             "tpmc": self.tpmc,
             "tpm_total": self.tpm_total,
@@ -279,31 +277,25 @@ class _Reader:
     def _take_figures(self, line: str) -> bool:
         """Read a line of the series or of the summary; False if it is neither."""
         if match := _LINE.fullmatch(line):
-            values = dict(zip(_LABELS, match.groups()[2:], strict=True))
-            self._add(match[1] == "Summary", match[2], values)
-        elif match := _TOTALS.fullmatch(line):
-            self._add_totals(dict(zip(_TOTAL_LABELS, match.groups(), strict=True)))
+            prefix, operation, *printed = match.groups()
+            self._add(prefix == "Summary", operation, printed)
+        elif (match := _TOTALS.fullmatch(line)) and (figures := self._possible(match.groups())):
+            names = ("tpmc", "tpm_total", "efficiency_pct")
+            self.totals.append(dict(zip(names, figures, strict=True)))
         return match is not None
 
-    def _add(self, is_summary: bool, operation: str, printed: dict[str, str]) -> None:
-        figures = self._possible(_LABELS, printed)
+    def _add(self, is_summary: bool, name: str, printed: list[str]) -> None:
         # Lines of the series come before 'Finished', lines of the summary after it.
         if is_summary != bool(self.finished):
             self.out_of_place += 1
-        rows = self.summary if is_summary else self.current
-        if figures is None:
-            rows.append((operation, None))
-        else:
+        operation = None
+        if (figures := self._possible(printed)) is not None:
             seconds, _, *rates = figures
-            rows.append((operation, Operation(seconds, int(printed["Count"]), *rates)))
+            operation = Operation(seconds, int(printed[1]), *rates)
+        (self.summary if is_summary else self.current).append((name, operation))
 
-    def _add_totals(self, printed: dict[str, str]) -> None:
-        if (figures := self._possible(_TOTAL_LABELS, printed)) is not None:
-            names = ("tpmc", "tpm_total", "efficiency_pct")
-            self.totals.append(dict(zip(names, figures, strict=True)))
-
-    def _possible(self, labels: Sequence[str], printed: dict[str, str]) -> list[float] | None:
-        numbers = [float(printed[label]) for label in labels]
+    def _possible(self, printed: Sequence[str]) -> list[float] | None:
+        numbers = list(map(float, printed))
         if all(math.isfinite(number) and number >= 0 for number in numbers):
             return numbers
         self.impossible += 1
