@@ -296,7 +296,7 @@ class CampaignRun(StoredCampaign):
             TargetError: a condition does not hold after the load; names each such condition.
             EngineError, CommandError: the side cannot be started or asked; nothing is stored.
         """
-        if (conditions := self.workload.CONSISTENCY) is None:
+        if (check := self.workload.CONSISTENCY) is None:
             return ()
         if moment == "last trial" and not self.sequence.has_measured(side):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
@@ -307,7 +307,7 @@ class CampaignRun(StoredCampaign):
                 self.target.engine(other).stop()
         engine.start()
         database = engine.instance.database
-        found = conditions.check(
+        found = check(
             query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
         )
         if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:

@@ -40,7 +40,7 @@ DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"
 METRIC = "tpmc"
-CONSISTENCY = tpcc_consistency
+CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 # TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component if it

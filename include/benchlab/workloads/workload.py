@@ -20,13 +20,6 @@ Query = Callable[[str], Sequence[Sequence[object]]]
 """Runs one statement in the schema of the dataset and returns its rows."""
 
 
-class Consistency(Protocol):
-    """Conditions that a dataset must meet; see :mod:`benchlab.workloads.tpcc_consistency`."""
-
-    def check(self, query: Query) -> tuple[Condition, ...]:
-        """Each condition, with its number of violations."""
-
-
 class Workload(Protocol):
     """A client and its workloads.
 
@@ -42,7 +35,8 @@ class Workload(Protocol):
         METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
             on the client's host, once for a campaign; their figures are never compared.
-        CONSISTENCY: the conditions that the dataset must meet; None if there are none.
+        CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
+            number of violations; None if there are none.
     """
 
     __name__: str
@@ -53,7 +47,7 @@ class Workload(Protocol):
     TOOL: str
     METRIC: str
     PROGRAMS: tuple[Program, ...]
-    CONSISTENCY: Consistency | None
+    CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
         """The text of the private file at ``config_path``: the password, as the client reads it."""
