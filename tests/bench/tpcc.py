@@ -22,6 +22,7 @@ from benchlab.home import Home
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
+from benchlab.workloads.client import Endpoint, Session
 from tests import warehouses
 from tests.bench.machine import timed
 from tests.bench.row import Row, ratio
@@ -99,8 +100,8 @@ def _database(program: str) -> str:
     return "tpcc_" + program.replace("-", "_")
 
 
-def _endpoint(server: Engine, program: str) -> tpcc.Endpoint:
-    return tpcc.Endpoint("127.0.0.1", server.instance.port, USER, "", _database(program))
+def _endpoint(server: Engine, program: str) -> Endpoint:
+    return Endpoint("127.0.0.1", server.instance.port, USER, "", _database(program))
 
 
 def _config(folder: Path) -> str:
@@ -114,11 +115,13 @@ def _config(folder: Path) -> str:
 def _load(server: Engine, program: str, folder: Path, size: Size) -> float:
     """The seconds that loading takes; all rows must be there then."""
     command = tpcc.prepare_command(
-        _endpoint(server, program),
-        _config(folder),
-        size.dataset,
-        threads=min(LOAD_THREADS, size.dataset.warehouses),
-        client=Client(program=program),
+        Session(
+            _endpoint(server, program),
+            _config(folder),
+            size.dataset,
+            min(LOAD_THREADS, size.dataset.warehouses),
+            Client(program=program),
+        )
     )
     seconds = timed(command, os.environ, folder / f"load-{program}")
     for table, rows in tpcc.tables(size.dataset).items():
@@ -146,12 +149,14 @@ def _runs(server: Engine, folder: Path, size: Size) -> dict[tuple[str, int], lis
 def _run(server: Engine, program: str, folder: Path, size: Size, threads: int) -> float:
     command = tpcc.run_command(
         "tpcc",
-        _endpoint(server, program),
-        _config(folder),
-        size.dataset,
-        threads=threads,
+        Session(
+            _endpoint(server, program),
+            _config(folder),
+            size.dataset,
+            threads,
+            Client(program=program),
+        ),
         seconds=size.seconds,
-        client=Client(program=program),
         ignore_errors=Engine.retryable_errors,
     )
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=RUN_LIMIT_S)

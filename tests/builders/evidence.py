@@ -58,7 +58,7 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
         return JobStatus("running"), SAMPLED if job.startswith("hosts") else ""
 
     executor = FakeExecutor(program=program)
-    setting = TrialSetup(
+    setup = TrialSetup(
         FakeDeployment(made.plan, executor),
         made,
         sysbench,
@@ -66,7 +66,7 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
         gates.of_table(gates.load_all(GATES), "trials"),
     )
     begun = trial.begin(
-        setting,
+        setup,
         planned,
         1,
         earlier=None,
@@ -76,7 +76,7 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
         on_new=lambda: None,
         on_phase=lambda phase: None,
     )
-    return trial.collect(setting, planned, begun, on_phase=lambda phase: None)
+    return trial.collect(setup, planned, begun, on_phase=lambda phase: None)
 
 
 def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult:

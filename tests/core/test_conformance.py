@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,7 +31,7 @@ from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS
 from benchlab.targets.target import BaseTarget
-from benchlab.workloads.client import Program, program_of
+from benchlab.workloads.client import Endpoint, Program, Session, program_of
 from tests.builders import fakes, plans
 
 ENGINES = engines.by_name()
@@ -165,7 +166,7 @@ def endpoint(module: Any, client: Client = Client()) -> Any:  # noqa: B008 - fro
     """Where a client would connect, with a password if it can be given one in private."""
     private = program_of(client.program, module.PROGRAMS).takes_password
     password = PASSWORD if private else ""
-    return module.Endpoint("127.0.0.1", 13390, "bench", password, module.DATABASE)
+    return Endpoint("127.0.0.1", 13390, "bench", password, module.DATABASE)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -200,13 +201,11 @@ def test_a_workload_module_refuses_the_dataset_of_another(name: str) -> None:
     module: Any = MODULES[name]
     needed = next(iter(module.DATASET.model_fields))
     for dataset in (d for kind, d in DATASETS.items() if kind is not module.DATASET):
-        to, given = endpoint(module), {"threads": 1, "dataset": dataset}
+        session = Session(endpoint(module), "/client.cnf", dataset, 1, Client())
         for call in (
             lambda dataset=dataset: module.tables(dataset),
-            lambda to=to, given=given: module.prepare_command(to, "/client.cnf", **given),
-            lambda to=to, given=given: module.run_command(
-                module.NAMES[0], to, "/client.cnf", seconds=1, **given
-            ),
+            lambda session=session: module.prepare_command(session),
+            lambda session=session: module.run_command(module.NAMES[0], session, seconds=1),
         ):
             with pytest.raises(ValueError, match=f"^dataset: {name} loads .*{needed}"):
                 call()
@@ -255,26 +254,24 @@ def test_no_command_has_the_password_in_it(module: Any, program: Program) -> Non
     client = Client(program=program.name)
     to, dataset = endpoint(module, client), DATASETS[module.DATASET]
     config, name = "/private/client.cnf", module.NAMES[0]
-    run = module.run_command(
-        name, to, config, dataset, threads=4, seconds=5, client=client, ignore_errors=(1213,)
-    )
-    prepare = module.prepare_command(to, config, dataset, threads=4, client=client)
+    session = Session(to, config, dataset, 4, client)
+    run = module.run_command(name, session, seconds=5, ignore_errors=(1213,))
+    prepare = module.prepare_command(session)
     for command in (run, prepare):
         assert all(isinstance(part, str) for part in command)
         assert not [part for part in command if PASSWORD in part]
         assert (config in " ".join(command)) == program.takes_password
     assert run != prepare
-    secret = module.Endpoint("127.0.0.1", 13390, "bench", PASSWORD, module.DATABASE)
+    secret = Endpoint("127.0.0.1", 13390, "bench", PASSWORD, module.DATABASE)
     assert PASSWORD not in repr(secret)
     if program.takes_password:
         assert PASSWORD in module.config_file_text(secret)
         return
     assert module.config_file_text(to) == ""
+    shown = replace(session, endpoint=secret)
     for make in (
-        lambda: module.prepare_command(secret, config, dataset, threads=4, client=client),
-        lambda: module.run_command(
-            name, secret, config, dataset, threads=4, seconds=5, client=client
-        ),
+        lambda: module.prepare_command(shown),
+        lambda: module.run_command(name, shown, seconds=5),
     ):
         with pytest.raises(ValueError, match=r"^password: ") as caught:
             make()
@@ -287,10 +284,13 @@ def test_a_command_that_would_run_without_end_is_not_made(name: str, wrong: dict
     """Zero means `for ever` or `as many as you like` to some clients."""
     module: Any = WORKLOADS[name]
     fields = {"threads": 4, "seconds": 5, **wrong}
+
+    def session() -> Session:
+        dataset = DATASETS[module.DATASET]
+        return Session(endpoint(module), "/client.cnf", dataset, fields["threads"], Client())
+
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        module.run_command(
-            name, endpoint(module), "/client.cnf", DATASETS[module.DATASET], **fields
-        )
+        module.run_command(name, session(), seconds=fields["seconds"])
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -19,6 +19,7 @@ from benchlab.engines.mariadb import Engine
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
+from benchlab.workloads.client import Endpoint, Session
 from tests import warehouses
 from tests.machine import VERSIONS
 
@@ -58,10 +59,10 @@ class Loaded:
     database: str = warehouses.DATABASE
 
     @property
-    def endpoint(self) -> tpcc.Endpoint:
+    def endpoint(self) -> Endpoint:
         """Where the client connects."""
         port = self.server.instance.port
-        return tpcc.Endpoint("127.0.0.1", port, USER, warehouses.PASSWORD, self.database)
+        return Endpoint("127.0.0.1", port, USER, warehouses.PASSWORD, self.database)
 
     def number(self, statement: str) -> int:
         """The one number that a statement gives."""
@@ -81,7 +82,7 @@ class Loaded:
         """`prepare`, to its end."""
         config = str(self.folder / "sysbench.cfg")
         # Two threads is what the product starts for two warehouses; the script is made for more.
-        command = tpcc.prepare_command(self.endpoint, config, DATASET, threads=4, client=EMBEDDED)
+        command = tpcc.prepare_command(Session(self.endpoint, config, DATASET, 4, EMBEDDED))
         command = [word if "threads" not in word else "--threads=4" for word in command]
         return subprocess.run(
             command, check=False, text=True, timeout=CLIENT_LIMIT_S, stdout=subprocess.PIPE
@@ -93,12 +94,8 @@ class Loaded:
         """`run`, going on."""
         command = tpcc.run_command(
             "tpcc",
-            self.endpoint,
-            str(self.folder / "sysbench.cfg"),
-            dataset,
-            threads=threads,
+            Session(self.endpoint, str(self.folder / "sysbench.cfg"), dataset, threads, EMBEDDED),
             seconds=seconds,
-            client=EMBEDDED,
             ignore_errors=Engine.retryable_errors,
         )
         return subprocess.Popen(command, text=True, stdout=subprocess.PIPE)

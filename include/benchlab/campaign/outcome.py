@@ -33,14 +33,14 @@ class Comparer:
     Example:
         ``Comparer(home, store).outcome(store.campaign("c1")).comparison.workloads``
 
-    Args:
-        home: the installation, for its gates.
-        store: the results store; A/A campaigns that are written to it later are not seen.
+    Attributes:
+        campaigns: all campaigns of a report type, the earliest first, as of the first call; later
+            ones are not seen.
     """
 
     def __init__(self, home: Home, store: Store) -> None:
         self.home, self.store = home, store
-        self._campaigns: dict[str, list[Campaign]] = {}
+        self.campaigns = functools.cache(store.campaigns)
         self._figures: dict[str, list[Rounds]] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
 
@@ -61,12 +61,6 @@ class Comparer:
             calibration=self.calibration(campaign),
         )
         return Outcome(campaign, trials, comparison)
-
-    def campaigns(self, report: str) -> list[Campaign]:
-        """All campaigns of a report type, the earliest first, as of the first call."""
-        if report not in self._campaigns:
-            self._campaigns[report] = self.store.campaigns(report)
-        return self._campaigns[report]
 
     def calibration(self, campaign: Campaign) -> Calibration:
         """What other A/A campaigns of the same report type and setting show."""

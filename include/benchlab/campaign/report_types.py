@@ -46,12 +46,8 @@ def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
 
 def topology_names(home: Home, kind: str) -> list[str]:
     """The names of the topologies of one kind; files that do not validate are skipped."""
-    found = []
-    for path in sorted((home.configs / "topologies").glob("*.yaml")):
-        with contextlib.suppress(SpecError):
-            if topologies.load(path).kind == kind:
-                found.append(path.stem)
-    return found
+    found = topologies.valid(home.configs / "topologies")
+    return [name for name, topology in found.items() if topology.kind == kind]
 
 
 def calendar(home: Home) -> Calendar:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,21 +37,12 @@ TRIES = 3
 class TrialSequence:
     """The trials of one campaign.
 
-    Args:
-        home, store: the installation and its results store.
-        campaign: its record.
-        deployment: the target on which the sides are deployed.
-
     Example:
         ``TrialSequence(home, store, campaign, target).measure_next()``
     """
 
     def __init__(
-        self,
-        home: Home,
-        store: Store,
-        campaign: Campaign,
-        deployment: Deployment,
+        self, home: Home, store: Store, campaign: Campaign, deployment: Deployment
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
         self.deployment = deployment
@@ -165,11 +156,9 @@ class TrialSequence:
         done = {result.trial.id for result in results if result.attempt == attempt}
         return next((planned for planned in wanted if planned.id not in done), None)
 
-    @contextlib.contextmanager
-    def _fenced(self) -> Iterator[None]:
+    def _fenced(self) -> AbstractContextManager[float]:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
-        with fence(self.directory / "trial.fence", limit_s):
-            yield
+        return fence(self.directory / "trial.fence", limit_s)
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
@@ -190,7 +179,7 @@ class TrialSequence:
         planned = next(found for found in self.plan.trials if found.id == begun.trial)
         try:
             collected = trial.collect(
-                self.setting(planned),
+                self.setup(planned),
                 planned,
                 begun,
                 on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
@@ -218,13 +207,15 @@ class TrialSequence:
         # The plan's restores assume the plan's order, and that every earlier trial was executed.
         out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
+        # What an earlier try wrote when it started its client.
         notes = self._mark(f"{planned.id}-a{attempt}.json")
+        earlier = Begun(**json.loads(notes.read_text("utf-8"))) if notes.exists() else None
         self._mark(f"measured-{planned.side}").unlink(missing_ok=True)
         begun = trial.begin(
-            self.setting(planned),
+            self.setup(planned),
             planned,
             attempt,
-            earlier=_begun(notes),
+            earlier=earlier,
             restore=restore,
             check_dataset=not self._mark(f"checked-{planned.side}").exists()
             and (restore or not of_side),
@@ -276,7 +267,7 @@ class TrialSequence:
                 f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
             )
 
-    def setting(self, planned: PlannedTrial) -> TrialSetup:
+    def setup(self, planned: PlannedTrial) -> TrialSetup:
         """What the trial needs to know about its campaign."""
         return TrialSetup(
             deployment=self.deployment,
@@ -311,10 +302,3 @@ class TrialSequence:
                 note="" if attempt == 1 else f"measured again, {attempt - 1}",
             )
         )
-
-
-def _begun(notes: Path) -> Begun | None:
-    """What an earlier try wrote when it started its client; None if it did not come so far."""
-    with contextlib.suppress(FileNotFoundError):
-        return Begun(**json.loads(notes.read_text(encoding="utf-8")))
-    return None

@@ -25,11 +25,11 @@ from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecErro
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import Client, ReportSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.results.records import ID, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
-from benchlab.workloads.client import Endpoint, program_of
+from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
 
 EVERYDAY = Access()
@@ -93,7 +93,7 @@ class CampaignRun(StoredCampaign):
             UnavailableError: a version cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
-        if not _ID.fullmatch(campaign):
+        if not re.fullmatch(ID, campaign):
             raise SpecError(
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
@@ -146,8 +146,10 @@ class CampaignRun(StoredCampaign):
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
         """
         self.note("register", "check the machine")
+        acquired = False
         try:
             dead = self.target.acquire(self.campaign.origin)
+            acquired = True
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
@@ -155,17 +157,16 @@ class CampaignRun(StoredCampaign):
             for mark in self.directory.glob("*.begun"):
                 mark.unlink()
             self.target.preflight()
+            self.forget_publication()
+            self.store.reopen(self.campaign.id)
         except LockHeldError:
             raise  # nothing was taken
-        except Exception as error:
-            self.store.finish(self.campaign.id, "failed")
-            try:
-                self._give_back_hosts()
-            except BenchlabError as another:  # the first failure is the one to report
-                error.add_note(str(another))
+        except BaseException as error:
+            if acquired or isinstance(error, Exception):
+                self.abandon(error)
+            else:  # interrupted: what is there may be in use by another process of this campaign
+                error.add_note(self._how_to_give_back)
             raise
-        self.forget_publication()
-        self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
@@ -176,12 +177,13 @@ class CampaignRun(StoredCampaign):
         """
         self.note("provision", self.spec.target)
         self.target.provision(lambda text: self.note("provision", "install", note=text))
+        earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
             self.target.executor,
             client_config(self.target).parent,
             self.workload,
             self.spec.client.program,
-            measured_with=self._client.program if self.store.trials(self.campaign.id) else None,
+            measured_with=earlier if self.store.trials(self.campaign.id) else None,
         )
         self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])
@@ -294,7 +296,7 @@ class CampaignRun(StoredCampaign):
             TargetError: a condition does not hold after the load; names each such condition.
             EngineError, CommandError: the side cannot be started or asked; nothing is stored.
         """
-        if (conditions := self.workload.CONSISTENCY) is None:
+        if (check := self.workload.CONSISTENCY) is None:
             return ()
         if moment == "last trial" and not self.sequence.has_measured(side):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
@@ -305,7 +307,7 @@ class CampaignRun(StoredCampaign):
                 self.target.engine(other).stop()
         engine.start()
         database = engine.instance.database
-        found = conditions.check(
+        found = check(
             query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
         )
         if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:
@@ -329,9 +331,6 @@ class CampaignRun(StoredCampaign):
 
         Args:
             query_on: returns what runs a statement on a side; by default the mariadb client.
-
-        Returns:
-            The result of :meth:`check` for each side.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
@@ -365,13 +364,27 @@ class CampaignRun(StoredCampaign):
         Raises:
             TargetError: names what could not be given back.
         """
-        given_back = self._give_back_hosts()
+        self.target.close()
+        given_back = self.target.give_back(self.home, self.campaign.id, self.access)
         self.note("give back", "done", note=given_back)
         return given_back
 
-    def _give_back_hosts(self) -> str:
-        self.target.close()
-        return self.target.give_back(self.home, self.campaign.id, self.access)
+    def abandon(self, error: BaseException) -> None:
+        """Give everything back because of an error; also records that the campaign failed.
+
+        What could not be given back becomes a note of the error, with the command that does it.
+        """
+        try:
+            self.give_back()
+        except (BenchlabError, KeyboardInterrupt) as another:
+            error.add_note(str(another) or "giving back was interrupted")
+            error.add_note(self._how_to_give_back)
+        if not isinstance(error, PublishError):  # then everything has been measured
+            self.store.finish(self.campaign.id, "failed")
+
+    @property
+    def _how_to_give_back(self) -> str:
+        return f"`benchlab give-back {self.campaign.id}` gives back what is left of it"
 
     def _begin(self, phase: str, side: Side) -> Database:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
@@ -388,23 +401,20 @@ class CampaignRun(StoredCampaign):
     def prepare_command(self, side: Side) -> list[str]:
         """The command that loads the dataset."""
         record = self.store.campaign(self.campaign.id)
-        command: list[str] = self.workload.prepare_command(
+        session = Session(
             self._endpoint(side),
             str(client_config(self.target)),
             self.spec.dataset,
-            threads=MAX_LOAD_THREADS,
-            client=record.client,
+            MAX_LOAD_THREADS,
+            record.client,
         )
         program = program_of(record.client.program, self.workload.PROGRAMS)
-        return program.started(command, record.client_path)
-
-    @property
-    def _client(self) -> Client:
-        return self.store.campaign(self.campaign.id).client
+        return program.started(self.workload.prepare_command(session), record.client_path)
 
     def _endpoint(self, side: Side) -> Endpoint:
         password = self.home.password(self.campaign.id)
-        return endpoint(self.target, side, self.workload, self._client, password)
+        client = self.store.campaign(self.campaign.id).client
+        return endpoint(self.target, side, self.workload, client, password)
 
 
 def run(work: CampaignRun) -> list[Path]:
@@ -435,12 +445,7 @@ def run(work: CampaignRun) -> list[Path]:
             work.validate()
         paths = work.publish()
     except BaseException as error:
-        if not isinstance(error, PublishError):  # everything has been measured
-            work.store.finish(work.campaign.id, "failed")
-        try:
-            work.give_back()
-        except BenchlabError as another:  # the first failure is the one to report
-            error.add_note(str(another))
+        work.abandon(error)
         raise
     work.give_back()
     return paths

@@ -42,8 +42,6 @@ class StoredCampaign:
     """One campaign in the store: ``StoredCampaign(home, store, store.campaign("c1")).publish()``.
 
     Args:
-        home: the installation.
-        store: the results store.
         campaign: its record, as read from the store.
         access: makes clients for the destinations of its report; None: from the environment.
     """
@@ -233,38 +231,34 @@ class StoredCampaign:
         again = publish_command(self.campaign.id, instead=instead)
         places = map(place, self._destinations(instead))
         lacking = [place for place in places if place not in self.published()]
-        if not outcome.missing and FILES in lacking:
+        if outcome.missing:
+            why = [
+                f"{e.trial}: {'; '.join(map(str, e.reasons))}"
+                for e in outcome.excluded
+                if e.trial in outcome.missing
+            ]
+            missing = _missing(found, len(self.plan.trials))
+            raise NotMeasuredError("\n".join([missing, *why, *doubts]))
+        if FILES in lacking:
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "
                 f"published; `{again}` does it, "
                 f"`benchlab render {self.campaign.id}` prints it"
                 + "".join(f"\n{sentence}" for sentence in doubts)
             )
-        if not outcome.missing and doubts:
+        if doubts:
             raise NotMeasuredError(
                 "figures of a database whose consistency is lost or not known cannot be relied "
                 "on; where it is lost, see whether anything else wrote to it, and what its log "
                 "says; where it is not known, measure again:\n" + "\n".join(doubts)
             )
-        if not outcome.missing:
-            self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
-            recorded = self._record.faults()
-            faults = {place: recorded.get(place, "it was not tried") for place in lacking}
-            if EVIDENCE in recorded:
-                faults[EVIDENCE] = recorded[EVIDENCE]
-            if faults:
-                raise PublishError(unpublished(self.published(), faults, again))
-            return
-        why = [
-            f"{e.trial}: {'; '.join(map(str, e.reasons))}"
-            for e in outcome.excluded
-            if e.trial in outcome.missing
-        ]
-        if not found.trials:
-            missing = f"none of the {len(self.plan.trials)} trials was measured"
-        else:
-            missing = _missing(outcome.missing, len(self.plan.trials))
-        raise NotMeasuredError("\n".join([missing, *why, *doubts]))
+        self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
+        recorded = self._record.faults()
+        faults = {place: recorded.get(place, "it was not tried") for place in lacking}
+        if EVIDENCE in recorded:
+            faults[EVIDENCE] = recorded[EVIDENCE]
+        if faults:
+            raise PublishError(unpublished(self.published(), faults, again))
 
     def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
         """Write a step to the campaign's progress."""
@@ -288,7 +282,10 @@ class StoredCampaign:
         ]
 
 
-def _missing(trials: Sequence[str], planned: int) -> str:
+def _missing(outcome: Outcome, planned: int) -> str:
     """How many trials have no valid result, and which, unless all lack one."""
+    if not outcome.trials:
+        return f"none of the {planned} trials was measured"
+    trials = outcome.comparison.missing
     text = f"{len(trials)} of {planned} trials have no valid result"
     return text if len(trials) == planned else f"{text}: {names.first_of(trials)}"

@@ -25,7 +25,7 @@ from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
-from benchlab.workloads.client import program_of
+from benchlab.workloads.client import Session, program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
 # Time that a client may need, beyond its run, to connect and to print its summary.
@@ -46,9 +46,7 @@ class Begun:
     """A trial whose client has been started.
 
     Attributes:
-        trial: its id.
         attempt: which measurement of its pair of blocks it belongs to.
-        job: the name of the client's job.
         started_at: when the trial began, as ISO 8601.
         running_since: when the client was started, in seconds since the epoch.
         until: when the client should have ended at the latest, in seconds since the epoch.
@@ -106,7 +104,7 @@ class _Clock:
 
 
 def begin(
-    setting: TrialSetup,
+    setup: TrialSetup,
     trial: PlannedTrial,
     attempt: int,
     *,
@@ -120,14 +118,11 @@ def begin(
     """The first half of a trial: everything up to the start of its client.
 
     Args:
-        attempt: which measurement of its pair of blocks it belongs to.
         earlier: what an earlier try of this trial returned, if it started its client.
-        restore: restore the snapshot first.
         check_dataset: compare the dataset with the snapshot's before the run.
         repeated: an earlier try died; what it left running is ended, except the client, which is
             adopted.
         on_new: called before a new client is started, since ``earlier`` is then out of date.
-        on_phase: called with the name of each phase as it begins.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be started; nothing was
@@ -136,24 +131,20 @@ def begin(
     clock = _Clock(on_phase)
     started_at = datetime.now(UTC)
     job = client_job(trial, attempt)
-    executor = setting.deployment.executor
-    columns: dict[str, float | None] = {}
-    adopted = executor.job_status(job).state in ("running", "complete")
+    adopted = setup.deployment.executor.job_status(job).state in ("running", "complete")
     if adopted and earlier is not None:
         return replace(earlier, adopted=True)
+    columns: dict[str, float | None] = {}
     if not adopted:
         if repeated:
-            setting.deployment.interrupt()  # also a copy that is still under way
-        executor.forget_job(job)
+            setup.deployment.interrupt()  # also a copy that is still under way
+        setup.deployment.executor.forget_job(job)
         on_new()
-        _make_ready(setting, trial, clock, restore=restore)
+        _make_ready(setup, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
-                columns["dataset_differs"] = trial_columns.dataset_differs(setting, trial.side)
-        _warm_up(setting, trial, clock)
-        columns |= trial_columns.before_run(setting, trial.side)
-        executor.start_job(job, [*BOUNDED, *run_command(setting, trial, trial.seconds)])
-        _watch(setting, trial, job)
+                columns["dataset_differs"] = trial_columns.dataset_differs(setup, trial.side)
+        columns |= _start_client(setup, trial, job, clock)
     on_phase("run")
     now = time.time()
     return Begun(
@@ -169,7 +160,7 @@ def begin(
     )
 
 
-def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
+def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
     """The second half of a trial: wait until its client ends, and read what it printed.
 
     A failed run raises no error; it makes the trial invalid.
@@ -177,19 +168,19 @@ def collect(setting: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Ph
     Raises:
         UnreachableError: the client's host could not be reached in time.
     """
-    executor = setting.deployment.executor
+    executor = setup.deployment.executor
     clock = _Clock(on_phase, dict(begun.phases))
     status = _wait(executor, begun.job, begun.until)
     clock.seconds["run"] = max(time.time() - begun.running_since, 0.0)
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
-        output = setting.workload.parse(raw)
-        columns = begun.columns | trial_columns.of_client(setting, trial, output, status)
-        columns |= trial_columns.of_servers(setting, trial.side, begun.columns)
-        hosts = _watched_hosts(setting, trial, begun.job)
+        output = setup.workload.parse(raw)
+        columns = begun.columns | trial_columns.of_client(setup, trial, output, status)
+        columns |= trial_columns.of_servers(setup, trial.side, begun.columns)
+        hosts = _watched_hosts(setup, trial, begun.job)
         columns |= hosts.columns()
-        columns |= trial_columns.of_setting(setting, trial.side)
-        gates = quality.of_metric(setting.gates, setting.workload.METRIC)
+        columns |= trial_columns.of_setup(setup, trial.side)
+        gates = quality.of_metric(setup.gates, setup.workload.METRIC)
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)
         reasons = (
@@ -217,8 +208,8 @@ def client_job(trial: PlannedTrial, attempt: int) -> str:
     return f"client-{trial.id}-a{attempt}"
 
 
-def _make_ready(setting: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> None:
-    deployment = setting.deployment
+def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> None:
+    deployment = setup.deployment
     engine, balancer = deployment.engine(trial.side), deployment.balancer(trial.side)
     fresh = restore or not engine.running()
     with clock.phase("stop"):
@@ -235,64 +226,68 @@ def _make_ready(setting: TrialSetup, trial: PlannedTrial, clock: _Clock, *, rest
         balancer.start()
 
 
-def _warm_up(setting: TrialSetup, trial: PlannedTrial, clock: _Clock) -> None:
-    seconds = setting.campaign.report_type.warmup_seconds
-    if not seconds:
-        return
-    with clock.phase("warm-up"):
-        command = run_command(setting, trial, seconds)
-        setting.deployment.executor.run(
-            [*UNHEARD, *command], timeout_s=seconds + CLIENT_SLACK_S, check=False
-        )
+def _start_client(
+    setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock
+) -> dict[str, float | None]:
+    """Warm up, start the client, and sample all hosts while it runs.
 
-
-def _watch(setting: TrialSetup, trial: PlannedTrial, job: str) -> None:
-    """Sample all hosts while the client runs; hosts that do not answer are reported at the end."""
-    deployment = setting.deployment
+    Hosts that do not answer are reported at the end.
+    """
+    deployment, executor = setup.deployment, setup.deployment.executor
+    if seconds := setup.campaign.report_type.warmup_seconds:
+        with clock.phase("warm-up"):
+            warm_up = [*UNHEARD, *run_command(setup, trial, seconds)]
+            executor.run(warm_up, timeout_s=seconds + CLIENT_SLACK_S, check=False)
+    columns = trial_columns.before_run(setup, trial.side)
+    executor.start_job(job, [*BOUNDED, *run_command(setup, trial, trial.seconds)])
     metrics.start(
         deployment.executors(),
         metrics.sampler_job(job),
         trial.seconds,
         deployment.client_host,
-        _harness(setting, trial, job),
+        _harness(setup, trial, job),
     )
+    return columns
 
 
-def _watched_hosts(setting: TrialSetup, trial: PlannedTrial, job: str) -> HostMetrics:
-    deployment = setting.deployment
+def _watched_hosts(setup: TrialSetup, trial: PlannedTrial, job: str) -> HostMetrics:
+    deployment = setup.deployment
     return metrics.stop_and_collect(
         deployment.executors(),
         metrics.sampler_job(job),
         deployment.client_host,
-        _harness(setting, trial, job),
+        _harness(setup, trial, job),
         client_alone=deployment.client_alone,
         dedicated=deployment.dedicated,
     )
 
 
-def _harness(setting: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched, ...]:
-    balancer = setting.deployment.balancer(trial.side)
+def _harness(setup: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched, ...]:
+    balancer = setup.deployment.balancer(trial.side)
     return (
         Watched("client", job, trial.threads),
         Watched("load balancer", haproxy.JOB, balancer.threads),
     )
 
 
-def run_command(setting: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
+def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
     """The client's command for a run of ``seconds`` seconds."""
-    deployment, client = setting.deployment, setting.campaign.client
-    command: list[str] = setting.workload.run_command(
-        trial.workload,
-        endpoint(deployment, trial.side, setting.workload, client, setting.password),
+    deployment, client = setup.deployment, setup.campaign.client
+    session = Session(
+        endpoint(deployment, trial.side, setup.workload, client, setup.password),
         str(client_config(deployment)),
-        setting.campaign.report_type.dataset,
-        threads=trial.threads,
+        setup.campaign.report_type.dataset,
+        trial.threads,
+        client,
+    )
+    command = setup.workload.run_command(
+        trial.workload,
+        session,
         seconds=seconds,
-        client=client,
         ignore_errors=deployment.engine(trial.side).retryable_errors,
     )
-    program = program_of(client.program, setting.workload.PROGRAMS)
-    return program.started(command, setting.campaign.client_path)
+    program = program_of(client.program, setup.workload.PROGRAMS)
+    return program.started(command, setup.campaign.client_path)
 
 
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:

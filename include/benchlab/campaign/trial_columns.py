@@ -27,50 +27,50 @@ from benchlab.targets import haproxy
 BACKGROUND_ENDED = "background_jobs_ended_before"
 
 
-def dataset_differs(setting: TrialSetup, side: Side) -> float | None:
+def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
     """1 if the dataset's checksum is not the snapshot's, else 0; None if that is not known."""
-    facts = setting.campaign.facts.get(side)
+    facts = setup.campaign.facts.get(side)
     if facts is None or facts.dataset_checksum is None:
         return None
-    tables = list(setting.workload.tables(setting.campaign.report_type.dataset))
-    found = setting.deployment.engine(side).checksum(tables)
+    tables = list(setup.workload.tables(setup.campaign.report_type.dataset))
+    found = setup.deployment.engine(side).checksum(tables)
     return 0.0 if found == facts.dataset_checksum else 1.0
 
 
-def before_run(setting: TrialSetup, side: Side) -> dict[str, float | None]:
+def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Counts taken just before the client starts, which :func:`of_servers` compares with."""
-    background = _background_jobs(setting, side)
+    background = _background_jobs(setup, side)
     return {BACKGROUND_ENDED: None if background is None else float(background.ended)}
 
 
 def of_client(
-    setting: TrialSetup, trial: PlannedTrial, output: Any, status: JobStatus
+    setup: TrialSetup, trial: PlannedTrial, output: Any, status: JobStatus
 ) -> dict[str, float | None]:
     """Columns from what the client printed, and from how it ended."""
     return {
         **output_columns(
-            setting.workload,
+            setup.workload,
             trial,
             output,
-            dataset=setting.campaign.report_type.dataset,
-            interval_s=setting.campaign.client.report_interval,
-            expected_errors=setting.deployment.engine(trial.side).retryable_errors,
+            dataset=setup.campaign.report_type.dataset,
+            interval_s=setup.campaign.client.report_interval,
+            expected_errors=setup.deployment.engine(trial.side).retryable_errors,
         ),
         "client_exit_code": status.exit_code,
     }
 
 
 def of_servers(
-    setting: TrialSetup, side: Side, noted: Mapping[str, float | None]
+    setup: TrialSetup, side: Side, noted: Mapping[str, float | None]
 ) -> dict[str, float | None]:
     """Columns from what the servers and the load balancer report after the run.
 
     Args:
         noted: the result of :func:`before_run`, for an adopted client from its first try.
     """
-    engine, balancer = setting.deployment.engine(side), setting.deployment.balancer(side)
+    engine, balancer = setup.deployment.engine(side), setup.deployment.balancer(side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
-    columns["background_jobs"] = _background_work(setting, side, noted.get(BACKGROUND_ENDED))
+    columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
     with contextlib.suppress(CommandError):
         backends = balancer.statistics()
         columns["backends_down"] = float(sum(not backend.up for backend in backends))
@@ -85,9 +85,9 @@ def of_servers(
     return columns
 
 
-def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
+def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Columns that were found before the first trial and hold for all trials."""
-    campaign = setting.campaign
+    campaign = setup.campaign
     facts = campaign.facts.get(side)
     return {
         **dataset_columns(facts.consistency.get("load") if facts else None),
@@ -96,16 +96,16 @@ def of_setting(setting: TrialSetup, side: Side) -> dict[str, float | None]:
     }
 
 
-def _background_jobs(setting: TrialSetup, side: Side) -> BackgroundJobs | None:
+def _background_jobs(setup: TrialSetup, side: Side) -> BackgroundJobs | None:
     """The counts of background jobs; None if the server refuses, so that no trial fails for it."""
     with contextlib.suppress(CommandError, EngineError):
-        return setting.deployment.engine(side).background_jobs()
+        return setup.deployment.engine(side).background_jobs()
     return None
 
 
-def _background_work(setting: TrialSetup, side: Side, ended_before: float | None) -> float | None:
+def _background_work(setup: TrialSetup, side: Side, ended_before: float | None) -> float | None:
     """How many background jobs were active during the run; None if a count is missing."""
-    now = _background_jobs(setting, side)
+    now = _background_jobs(setup, side)
     if ended_before is None or now is None or now.begun < ended_before:
         return None  # counters that fell belong to another server
     return now.begun - ended_before

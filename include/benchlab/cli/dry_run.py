@@ -143,11 +143,11 @@ class _Rehearsed(CampaignRun):
         for side in self.target.sides:
             self.prepare(side, self._ask)
         self._stage = "measure"
-        setting = self.sequence.setting(self.plan.trials[0])
+        setup = self.sequence.setup(self.plan.trials[0])
         cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
         for planned in sorted(cells.values(), key=lambda planned: planned.index):
             again = {"restore": planned.restore, "check_dataset": False, "repeated": False}
-            trial.begin(setting, planned, 1, earlier=None, on_new=_none, on_phase=_none, **again)
+            trial.begin(setup, planned, 1, earlier=None, on_new=_none, on_phase=_none, **again)
         for side in self.target.sides:
             (self.directory / "begun" / f"measured-{side}").touch()
         self.check_after_trials(lambda engine: self._ask)
@@ -168,9 +168,9 @@ class _Rehearsed(CampaignRun):
             for component, items in components.items():
                 wanted = ", ".join(f"{key} = {str(value).lower()}" for key, value in items.items())
                 self._keep("TiDB Cloud's support", f"{component}, before {workload}", wanted)
-        setting = self.sequence.setting(self.plan.trials[0])
+        setup = self.sequence.setup(self.plan.trials[0])
         for planned in self.plan.trials:
-            self._keep("client", "", shell(trial.run_command(setting, planned, planned.seconds)))
+            self._keep("client", "", shell(trial.run_command(setup, planned, planned.seconds)))
 
     def _host(self, name: str, client: str, backends: Iterable[str]) -> Rehearsal:
         cores = next((host.vcpu for host in self.plan.hosts if host.role == "client"), None)

@@ -22,9 +22,8 @@ class ProgressView:
     """Follows a progress log in a thread: ``with ProgressView(log, 600, sys.stderr): ...``.
 
     Args:
-        log: the progress to follow; another process may write it.
+        log: another process may write it.
         planned_s: the plan's estimate in seconds, used until the campaign shows its own pace.
-        stream: where to show it.
     """
 
     def __init__(self, log: ProgressLog, planned_s: float, stream: TextIO) -> None:

@@ -144,15 +144,15 @@ def import_pages(
             try:
                 report, raw = page.load(path)
                 report = called(report, name) if name else report
-                read.append((report, imported.add(report, raw, replace=replace)))
+                new = imported.add(report, raw, replace=replace)
             except (PublishedPageError, StoreError) as error:
                 faults.append(str(error))
-    show(
-        read,
-        as_json,
-        lambda read: [report.to_json() for report, _ in read],
-        lambda read, *_: "".join(_imported(report, new) for report, new in read),
-    )
+                continue
+            read.append(report.to_json())
+            if not as_json:  # at once: nothing that comes later hides what is in the store
+                print(_imported(report, new), end="", flush=True)
+    if as_json:
+        print(json.dumps(read, indent=2, ensure_ascii=False))
     if faults:
         raise BenchlabError("\n".join(faults))
 
@@ -182,16 +182,12 @@ def audit(pages: Pages, as_json: Json = False) -> None:
             read.append(page.load(path)[0])
         except PublishedPageError as error:
             faults.append(str(error))
+
+    def documents(found: Sequence[audits.Audit]) -> Any:
+        made = [audited.to_json() for audited in found]
+        return made if len(pages) > 1 else made[0]  # a single page's is not a list
+
     if read:
-        show(audits.audit(read), as_json, _documents if len(pages) > 1 else _document, text.render)
+        show(audits.audit(read), as_json, documents, text.render)
     if faults:
         raise BenchlabError("\n".join(faults))
-
-
-def _documents(found: Sequence[audits.Audit]) -> list[Any]:
-    return [audited.to_json() for audited in found]
-
-
-def _document(found: Sequence[audits.Audit]) -> Any:
-    """The JSON of a single page, which is not a list."""
-    return _documents(found)[0]

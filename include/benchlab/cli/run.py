@@ -36,6 +36,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import midnight
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
+from benchlab.results.records import ID
 from benchlab.results.store import Store
 from benchlab.targets.ec2 import reaper
 
@@ -78,8 +79,13 @@ def drive(
     at = midnight(planned_for) if planned_for else None
     work = CampaignRun.create(home, store, spec, campaign, origin, planned_for=at)
     print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
-    with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
-        paths = stages.run(work)
+    try:
+        with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
+            paths = stages.run(work)
+    except KeyboardInterrupt as error:  # typer prints no notes of it
+        for note in getattr(error, "__notes__", ()):
+            print(f"error: {note}", file=sys.stderr)
+        raise
     return work, paths
 
 
@@ -150,7 +156,7 @@ def run(
 @app.command("release", hidden=True, deprecated=True)  # its name until 0.2
 def give_back(campaign: CampaignId) -> None:
     """End a campaign wherever it runs, remove its data, and give its hosts and the machine back."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", campaign):
+    if not re.fullmatch(ID, campaign):
         raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
     done = end_campaign(find(), campaign, Access())
     print(f"{campaign}: {done}; it does not hold the machine")

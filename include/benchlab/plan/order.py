@@ -97,15 +97,13 @@ def _blocks(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, Side]]:
 
 
 def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
-    match policy:
-        case "every_trial":
-            return True
-        case "after_writes":
-            return dirty
-        case "per_workload":
-            return first_of_block
-        case "never":
-            return False
+    by_policy: dict[RestorePolicy, bool] = {
+        "every_trial": True,
+        "after_writes": dirty,
+        "per_workload": first_of_block,
+        "never": False,
+    }
+    return by_policy[policy]
 
 
 def _balanced_first_sides(rounds: int, rng: random.Random) -> list[Side]:

@@ -123,14 +123,12 @@ def make(
         ``make(spec, "mariadb", "c1", {"oltp_point_select"}).minutes``
 
     Args:
-        spec: the report type, overrides applied.
-        engine: the engine that is deployed; a key of ``spec.engines``.
-        campaign: the campaign's id; its hash is the seed where ``spec`` has none.
+        engine: a key of ``spec.engines``.
+        campaign: its id, whose hash is the seed where ``spec`` has none.
         read_only: the workloads that do not change the data.
         topology: the one that ``spec`` names; None on one machine.
         prices: required where hosts are rented.
         metrics: the metric of each workload's throughput; other workloads are ignored.
-        warnings: what a reader should know before it is run, as sentences.
 
     Raises:
         SpecError: a price is missing, a rented fleet has no budget, or the plan costs more than its

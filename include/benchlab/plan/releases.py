@@ -203,22 +203,17 @@ def _day(text: str) -> date:
 
 
 def _kind(version: Version, text: str) -> ReleaseKind:
-    kind = text
-    if not text and (version.is_prerelease or version.numbers[2] > 0):
-        kind = "pre-release" if version.is_prerelease else "patch"
-    fits = (kind == "pre-release" or not version.is_prerelease) and (
-        kind != "patch" or version.numbers[2] > 0
-    )
-    for known in RELEASE_KINDS:
-        if kind == known and fits:
-            return known
+    is_patch = version.numbers[2] > 0
+    kind = text or ("pre-release" if version.is_prerelease else "patch" if is_patch else "")
     if not kind:
         raise SpecError(
             f"type: missing, and {version.text} does not tell it; write {', '.join(RELEASE_KINDS)}"
         )
-    if kind in RELEASE_KINDS:
+    if kind not in RELEASE_KINDS:
+        raise SpecError(f"type: unknown: {kind!r}; there are: {', '.join(RELEASE_KINDS)}")
+    if (version.is_prerelease and kind != "pre-release") or (kind == "patch" and not is_patch):
         raise SpecError(f"type: {kind!r} cannot be that of {version.text}")
-    raise SpecError(f"type: unknown: {kind!r}; there are: {', '.join(RELEASE_KINDS)}")
+    return kind
 
 
 def _refuse(faults: Sequence[str]) -> None:

@@ -96,7 +96,7 @@ def moments(
 
     Args:
         releases: of the engine that is compared.
-        first, last: times with a time zone.
+        first, last: with a time zone.
     """
     if isinstance(schedule, Weekly):
         if first > last:  # croniter would count backwards

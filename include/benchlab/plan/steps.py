@@ -80,7 +80,7 @@ RELEASE_S = 120.0
 """Terminating the hosts, and waiting until groups and keys can be removed."""
 
 REPLICAS = 3
-"""Copies of each region in TiKV, PD's default."""
+"""Copies of each region in TiKV, PD's default; of fewer hosts each has one."""
 TIKV_ROW_BYTES = 220
 """A sysbench row with its index entry in TiKV, compressed, with room for compaction."""
 WAREHOUSE_BYTES = 75 * 2**20
@@ -156,7 +156,8 @@ def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
         logical: float = spec.dataset.rows * TIKV_ROW_BYTES
     else:
         logical = spec.dataset.warehouses * WAREHOUSE_BYTES
-    return logical * REPLICAS / _tikv_count(topology)
+    hosts = _tikv_count(topology)
+    return logical * min(REPLICAS, hosts) / hosts
 
 
 def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:

@@ -7,27 +7,21 @@ Example:
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter, ValidationError
+from sqlalchemy.engine import RowMapping
 from sqlalchemy.schema import CreateColumn
 
 from benchlab.errors import StoreError
-from benchlab.hosts.samples import HostFigures
 from benchlab.plan.documents import faults
-from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import RecordedSpec, ReportSpec, Side
-from benchlab.results.records import (
-    Campaign,
-    GateResult,
-    Sample,
-    SideFacts,
-    TrialResult,
-)
+from benchlab.results.records import Campaign, SideFacts, TrialResult
 
 # Counts the changes with which an older Benchlab cannot work. A new nullable column is not one of
 # them: it is added to a store that lacks it, and an older Benchlab leaves it empty.
@@ -36,7 +30,7 @@ SCHEMA_VERSION = 1
 _REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
 # What an older Benchlab did not write, such as servers and conditions, has its default.
 _FACTS = TypeAdapter(dict[Side, SideFacts])
-_HOST_FIGURES = TypeAdapter(tuple[HostFigures, ...])
+_TRIAL = TypeAdapter(TrialResult)
 
 METADATA = sa.MetaData()
 # MySQL's TEXT holds 64 KB; an index of 767 bytes holds 191 characters of utf8mb4.
@@ -155,10 +149,6 @@ def add_missing_columns(connection: sa.Connection) -> None:
                 )
 
 
-def _in_order(rows: list[Any]) -> list[Any]:
-    return sorted(rows, key=lambda row: row.position)
-
-
 def campaign_row(campaign: Campaign) -> dict[str, Any]:
     """A campaign as a row of :data:`CAMPAIGNS`."""
     return {
@@ -228,29 +218,21 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
     }
 
 
-def trial_of(row: Any, samples: list[Any], gates: list[Any]) -> TrialResult:
-    """A trial from its row and the rows of its samples and gates."""
-    return TrialResult(
-        trial=PlannedTrial(**json.loads(row.planned)),
-        attempt=row.attempt,
-        valid=row.valid,
-        reasons=tuple(json.loads(row.reasons)),
-        samples=tuple(Sample(s.metric, s.value) for s in _in_order(samples)),
-        # An older Benchlab had only gates of validity and wrote no kind.
-        gates=tuple(
-            GateResult(
-                gate.gate, gate.status, gate.observed, gate.sentence, gate.kind or "validity"
-            )
-            for gate in _in_order(gates)
-        ),
-        started_at=datetime.fromisoformat(row.started_at),
-        ended_at=datetime.fromisoformat(row.ended_at),
-        phases=json.loads(row.phases),
-        adopted=row.adopted,
-        raw=row.raw,
-        series=row.series,
-        hosts=row.hosts,
-        host_figures=_HOST_FIGURES.validate_json(row.host_figures or "[]"),
+def trial_of(
+    row: RowMapping, samples: Iterable[RowMapping], gates: Iterable[RowMapping]
+) -> TrialResult:
+    """A trial from its row and the rows of its samples and gates, each in order."""
+    return _TRIAL.validate_python(
+        {
+            **row,
+            "trial": json.loads(row["planned"]),
+            "reasons": json.loads(row["reasons"]),
+            "samples": [{**sample} for sample in samples],
+            # An older Benchlab had only gates of validity and wrote no kind.
+            "gates": [{**gate, "kind": gate["kind"] or "validity"} for gate in gates],
+            "phases": json.loads(row["phases"]),
+            "host_figures": json.loads(row["host_figures"] or "[]"),
+        }
     )
 
 

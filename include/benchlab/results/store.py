@@ -14,14 +14,15 @@ import logging
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine, make_url
+from sqlalchemy.engine import Connection, Engine, RowMapping, make_url
 from upath import UPath
 
 from benchlab.errors import StoreError
@@ -225,25 +226,14 @@ class Store:
             StoreError: this attempt is stored already, or the campaign is not.
         """
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
+        samples = [{**asdict(sample), "unit": sample.unit} for sample in result.samples]
+        parts = {SAMPLES: samples, GATES: [asdict(gate) for gate in result.gates]}
         try:
             with self.transaction() as connection:
                 connection.execute(TRIALS.insert().values(**key, **trial_row(result)))
-                if result.samples:
-                    connection.execute(
-                        SAMPLES.insert(),
-                        [
-                            {**key, **asdict(sample), "unit": sample.unit, "position": position}
-                            for position, sample in enumerate(result.samples)
-                        ],
-                    )
-                if result.gates:
-                    connection.execute(
-                        GATES.insert(),
-                        [
-                            {**key, **asdict(gate), "position": position}
-                            for position, gate in enumerate(result.gates)
-                        ],
-                    )
+                for table, rows in parts.items():
+                    if placed := [{**key, **row, "position": n} for n, row in enumerate(rows)]:
+                        connection.execute(table.insert(), placed)
         except sa.exc.IntegrityError as error:
             self.campaign(campaign)  # raises where the campaign is what is missing
             raise StoreError(
@@ -271,14 +261,13 @@ class Store:
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self.transaction() as connection:
             rows, samples, gates = (
-                connection.execute(sa.select(table).filter_by(campaign=campaign, **key)).all()
+                connection.execute(sa.select(table).filter_by(campaign=campaign, **key))
+                .mappings()
+                .all()
                 for table in (TRIALS, SAMPLES, GATES)
             )
         samples_of, gates_of = _grouped(samples), _grouped(gates)
-        results = [
-            trial_of(row, samples_of[row.trial, row.attempt], gates_of[row.trial, row.attempt])
-            for row in rows
-        ]
+        results = [trial_of(row, samples_of[_key(row)], gates_of[_key(row)]) for row in rows]
         return sorted(results, key=lambda result: (result.attempt, result.trial.index))
 
     # Objects
@@ -354,11 +343,15 @@ def _switch_to_wal(connection: Any) -> None:
             time.sleep(0.05)
 
 
-def _grouped(rows: Any) -> defaultdict[tuple[str, int], list[Any]]:
-    groups: defaultdict[tuple[str, int], list[Any]] = defaultdict(list)
-    for row in rows:
-        groups[row.trial, row.attempt].append(row)
+def _grouped(rows: Iterable[RowMapping]) -> defaultdict[tuple[str, int], list[RowMapping]]:
+    groups: defaultdict[tuple[str, int], list[RowMapping]] = defaultdict(list)
+    for row in sorted(rows, key=itemgetter("position")):
+        groups[_key(row)].append(row)
     return groups
+
+
+def _key(row: RowMapping) -> tuple[str, int]:
+    return row["trial"], row["attempt"]
 
 
 def _now() -> str:

@@ -11,8 +11,6 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
 from benchlab.workloads.workload import Workload
 
-SYSBENCH_PREFIX = "oltp_"
-
 
 @cache
 def by_name() -> dict[str, Workload]:
@@ -46,5 +44,5 @@ def full_name(workload: str, known: Container[str]) -> str | None:
     Example:
         ``full_name("point_select", by_name())`` is ``"oltp_point_select"``.
     """
-    names = (workload, SYSBENCH_PREFIX + workload)
+    names = (workload, f"oltp_{workload}")
     return next((name for name in names if name in known), None)

@@ -10,6 +10,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.report_type import Client
+
 D = TypeVar("D", bound=BaseModel)
 
 
@@ -22,6 +25,28 @@ class Endpoint:
     user: str
     password: str = field(repr=False)
     database: str
+
+
+@dataclass(frozen=True)
+class Session:
+    """What every command of a client needs.
+
+    Attributes:
+        config_path: the option file on the client's host, from the module's ``config_file_text``.
+        threads: its connections.
+
+    Raises:
+        ValueError: ``threads`` is not a number of at least 1.
+    """
+
+    endpoint: Endpoint
+    config_path: str
+    dataset: AnyDataset
+    threads: int
+    client: Client
+
+    def __post_init__(self) -> None:
+        at_least("threads", self.threads, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +92,10 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
     Raises:
         ValueError: there is none of this name; lists the known ones.
     """
-    if wanted is None:
-        return programs[0]
-    for program in programs:
-        if program.name == wanted:
-            return program
-    known = ", ".join(program.name for program in programs)
-    raise ValueError(f"client.program: {wanted!r} is not one of {known}")
+    known = {program.name: program for program in programs}
+    if wanted is not None and wanted not in known:
+        raise ValueError(f"client.program: {wanted!r} is not one of {', '.join(known)}")
+    return programs[0] if wanted is None else known[wanted]
 
 
 def at_least(name: str, value: int, least: int) -> None:

@@ -86,17 +86,15 @@ class Output(abc.ABC):
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """The columns for the gates of ``configs/quality`` that depend on the client.
 
-        Args:
-            threads: the number of threads that was requested.
-            dataset: the dataset that was loaded.
+        ``threads`` were requested, and ``dataset`` was loaded.
         """
 
-    @abc.abstractmethod
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
         """How many errors of the server, with numbers not in ``expected``, the run survived.
 
-        None if that is not known.
+        None if that is not known, as of a client that ends at the first one.
         """
+        return None
 
     @abc.abstractmethod
     def summary_json(self) -> dict[str, Any]:
@@ -141,11 +139,9 @@ def series_csv(output: Output) -> str:
 
 def quoted(client: str, lines: Iterable[str]) -> list[str]:
     """Reasons that quote the first few distinct lines that a client printed; long ones are cut."""
-    reasons = []
-    for line in list(dict.fromkeys(line.strip() for line in lines))[:QUOTED_LINES]:
-        cut = line if len(line) <= QUOTED_LENGTH else f"{line[:QUOTED_LENGTH]}..."
-        reasons.append(f"{client} printed: {cut}")
-    return reasons
+    first = list(dict.fromkeys(line.strip() for line in lines))[:QUOTED_LINES]
+    end = QUOTED_LENGTH
+    return [f"{client} printed: {line[:end]}{'...' * (len(line) > end)}" for line in first]
 
 
 def rounded(value: float | None) -> float | None:

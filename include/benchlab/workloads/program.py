@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.hosts.executor import Executor
@@ -14,27 +13,14 @@ from benchlab.workloads.workload import Workload
 ASK_LIMIT_S = 600.0
 # A shell's exit code for a program that does not exist.
 NOT_FOUND = 127
+Facts = dict[str, str]
 
 
-class Chosen(NamedTuple):
-    """A program on a client's host, with its title and version.
-
-    Attributes:
-        called: its title and version, for people.
-        path: what to start in place of the program's first words; None: these.
-    """
-
-    program: Program
-    called: str
-    path: str | None
-
-
-def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen:
-    """The program to use.
+def choose(executor: Executor, workload: Workload, wanted: str | None) -> tuple[Program, Facts]:
+    """The program to use, and the facts that :func:`install` returns.
 
     Args:
         executor: the client's host.
-        workload: the module whose workloads it has to run.
         wanted: the name in the report type; None: the first program that is installed.
 
     Raises:
@@ -46,7 +32,7 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen
     missing: list[str] = []
     for program in programs if wanted is None else (program_of(wanted, programs),):
         try:
-            return _ask(executor, program)
+            return program, _facts(executor, program)
         except CommandError as error:
             if error.exit_code != NOT_FOUND:
                 # Falling back to another program would silently measure something else.
@@ -61,16 +47,16 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> Chosen
     )
 
 
-def _ask(executor: Executor, program: Program) -> Chosen:
-    path = None
+def _facts(executor: Executor, program: Program) -> Facts:
+    facts, path, printed = {"client_program": program.name}, None, ""
     if program.locate is not None:
         found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
-        path = found.stdout.strip().splitlines()[-1]
-    if program.version_arguments is None:
-        return Chosen(program, program.called(path or ""), path)
-    asked = program.started([*program.words, *program.version_arguments], path)
-    printed = executor.run(asked, timeout_s=ASK_LIMIT_S)
-    return Chosen(program, program.called(printed.stdout + printed.stderr), path)
+        path = printed = facts["client_path"] = found.stdout.strip().splitlines()[-1]
+    if program.version_arguments is not None:
+        asked = program.started([*program.words, *program.version_arguments], path)
+        done = executor.run(asked, timeout_s=ASK_LIMIT_S)
+        printed = done.stdout + done.stderr
+    return {**facts, "client_version": program.called(printed)}
 
 
 def install(
@@ -80,25 +66,22 @@ def install(
     wanted: str | None,
     *,
     measured_with: str | None,
-) -> dict[str, str]:
+) -> Facts:
     """Choose the program and put the files that it needs on the client's host.
 
     Args:
-        executor: the client's host.
-        directory: the campaign's directory on that host.
-        workload: the module whose workloads it has to run.
-        wanted: the name in the report type; None: the first program that is installed.
+        directory: the campaign's directory on the client's host.
         measured_with: the program of the trials that the campaign has already; None: it has none.
 
     Returns:
         The facts ``client_program``, ``client_version`` and, if the program has a ``locate``
-        script, ``client_path``.
+        script, ``client_path``: what to start in place of the program's first words.
 
     Raises:
-        UnavailableError: see :func:`choose`.
+        UnavailableError: see :func:`choose`, also for the other arguments.
         TargetError: the program is not the one that measured the campaign's earlier trials.
     """
-    program, called, path = choose(executor, workload, wanted)
+    program, facts = choose(executor, workload, wanted)
     if measured_with not in (None, program.name):
         raise TargetError(
             f"client.program: {program.name} is the first that is on the client's host now, and "
@@ -107,5 +90,4 @@ def install(
         )
     for name, file in program.files.items():
         executor.put(directory / name, file.read_text(encoding="utf-8"))
-    facts = {"client_program": program.name, "client_version": called}
-    return facts if path is None else {**facts, "client_path": path}
+    return facts

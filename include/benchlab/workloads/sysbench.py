@@ -1,23 +1,19 @@
-"""The sysbench workloads: the commands that load their dataset and run a trial.
+"""The sysbench workloads: the commands of sysbench 1.0.20 that load their dataset and run a trial.
 
-Commands are argument lists for sysbench 1.0.20, to be started without a shell. They are built only
-here, so that the command shown in a report is the one that ran.
+They are built only here, so that the command shown in a report is the one that ran.
 :mod:`benchlab.workloads.sysbench_output` reads the output.
 
-The password is passed in a file (``config_file_text``), never on a command line, where every user
-of the host could read it in the process list.
-
 Example:
-    ``run_command("oltp_insert", endpoint, "workload.cnf", dataset, threads=8, seconds=60)``
+    ``run_command("oltp_insert", Session(endpoint, "workload.cnf", dataset, 8), seconds=60)``
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from benchlab.plan.dataset import AnyDataset, Dataset
-from benchlab.plan.report_type import Client
-from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload
+from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
@@ -63,10 +59,7 @@ _RAND_TYPE = "uniform"
 
 
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
-    """Rows of each table after the load.
-
-    Raises ValueError if the dataset is not sysbench's.
-    """
+    """Rows of each table after the load."""
     size = fitting(dataset, Dataset, "sysbench")
     return {f"sbtest{number}": size.table_size for number in range(1, size.tables + 1)}
 
@@ -81,72 +74,54 @@ def load_faults(text: str) -> list[str]:
     return []
 
 
-def prepare_command(
-    endpoint: Endpoint,
-    config_path: str,
-    dataset: AnyDataset,
-    *,
-    threads: int,
-    client: Client = Client(),  # noqa: B008 - frozen
-) -> list[str]:
+def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables: one dataset for all workloads.
 
     Each table is loaded by one thread, so at most one thread per table is started.
-
-    Raises ValueError naming the argument that is out of range.
     """
-    at_least("threads", threads, 1)
-    threads = min(threads, fitting(dataset, Dataset, "sysbench").tables)
-    return [*_common(endpoint, config_path, _PREPARED_BY, dataset, threads), "prepare"]
+    size = fitting(session.dataset, Dataset, "sysbench")
+    fewer = replace(session, threads=min(session.threads, size.tables))
+    return [*_common(fewer, _PREPARED_BY), "prepare"]
 
 
 def run_command(
     workload: str,
-    endpoint: Endpoint,
-    config_path: str,
-    dataset: AnyDataset,
+    session: Session,
     *,
-    threads: int,
     seconds: int,
-    client: Client = Client(),  # noqa: B008 - frozen
     ignore_errors: Sequence[int] = MYSQL_IGNORED_ERRORS,
 ) -> list[str]:
-    """The command that runs ``workload`` with ``threads`` connections for ``seconds`` seconds.
+    """The command that runs ``workload`` for ``seconds`` seconds.
 
     After the server's errors in ``ignore_errors`` a transaction is retried and counted as an
     ignored error; any other error ends the run. The list replaces sysbench's own. Without
     ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a separate run:
     sysbench 1.0.20 has no option for it.
-
-    Raises ValueError naming the argument that is out of range.
     """
     is_workload(workload, NAMES)
     # sysbench takes 0 for no limit.
     at_least("seconds", seconds, 1)
-    numbered_by_client = workload == "oltp_insert" and not client.auto_inc
+    numbered_by_client = workload == "oltp_insert" and not session.client.auto_inc
     if numbered_by_client:
         # It takes random 32-bit numbers, some of which existing rows have.
         ignore_errors = (*ignore_errors, _DUPLICATE_KEY)
     return [
-        *_common(endpoint, config_path, workload, dataset, threads),
+        *_common(session, workload),
         *(["--auto-inc=off"] if numbered_by_client else []),
-        *measured(seconds, client, ignore_errors),
+        *measured(seconds, session.client, ignore_errors),
     ]
 
 
-def _common(
-    endpoint: Endpoint, config_path: str, workload: str, dataset: AnyDataset, threads: int
-) -> list[str]:
-    size = fitting(dataset, Dataset, "sysbench")
-    at_least("threads", threads, 1)
+def _common(session: Session, workload: str) -> list[str]:
+    size = fitting(session.dataset, Dataset, "sysbench")
     # Defaults that differ between sysbench releases (rand-type, percentile) or that decide what
     # is measured are always written out, so that the command shows all of them.
     return [
         "sysbench",
         workload,
-        *connection(endpoint, config_path),
+        *connection(session),
         f"--tables={size.tables}",
         f"--table-size={size.table_size}",
-        f"--threads={threads}",
+        f"--threads={session.threads}",
         f"--rand-type={_RAND_TYPE}",
     ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from benchlab.plan.report_type import Client
-from benchlab.workloads.client import Endpoint, at_least
+from benchlab.workloads.client import Endpoint, Session, at_least
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
@@ -18,46 +19,34 @@ _CONFIG_LINE_BYTES = 255
 def config_file_text(endpoint: Endpoint) -> str:
     """The text of the option file, which has only the password; empty if there is none.
 
-    The caller makes it readable only by its owner. sysbench understands quotes but no escapes,
-    cuts an unquoted value at a comma or a blank, and takes any line with ``=`` for an option, even
-    a comment; so the file has no comment.
+    The caller makes it readable only by its owner. It has no comment, because sysbench takes any
+    line with ``=`` for an option.
 
-    Raises ValueError, without quoting the password, if sysbench could not read it back.
+    Raises ValueError, without quoting the password, if sysbench could not read it back: it knows
+    quotes but no escapes.
     """
     password = endpoint.password
     if not password:
         return ""
-    if any(char in password for char in "\n\r\0"):
-        raise ValueError("password: sysbench cannot read one with a line break or a NUL in it")
-    for quote in ("'", '"'):
-        if quote not in password:
-            line = f"mysql-password={quote}{password}{quote}\n"
-            break
-    else:
-        # Both quotes occur: only an unquoted value can carry them.
-        if password[0] in "'\"#" or any(char == "," or char.isspace() for char in password):
-            raise ValueError(
-                "password: sysbench cannot read one that has both kinds of quotes and also a "
-                "comma or a blank, or begins with a quote or '#'"
-            )
-        line = f"mysql-password={password}\n"
-    if len(line.encode()) > _CONFIG_LINE_BYTES:
+    line = f'mysql-password="{password}"\n'
+    if re.search(r'["\n\r\0]', password) or len(line.encode()) > _CONFIG_LINE_BYTES:
         raise ValueError(
-            f"password: longer than sysbench can read (its line has {len(line.encode())} bytes, "
-            f"at most {_CONFIG_LINE_BYTES} are read)"
+            "password: sysbench cannot read one with a double quote, a line break or a NUL in it, "
+            f"nor one whose line is longer than {_CONFIG_LINE_BYTES} bytes"
         )
     return line
 
 
-def connection(endpoint: Endpoint, config_path: str) -> list[str]:
+def connection(session: Session) -> list[str]:
     """Options that say where to connect; the file at ``config_path`` has the password.
 
     Raises ValueError if ``config_path`` is empty.
     """
-    if not config_path:
+    if not session.config_path:
         raise ValueError("config_path: empty; sysbench would connect without a password")
+    endpoint = session.endpoint
     return [
-        f"--config-file={config_path}",
+        f"--config-file={session.config_path}",
         "--db-driver=mysql",
         f"--mysql-host={endpoint.host}",
         f"--mysql-port={endpoint.port}",

@@ -16,9 +16,6 @@ here comes from the text alone:
 * ``complete``: the threads started, and a whole, plausible summary follows; no fatal message.
 * ``incomplete``: the threads started, but the output is cut: killed, crashed, or lines lost.
 * ``failed``: fatal messages, threads that never started, impossible values, or not sysbench.
-
-Rates are per second, latencies in milliseconds, durations in seconds. A value that was not printed,
-or not in full, is None, never 0.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -90,14 +87,10 @@ class Series(Sequence[Interval]):
 
     NAMES = ("t", "threads", "tps", "qps", "p95_ms", "errors_per_s", "reconnects_per_s")
 
-    def __init__(self, intervals: Iterable[Interval] = ()) -> None:
+    def __init__(self) -> None:
         self.columns: dict[str, array[Any]] = {
             name: array("q" if name == "threads" else "d") for name in self.NAMES
         }
-        for interval in intervals:
-            for name, column in self.columns.items():
-                value = getattr(interval, name)
-                column.append(math.nan if value is None else value)
 
     def __len__(self) -> int:
         return len(self.columns["t"])
@@ -108,15 +101,6 @@ class Series(Sequence[Interval]):
             for name, column in self.columns.items()
         }
         return Interval(**values)
-
-    def __eq__(self, other: object) -> bool:
-        # By bytes, since an absent p95 is a NaN, which does not equal itself.
-        return isinstance(other, Series) and all(
-            column.tobytes() == other.columns[name].tobytes()
-            for name, column in self.columns.items()
-        )
-
-    __hash__ = None  # type: ignore[assignment]  # columns are mutable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +114,6 @@ class SysbenchOutput(Output):
     SERIES: ClassVar = Series.NAMES
 
     def samples(self) -> dict[str, float | None]:
-        """See :meth:`Output.samples`."""
         return {
             "tps": self.tps,
             "qps": self.qps,
@@ -142,10 +125,6 @@ class SysbenchOutput(Output):
             "errors": self.errors,
             "reconnects": self.reconnects,
         }
-
-    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """None: sysbench ends at the first unexpected error, without a summary."""
-        return None
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """See :meth:`Output.columns`; sysbench needs neither argument.
@@ -160,7 +139,6 @@ class SysbenchOutput(Output):
         return {"rate_error": rate_error, "latency_disorder": _disorder(self.latency_ms)}
 
     def summary_json(self) -> dict[str, Any]:
-        """See :meth:`Output.summary_json`."""
         return {
             "threads": self.threads,
             "duration_s": self.duration_s,
@@ -274,8 +252,8 @@ def _floats(column: list[str]) -> array[float]:
 
 
 def _fatal_reasons(rest: str) -> list[str]:
-    distinct = {line.rstrip() for line in _FATAL.findall(rest)}
-    reasons = quoted("sysbench", _FATAL.findall(rest))
+    lines = _FATAL.findall(rest)
+    distinct, reasons = {line.rstrip() for line in lines}, quoted("sysbench", lines)
     if len(distinct) > QUOTED_LINES:
         reasons.append(f"Other FATAL lines in the output: {len(distinct) - QUOTED_LINES}.")
     return reasons
@@ -358,13 +336,9 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
 
 def _judge_spoiled_intervals(rest: str, failures: list[str], losses: list[str]) -> None:
     """Count lines that look like the series' but could not be read, and report them."""
-    impossible = unreadable = 0
-    for line in _SPOILED_INTERVAL.finditer(rest):
-        if any(sign in line.group() for sign in _IMPOSSIBLE):
-            impossible += 1
-        else:
-            unreadable += 1
+    lines = _SPOILED_INTERVAL.findall(rest)
+    impossible = sum(any(sign in line for sign in _IMPOSSIBLE) for line in lines)
     if impossible:
         failures.append(f"Lines of the series with values that cannot be: {impossible}.")
-    if unreadable:
+    if unreadable := len(lines) - impossible:
         losses.append(f"Lines of the series that could not be read: {unreadable}.")

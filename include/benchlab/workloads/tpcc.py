@@ -25,9 +25,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from benchlab.plan.dataset import AnyDataset, Warehouses
-from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc_consistency
-from benchlab.workloads.client import Endpoint, Program, at_least, fitting, is_workload, program_of
+from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload, program_of
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
@@ -41,7 +40,7 @@ DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"
 METRIC = "tpmc"
-CONSISTENCY = tpcc_consistency
+CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 # TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component if it
@@ -95,10 +94,7 @@ _PER_WAREHOUSE = {
 
 
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
-    """Rows of each table after the load; None for ``order_line``, where they are random.
-
-    Raises ValueError if the dataset is not TPC-C's.
-    """
+    """Rows of each table after the load; None for ``order_line``, where they are random."""
     warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
     fixed = {table: rows * warehouses for table, rows in _PER_WAREHOUSE.items()}
     return {**fixed, "item": _ITEMS, "order_line": None}
@@ -131,34 +127,21 @@ def load_faults(text: str) -> list[str]:
     return [*messages.deaths(), *messages.possible_causes()]
 
 
-def prepare_command(
-    endpoint: Endpoint,
-    config_path: str,
-    dataset: AnyDataset,
-    *,
-    threads: int,
-    client: Client = Client(),  # noqa: B008 - frozen
-) -> list[str]:
+def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables, without go-tpc's own check.
 
     Only the embedded client uses ``config_path``; its script is beside that file.
-
-    Raises ValueError naming the argument that is out of range.
     """
-    if _embedded(client):
-        return [*_sysbench(endpoint, config_path, dataset, threads), "prepare"]
-    return [*_go_tpc("prepare", endpoint, dataset, threads, client), "--no-check"]
+    if _embedded(session):
+        return [*_sysbench(session), "prepare"]
+    return [*_go_tpc("prepare", session), "--no-check"]
 
 
 def run_command(
     workload: str,
-    endpoint: Endpoint,
-    config_path: str,
-    dataset: AnyDataset,
+    session: Session,
     *,
-    threads: int,
     seconds: int,
-    client: Client = Client(),  # noqa: B008 - frozen
     ignore_errors: Sequence[int] = (1213, 1205),
 ) -> list[str]:
     """The command that runs the five transactions of TPC-C for ``seconds`` seconds.
@@ -167,58 +150,57 @@ def run_command(
     that met it. Otherwise no error does, and errors of other numbers are found in the output; if
     the server is gone, go-tpc then prints megabytes a second until the time is up.
     ``client.auto_inc`` is not used.
-
-    Raises ValueError naming the argument that is out of range.
     """
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.
     at_least("seconds", seconds, 1)
     # For go-tpc too, since this checks the error numbers.
-    ending = measured(seconds, client, ignore_errors)
-    if _embedded(client):
-        return [*_sysbench(endpoint, config_path, dataset, threads), *ending]
+    ending = measured(seconds, session.client, ignore_errors)
+    if _embedded(session):
+        return [*_sysbench(session), *ending]
     return [
-        *_go_tpc("run", endpoint, dataset, threads, client),
+        *_go_tpc("run", session),
         f"--time={seconds}s",
-        f"--interval={client.report_interval}s",
+        f"--interval={session.client.report_interval}s",
         *(["--ignore-error"] if ignore_errors else []),
     ]
 
 
-def _embedded(client: Client) -> bool:
-    return program_of(client.program, PROGRAMS).name == "embedded"
+def _embedded(session: Session) -> bool:
+    return program_of(session.client.program, PROGRAMS).name == "embedded"
 
 
-def _sysbench(endpoint: Endpoint, config_path: str, dataset: AnyDataset, threads: int) -> list[str]:
-    at_least("threads", threads, 1)
+def _sysbench(session: Session) -> list[str]:
+    options = connection(session)
     return [
         "sysbench",
-        str(PurePosixPath(config_path).with_name(SCRIPT.name)) if config_path else SCRIPT.name,
-        *connection(endpoint, config_path),
-        f"--warehouses={fitting(dataset, Warehouses, 'tpcc').warehouses}",
-        f"--threads={threads}",
+        str(PurePosixPath(session.config_path).with_name(SCRIPT.name)),
+        *options,
+        *_size(session),
     ]
 
 
-def _go_tpc(
-    action: str, endpoint: Endpoint, dataset: AnyDataset, threads: int, client: Client
-) -> list[str]:
+def _size(session: Session) -> tuple[str, str]:
+    size = fitting(session.dataset, Warehouses, "tpcc")
+    return f"--warehouses={size.warehouses}", f"--threads={session.threads}"
+
+
+def _go_tpc(action: str, session: Session) -> list[str]:
+    endpoint = session.endpoint
     if endpoint.password:
         raise ValueError(
             "password: go-tpc takes one on its command line only, where every user of the host "
             "can read it; give it an account without, as benchlab/workloads/tpcc.py says"
         )
-    at_least("threads", threads, 1)
     # Even go-tpc's defaults are written out (10 warehouses, 1 thread): they differ by release, and
     # a run on fewer warehouses than were loaded is another workload.
     return [
-        *program_of(client.program, PROGRAMS).words,
+        *program_of(session.client.program, PROGRAMS).words,
         "tpcc",
         action,
         f"--host={endpoint.host}",
         f"--port={endpoint.port}",
         f"--user={endpoint.user}",
         f"--db={endpoint.database}",
-        f"--warehouses={fitting(dataset, Warehouses, 'tpcc').warehouses}",
-        f"--threads={threads}",
+        *_size(session),
     ]

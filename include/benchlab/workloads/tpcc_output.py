@@ -17,9 +17,8 @@ every worker died half-way. So the status comes from everything that was printed
 * ``incomplete``: the output is cut, or the run was ended by a signal.
 * ``failed``: workers died, connections were lost, values are impossible, or it is not a run.
 
-Rates are per second except tpmC and tpmTotal (per minute), latencies in milliseconds, durations in
-seconds. A value that was not printed, or not in full, is None, never 0. Values that go-tpc never
-prints (threads, queries, reconnects, a percentile over all transactions) are None in every output.
+Values that go-tpc never prints (threads, queries, reconnects, a percentile over all transactions)
+are None in every output.
 """
 
 from __future__ import annotations
@@ -119,7 +118,6 @@ class TpccOutput(Output):
     operations: Mapping[str, Operation] = field(default_factory=dict)
 
     def samples(self) -> dict[str, float | None]:
-        """See :meth:`Output.samples`."""
         new_order = self.operations.get(HEADLINE)
         return {
             "tpmc": self.tpmc,
@@ -188,7 +186,6 @@ class TpccOutput(Output):
         return apart / math.sqrt(total * HEADLINE_SHARE * (1 - HEADLINE_SHARE))
 
     def summary_json(self) -> dict[str, Any]:
-        """See :meth:`Output.summary_json`."""
         return {
             "tpmc": self.tpmc,
             "tpm_total": self.tpm_total,
@@ -271,62 +268,57 @@ class _Reader:
             if self.messages.take_error(line):
                 continue
             if line.startswith("[{"):
-                self._read_json(line)
-            elif match := _LINE.fullmatch(line):
-                values = dict(zip(_LABELS, match.groups()[2:], strict=True))
-                self._add(match[1] == "Summary", match[2], values)
-            elif match := _TOTALS.fullmatch(line):
-                self._add_totals(dict(zip(_TOTAL_LABELS, match.groups(), strict=True)))
+                self.unreadable += sum(not self._take_figures(row) for row in _plain_lines(line))
             elif line == _FINISHED:
                 self.finished += 1
-            elif not self.messages.take_other(line) and _SPOILED.search(line):
-                self.unreadable += 1
+            elif not (self._take_figures(line) or self.messages.take_other(line)):
+                self.unreadable += _SPOILED.search(line) is not None
 
-    def _read_json(self, line: str) -> None:
-        try:
-            rows = json.loads(line)
-        except (ValueError, RecursionError):
-            rows = None
-        if not isinstance(rows, list):
-            self.unreadable += 1
-            return
-        for row in rows:
-            strings = isinstance(row, dict) and all(isinstance(v, str) for v in row.values())
-            if strings and set(row) == set(_TOTAL_LABELS):
-                plain = "tpmC: {tpmC}, tpmTotal: {tpmTotal}, efficiency: {efficiency}"
-                if _TOTALS.fullmatch(plain.format(**row)):
-                    self._add_totals({**row, "efficiency": row["efficiency"].removesuffix("%")})
-                    continue
-            elif strings and set(row) == {"Prefix", "Operation", *_LABELS}:
-                figures = ", ".join(f"{label}: {row[label]}" for label in _LABELS)
-                if match := _LINE.fullmatch(f"{row['Prefix']}{row['Operation']} - {figures}"):
-                    self._add(match[1] == "Summary", match[2], row)
-                    continue
-            self.unreadable += 1
+    def _take_figures(self, line: str) -> bool:
+        """Read a line of the series or of the summary; False if it is neither."""
+        if match := _LINE.fullmatch(line):
+            prefix, operation, *printed = match.groups()
+            self._add(prefix == "Summary", operation, printed)
+        elif (match := _TOTALS.fullmatch(line)) and (figures := self._possible(match.groups())):
+            names = ("tpmc", "tpm_total", "efficiency_pct")
+            self.totals.append(dict(zip(names, figures, strict=True)))
+        return match is not None
 
-    def _add(self, is_summary: bool, operation: str, printed: dict[str, str]) -> None:
-        figures = self._possible(_LABELS, printed)
+    def _add(self, is_summary: bool, name: str, printed: list[str]) -> None:
         # Lines of the series come before 'Finished', lines of the summary after it.
         if is_summary != bool(self.finished):
             self.out_of_place += 1
-        rows = self.summary if is_summary else self.current
-        if figures is None:
-            rows.append((operation, None))
-        else:
+        operation = None
+        if (figures := self._possible(printed)) is not None:
             seconds, _, *rates = figures
-            rows.append((operation, Operation(seconds, int(printed["Count"]), *rates)))
+            operation = Operation(seconds, int(printed[1]), *rates)
+        (self.summary if is_summary else self.current).append((name, operation))
 
-    def _add_totals(self, printed: dict[str, str]) -> None:
-        if (figures := self._possible(_TOTAL_LABELS, printed)) is not None:
-            names = ("tpmc", "tpm_total", "efficiency_pct")
-            self.totals.append(dict(zip(names, figures, strict=True)))
-
-    def _possible(self, labels: Sequence[str], printed: dict[str, str]) -> list[float] | None:
-        numbers = [float(printed[label]) for label in labels]
+    def _possible(self, printed: Sequence[str]) -> list[float] | None:
+        numbers = list(map(float, printed))
         if all(math.isfinite(number) and number >= 0 for number in numbers):
             return numbers
         self.impossible += 1
         return None
+
+
+def _plain_lines(line: str) -> list[str]:
+    """A line of ``--output json`` as it is without that option; what is no row is empty."""
+    try:
+        return [_plain_line(row) for row in json.loads(line)]
+    except (ValueError, RecursionError):
+        return [""]
+
+
+def _plain_line(row: Any) -> str:
+    if not isinstance(row, dict) or not all(isinstance(value, str) for value in row.values()):
+        return ""
+    if set(row) == set(_TOTAL_LABELS):
+        return ", ".join(f"{label}: {row[label]}" for label in _TOTAL_LABELS)
+    if set(row) == {"Prefix", "Operation", *_LABELS}:
+        figures = ", ".join(f"{label}: {row[label]}" for label in _LABELS)
+        return f"{row['Prefix']}{row['Operation']} - {figures}"
+    return ""
 
 
 def parse(text: str) -> TpccOutput:

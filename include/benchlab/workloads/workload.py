@@ -12,20 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.report_type import Client
 from benchlab.results.records import Condition
-from benchlab.workloads.client import Endpoint, Program
+from benchlab.workloads.client import Endpoint, Program, Session
 from benchlab.workloads.output import Output
 
 Query = Callable[[str], Sequence[Sequence[object]]]
 """Runs one statement in the schema of the dataset and returns its rows."""
-
-
-class Consistency(Protocol):
-    """Conditions that a dataset must meet; see :mod:`benchlab.workloads.tpcc_consistency`."""
-
-    def check(self, query: Query) -> tuple[Condition, ...]:
-        """Each condition, with its number of violations."""
 
 
 class Workload(Protocol):
@@ -43,7 +35,8 @@ class Workload(Protocol):
         METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
             on the client's host, once for a campaign; their figures are never compared.
-        CONSISTENCY: the conditions that the dataset must meet; None if there are none.
+        CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
+            number of violations; None if there are none.
     """
 
     __name__: str
@@ -54,7 +47,7 @@ class Workload(Protocol):
     TOOL: str
     METRIC: str
     PROGRAMS: tuple[Program, ...]
-    CONSISTENCY: Consistency | None
+    CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
         """The text of the private file at ``config_path``: the password, as the client reads it."""
@@ -65,34 +58,20 @@ class Workload(Protocol):
     def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
         """Warnings for the plan about this dataset at these thread counts."""
 
-    def prepare_command(
-        self,
-        endpoint: Endpoint,
-        config_path: str,
-        dataset: AnyDataset,
-        *,
-        threads: int,
-        client: Client = ...,
-    ) -> list[str]:
+    def prepare_command(self, session: Session) -> list[str]:
         """The command that creates and loads the tables."""
 
     def run_command(
         self,
         workload: str,
-        endpoint: Endpoint,
-        config_path: str,
-        dataset: AnyDataset,
+        session: Session,
         *,
-        threads: int,
         seconds: int,
-        client: Client = ...,
         ignore_errors: Sequence[int] = ...,
     ) -> list[str]:
         """The command that runs one workload for ``seconds`` seconds.
 
         Args:
-            endpoint: where the client connects.
-            config_path: the option file on the client's host; see :meth:`config_file_text`.
             ignore_errors: error numbers of the server that must not end the run.
         """
 

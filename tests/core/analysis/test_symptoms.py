@@ -19,7 +19,7 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates, symptoms
 from benchlab.workloads import sysbench_output, tpcc_output
 from benchlab.workloads.output import Interval
-from benchlab.workloads.sysbench_output import Series, SysbenchOutput
+from benchlab.workloads.sysbench_output import SysbenchOutput
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
@@ -49,9 +49,9 @@ def recorded(name: str) -> Any:
 
 def run_of(*tps: float, interval_s: float = 1, **fields: Any) -> SysbenchOutput:
     """A good run with this series."""
-    series = Series(
-        [Interval(n * interval_s, rate, 0.0, 4, rate, 1.0, 0.0) for n, rate in enumerate(tps, 1)]
-    )
+    series = [
+        Interval(n * interval_s, rate, 0.0, 4, rate, 1.0, 0.0) for n, rate in enumerate(tps, 1)
+    ]
     return dataclasses.replace(recorded("sysbench_read_write_t4"), series=series, **fields)
 
 
@@ -138,7 +138,7 @@ def test_what_the_end_of_the_run_cut_short_is_no_interval() -> None:
     """The rate of its few milliseconds is noise."""
     whole = run_of(*[100] * 5)
     rest = Interval(5.02, 0.0, 0.0, 4, 0.0, None, 0.0)
-    cut = dataclasses.replace(whole, series=Series([*whole.series, rest]))
+    cut = dataclasses.replace(whole, series=[*whole.series, rest])
     assert columns_of(cut) == columns_of(whole)
 
 

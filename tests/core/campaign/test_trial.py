@@ -76,11 +76,11 @@ class Bench:
             plan=self.plan,
             environment=self.environment,
         )
-        setting = TrialSetup(self.deployment, record, sysbench, PASSWORD, GATES)
+        setup = TrialSetup(self.deployment, record, sysbench, PASSWORD, GATES)
         usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
         arguments: dict[str, Any] = {"earlier": None, "on_new": lambda: None, **usual, **fields}
-        begun = trial.begin(setting, planned, attempt, on_phase=self.phases.append, **arguments)
-        return trial.collect(setting, planned, begun, on_phase=self.phases.append)
+        begun = trial.begin(setup, planned, attempt, on_phase=self.phases.append, **arguments)
+        return trial.collect(setup, planned, begun, on_phase=self.phases.append)
 
 
 def status_of(collected: Collected, gate: str) -> str:

@@ -289,7 +289,7 @@ def test_doctor_names_broken_report_types_and_the_holder(here: Here) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-"])
+@pytest.mark.parametrize("campaign", ["", " ", "../x", "a/b", ".", "-", "x" * 151])
 def test_give_back_refuses_what_is_not_a_campaign_id(here: Here, campaign: str) -> None:
     """An empty variable in a script does not end every campaign on the machine."""
     assert "not a campaign's id" in here.refused("give-back", "--", campaign)

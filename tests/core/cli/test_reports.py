@@ -6,10 +6,12 @@ import hashlib
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchlab.cli.options import open_store
+from benchlab.published import page as published
 from benchlab.results.rows import PUBLISHED_REPORTS
 from tests.builders.installation import Here
 
@@ -169,6 +171,23 @@ def test_a_page_that_cannot_be_read_does_not_affect_the_others(here: Here, page:
     assert "nosuch.md" in done.stderr
     assert "Traceback" not in done.stderr
     assert here.run("render", ID).returncode == 0
+
+
+def test_an_import_that_is_cut_short_has_said_what_it_imported(
+    here: Here, page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page is printed once it is in the store, not when all have been read."""
+    load = published.load
+
+    def interrupted(path: Path) -> Any:
+        if path != page:
+            raise KeyboardInterrupt
+        return load(path)
+
+    monkeypatch.setattr(published, "load", interrupted)
+    done = here.run("import", page, here.path / "next.md")
+    assert done.returncode != 0
+    assert f"{ID}: imported" in done.stdout
 
 
 def test_a_second_page_of_the_same_versions_is_kept_under_a_name(here: Here, page: Path) -> None:

@@ -361,6 +361,16 @@ def test_disk_is_what_each_storage_host_needs() -> None:
     assert steps.data_bytes(spec, few) > spec.dataset.rows * 100
 
 
+def test_a_host_holds_no_more_than_one_copy_of_the_data() -> None:
+    """A region has no two replicas on one TiKV, so fewer hosts than replicas hold all data each."""
+    three = topology.load(CONFIGS / "topologies" / "ec2_published.yaml")
+    assert isinstance(three, topology.Ec2Topology)
+    tikv = three.roles["tikv"].model_copy(update={"count": 1})
+    one = three.model_copy(update={"roles": {**three.roles, "tikv": tikv}})
+    spec = weekly(**SNAPSHOTS)
+    assert steps.data_bytes(spec, one) == steps.data_bytes(spec, three)
+
+
 def test_owned_hosts_cost_nothing() -> None:
     """No dollars, no quota, every machine with all of its roles."""
     plan = on_fleet(report_type.load(CONFIGS / "reports" / "sysbench_hosts.yaml"))

@@ -12,7 +12,7 @@ from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import program, sysbench, tpcc
-from benchlab.workloads.client import program_of
+from benchlab.workloads.client import Endpoint, Session, program_of
 from tests.builders import fakes
 
 BENCH = "/tiup/components/bench/v1.12.0/go-tpc"
@@ -46,14 +46,15 @@ def test_the_first_program_that_is_installed_is_used(
     there: tuple[str, ...], name: str, called: str, path: str | None
 ) -> None:
     """PingCAP's client comes first; the report names the program and its version."""
-    chosen = program.choose(host(*there), tpcc, None)
-    assert (chosen.program.name, chosen.called, chosen.path) == (name, called, path)
+    chosen, facts = program.choose(host(*there), tpcc, None)
+    assert (chosen.name, facts["client_version"]) == (name, called)
+    assert facts.get("client_path") == path
 
 
 def test_a_named_program_is_used_even_if_another_comes_first() -> None:
     """A report type names its client if its figures are to be compared with published ones."""
-    chosen = program.choose(host("tiup", "go-tpc", "sysbench"), tpcc, "embedded")
-    assert chosen.program.name == "embedded"
+    chosen, _ = program.choose(host("tiup", "go-tpc", "sysbench"), tpcc, "embedded")
+    assert chosen.name == "embedded"
 
 
 def test_a_named_program_that_is_missing_is_not_replaced() -> None:
@@ -76,8 +77,8 @@ def test_a_broken_client_is_not_replaced() -> None:
 
 def test_sysbench_workloads_have_only_sysbench() -> None:
     """There is nothing to choose."""
-    chosen = program.choose(host("sysbench"), sysbench, None)
-    assert (chosen.program.name, chosen.called) == ("sysbench", "sysbench 1.0.20")
+    _, facts = program.choose(host("sysbench"), sysbench, None)
+    assert facts == {"client_program": "sysbench", "client_version": "sysbench 1.0.20"}
 
 
 def test_the_client_s_files_are_put_on_its_host() -> None:
@@ -97,9 +98,9 @@ def test_a_campaign_is_not_resumed_with_another_client() -> None:
 def test_tiup_s_component_is_started_by_its_path() -> None:
     """The title is the one in published reports."""
     client = Client(program="tiup")
-    endpoint = tpcc.Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
+    endpoint = Endpoint("127.0.0.1", 3390, "bench_open", "", "tpcc")
     size = Warehouses(warehouses=2)
-    shown = tpcc.prepare_command(endpoint, "c", size, threads=1, client=client)
+    shown = tpcc.prepare_command(Session(endpoint, "c", size, 1, client))
     started = program_of("tiup", tpcc.PROGRAMS).started(shown, BENCH)
     assert shown[:3] == ["tiup", "bench", "tpcc"]
     assert started == [BENCH, *shown[2:]]

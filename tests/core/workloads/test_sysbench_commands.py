@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.plan.report_type import Client
+from benchlab.workloads import sysbench
+from benchlab.workloads.client import Endpoint, Session
 from benchlab.workloads.sysbench import (
     MYSQL_IGNORED_ERRORS,
     NAMES,
     READ_ONLY,
-    Endpoint,
     config_file_text,
-    prepare_command,
-    run_command,
     tables,
 )
 
@@ -29,6 +28,29 @@ SECRET = "hunter2, it's"
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", SECRET, "sbtest")
 SIZE = Dataset(tables=4, table_size=10000)
 RUN: dict[str, Any] = {"threads": 4, "seconds": 5}
+USUAL = Client()
+
+
+def prepare_command(
+    endpoint: Endpoint, config: str, dataset: Any, *, threads: int, client: Client = USUAL
+) -> list[str]:
+    """The command that loads a dataset."""
+    return sysbench.prepare_command(Session(endpoint, config, dataset, threads, client))
+
+
+def run_command(
+    workload: str,
+    endpoint: Endpoint,
+    config: str,
+    dataset: Any,
+    *,
+    threads: int,
+    client: Client = USUAL,
+    **options: Any,
+) -> list[str]:
+    """The command that runs a workload."""
+    session = Session(endpoint, config, dataset, threads, client)
+    return sysbench.run_command(workload, session, **options)
 
 
 def with_password(password: str) -> Endpoint:

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchlab.workloads.output import Interval
-from benchlab.workloads.sysbench_output import Series, SysbenchOutput, parse
+from benchlab.workloads.sysbench_output import SysbenchOutput, parse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "sysbench"
 OUTPUTS = sorted(GOLDEN.glob("*.txt"))
@@ -80,7 +80,7 @@ def test_sysbench_1_1_is_read() -> None:
 
 def test_windows_line_ends_change_nothing() -> None:
     """An output that came through a terminal reads the same."""
-    assert parse(GOOD.replace("\n", "\r\n")) == parse(GOOD)
+    assert parse(GOOD.replace("\n", "\r\n")).to_json() == parse(GOOD).to_json()
 
 
 def test_a_run_without_report_interval_has_no_series() -> None:
@@ -283,15 +283,14 @@ def test_intervals_inside_the_summary_are_still_intervals() -> None:
     interval = next(line for line in lines if line.startswith("[ 5s ]"))
     lines.remove(interval)
     lines.insert(lines.index("Latency (ms):\n") + 1, interval)
-    assert parse("".join(lines)) == parse(GOOD)
+    assert parse("".join(lines)).to_json() == parse(GOOD).to_json()
 
 
 def test_series_is_a_sequence_of_intervals() -> None:
-    """A series can be indexed, compared and rebuilt like a list of intervals."""
+    """A series can be indexed like a list of intervals."""
     series = parse(GOOD).series
     assert len(series) == 5
     assert series[-1] == list(series)[-1]
-    assert Series(list(series)) == series != Series(list(series)[1:])
     with pytest.raises(IndexError):
         series[5]
 

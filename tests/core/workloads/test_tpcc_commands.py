@@ -10,16 +10,39 @@ import pytest
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.workloads import tpcc
-from benchlab.workloads.client import Endpoint
+from benchlab.workloads.client import Endpoint, Session
 
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", "", "tpcc")
 SIZE = Warehouses(warehouses=5000)
 RUN: dict[str, Any] = {"threads": 50, "seconds": 300}
+USUAL = Client()
+
+
+def prepare_command(
+    endpoint: Endpoint, config: str, dataset: Any, *, threads: int, client: Client = USUAL
+) -> list[str]:
+    """The command that loads a dataset."""
+    return tpcc.prepare_command(Session(endpoint, config, dataset, threads, client))
+
+
+def run_command(
+    workload: str,
+    endpoint: Endpoint,
+    config: str,
+    dataset: Any,
+    *,
+    threads: int,
+    client: Client = USUAL,
+    **options: Any,
+) -> list[str]:
+    """The command that runs a workload."""
+    session = Session(endpoint, config, dataset, threads, client)
+    return tpcc.run_command(workload, session, **options)
 
 
 def test_a_run_is_spelled_out() -> None:
     """A run names warehouses and threads, whose defaults would make another workload."""
-    command = tpcc.run_command(
+    command = run_command(
         "tpcc", ENDPOINT, "/run/workload.cnf", SIZE, **RUN, client=Client(report_interval=10)
     )
     assert command == [
@@ -32,13 +55,13 @@ def test_a_run_is_spelled_out() -> None:
 
 def test_without_errors_to_ignore_a_worker_ends_at_its_first() -> None:
     """go-tpc's own default, used by published reports, is still possible."""
-    command = tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, ignore_errors=())
+    command = run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, ignore_errors=())
     assert "--ignore-error" not in command
 
 
 def test_a_load_has_no_check() -> None:
     """go-tpc's own check would take hours; Benchlab checks the conditions by SQL."""
-    prepare = tpcc.prepare_command(ENDPOINT, "c", SIZE, threads=16)
+    prepare = prepare_command(ENDPOINT, "c", SIZE, threads=16)
     assert (prepare[3], prepare[-1]) == ("prepare", "--no-check")
     assert {"--warehouses=5000", "--threads=16"} <= set(prepare)
 
@@ -62,8 +85,8 @@ def test_the_load_is_known_table_by_table() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda endpoint: tpcc.run_command("tpcc", endpoint, "c", SIZE, **RUN),
-        lambda endpoint: tpcc.prepare_command(endpoint, "c", SIZE, threads=1),
+        lambda endpoint: run_command("tpcc", endpoint, "c", SIZE, **RUN),
+        lambda endpoint: prepare_command(endpoint, "c", SIZE, threads=1),
     ],
 )
 def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) -> None:
@@ -82,7 +105,7 @@ def test_a_password_is_refused_rather_than_shown(make: Callable[[Any], object]) 
 def test_bad_arguments_are_named(argument: str, value: object) -> None:
     """An impossible run is refused before it starts, naming the argument."""
     with pytest.raises(ValueError, match=rf"^{argument}: "):
-        tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **{**RUN, argument: value})
+        run_command("tpcc", ENDPOINT, "c", SIZE, **{**RUN, argument: value})
 
 
 EMBEDDED = Client(program="embedded")
@@ -91,7 +114,7 @@ EMBEDDED = Client(program="embedded")
 def test_go_tpc_is_called_as_tiup_calls_it() -> None:
     """The commands differ only in the program's name."""
     commands = [
-        tpcc.run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, client=Client(program=program))
+        run_command("tpcc", ENDPOINT, "c", SIZE, **RUN, client=Client(program=program))
         for program in ("tiup", "go-tpc")
     ]
     assert commands[0][:3] == ["tiup", "bench", "tpcc"]
@@ -102,7 +125,7 @@ def test_go_tpc_is_called_as_tiup_calls_it() -> None:
 def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
     """sysbench runs it with the password in that file, and with every option written out."""
     secret = Endpoint("127.0.0.1", 3390, "bench", "s3cr3t", "tpcc")
-    command = tpcc.run_command(
+    command = run_command(
         "tpcc", secret, "/c1/workload.cnf", SIZE, **RUN, client=EMBEDDED, ignore_errors=(1213, 8028)
     )
     assert command == [
@@ -112,13 +135,13 @@ def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
         *("--time=300", "--report-interval=1", "--percentile=95", "--histogram=off", "run"),
     ]
     with pytest.raises(ValueError, match=r"^config_path: empty"):
-        tpcc.run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
+        run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)
 
 
 def test_the_embedded_client_loads_with_all_threads() -> None:
     """Even with more threads than warehouses."""
     size = Warehouses(warehouses=3)
-    command = tpcc.prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
+    command = prepare_command(ENDPOINT, "c", size, threads=16, client=EMBEDDED)
     assert "--threads=16" in command
     assert command[-1] == "prepare"
 
@@ -135,9 +158,9 @@ def test_there_is_a_warning_if_threads_would_wait_for_each_other() -> None:
 def test_another_workload_or_dataset_is_refused() -> None:
     """A misspelt name and sysbench's tables are errors that say what to write."""
     with pytest.raises(ValueError, match=r"^workload: 'tpc' is not one of tpcc$"):
-        tpcc.run_command("tpc", ENDPOINT, "c", SIZE, **RUN)
+        run_command("tpc", ENDPOINT, "c", SIZE, **RUN)
     sysbench = Dataset(tables=4, table_size=100)
     with pytest.raises(ValueError, match=r"^dataset: tpcc loads `\{warehouses: \.\.\.\}`, found 4"):
-        tpcc.prepare_command(ENDPOINT, "c", sysbench, threads=1)
+        prepare_command(ENDPOINT, "c", sysbench, threads=1)
     with pytest.raises(ValueError, match=r"^dataset: "):
         tpcc.tables(sysbench)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from benchlab import workloads
 from benchlab.language import Language
 from benchlab.results.records import Campaign
-from benchlab.workloads.client import Endpoint
+from benchlab.workloads.client import Endpoint, Session
 
 # Options whose value differs between trials or says nothing outside the machine.
 _PLACEHOLDERS = {
@@ -41,17 +41,13 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     if len(modules) < len(names) or len(set(modules)) != 1:
         return ()
     module, client = modules[0], campaign.client
-    dataset = campaign.report_type.dataset
     endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
-    prepare = module.prepare_command(endpoint, "config", dataset, threads=1, client=client)
+    session = Session(endpoint, "config", campaign.report_type.dataset, 1, client)
+    prepare = module.prepare_command(session)
     run = module.run_command(
         min(names),
-        endpoint,
-        "config",
-        dataset,
-        threads=1,
+        session,
         seconds=max(trial.seconds for trial in campaign.plan.trials),
-        client=client,
         **_ignored_errors(campaign),
     )
     if len(module.NAMES) > 1:

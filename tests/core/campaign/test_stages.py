@@ -1,0 +1,116 @@
+"""A campaign that ends early, at whichever stage, gives everything back or says how to do it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from benchlab import targets
+from benchlab.campaign import report_types, stages
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import LockHeldError, TargetError
+from benchlab.results.store import Store
+from tests.builders.installation import Here
+
+HOW = "`benchlab give-back c1` gives back what is left of it"
+
+
+class Bench:
+    """A campaign on a target whose acts are noted, and may fail."""
+
+    def __init__(self, here: Here, store: Store) -> None:
+        spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
+        self.run = CampaignRun.create(here.home, store, spec, "c1", "test")
+        self.acts: list[str] = []
+        self.fails("", None)
+
+    def fails(self, act: str, error: BaseException | None) -> None:
+        """One act of the target raises this error, the others succeed."""
+
+        def acted(name: str) -> Callable[..., Any]:
+            def do(*_: object) -> str | None:
+                self.acts.append(name)
+                if error is not None and name == act:
+                    raise error
+                return "2 hosts" if name == "give_back" else None
+
+            return do
+
+        for name in ("acquire", "interrupt", "preflight", "provision", "give_back"):
+            vars(self.run.target)[name] = acted(name)
+
+    @property
+    def state(self) -> str:
+        """The campaign's state in the store."""
+        return self.run.store.campaign("c1").state
+
+
+@pytest.fixture
+def bench(here: Here) -> Iterator[Bench]:
+    """A campaign that has been planned."""
+    with Store(here.home.store_url, here.home.objects) as store:
+        yield Bench(here, store)
+
+
+@pytest.mark.parametrize("act", ["preflight", "provision"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1), TargetError("unfit")])
+def test_an_interrupted_campaign_gives_everything_back(
+    bench: Bench, act: str, error: BaseException
+) -> None:
+    """By Ctrl-C or by an error, while its hosts are registered or later."""
+    bench.fails(act, error)
+    with pytest.raises(type(error)):
+        stages.run(bench.run)
+    assert bench.acts[-2:] == [act, "give_back"]
+    assert bench.state == "failed"
+
+
+def test_a_campaign_that_another_process_may_drive_is_not_ended(bench: Bench) -> None:
+    """Interrupted before it has the lock, it says how to give back what there may be."""
+    bench.fails("acquire", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stages.run(bench.run)
+    assert bench.acts == ["acquire"]
+    assert caught.value.__notes__ == [HOW]
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError):
+        stages.run(bench.run)
+    assert "give_back" not in bench.acts
+
+
+@pytest.mark.parametrize(
+    ("another", "said"),
+    [(KeyboardInterrupt(), "giving back was interrupted"), (TargetError("i-1 lives"), "i-1 lives")],
+)
+def test_what_could_not_be_given_back_is_named(
+    bench: Bench, another: BaseException, said: str
+) -> None:
+    """With the command that does it; the first failure is the one that is reported."""
+    bench.fails("give_back", another)
+    first = KeyboardInterrupt()
+    bench.run.abandon(first)
+    assert first.__notes__ == [said, HOW]
+    assert bench.state == "failed"
+
+
+def test_ctrl_c_while_giving_back_says_how_to_do_it(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although typer prints `Aborted.` and nothing else of an interruption."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(targets.by_name()["local"], "preflight", interrupted)
+    monkeypatch.setattr(targets.by_name()["local"], "give_back", interrupted)
+    signals = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    try:
+        done = here.run("run", "sysbench_local", "--campaign", "c1")
+    finally:
+        for number, handler in zip((signal.SIGTERM, signal.SIGHUP), signals, strict=True):
+            signal.signal(number, handler)
+    assert done.returncode != 0
+    assert f"error: {HOW}" in done.stderr
