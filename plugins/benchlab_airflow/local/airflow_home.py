@@ -38,6 +38,7 @@ USER = "admin"
 # ~/airflow.
 RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
+PORT_VARIABLE = "AIRFLOW__API__PORT"
 
 # Why each value differs from Airflow's default. Paths and secrets are added by `_write_config`.
 SETTINGS: dict[str, dict[str, str]] = {
@@ -164,7 +165,7 @@ class AirflowHome:
             environment[key] = ",".join(dict.fromkeys([*known, LOOPBACK, "localhost"]))
         if port is not None:
             address = f"http://{LOOPBACK}:{port}"
-            environment["AIRFLOW__API__PORT"] = str(port)
+            environment[PORT_VARIABLE] = str(port)
             environment["AIRFLOW__API__BASE_URL"] = address
             environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = f"{address}/execution/"
         return environment
