@@ -21,14 +21,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchlab import home, targets
+from benchlab import home
 from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.progress import ProgressLog
 from benchlab.campaign.stages import new_id
-from benchlab.cli.options import width
+from benchlab.cli.options import open_store, width
 from benchlab.cli.progress_view import ProgressView
+from benchlab.cli.run import end_campaign
 from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -151,7 +152,7 @@ def _run(demo: Demo) -> int:
             time.sleep(POLL_S)
     if (holder := MachineLock().holder()) is not None and holder.campaign == demo.campaign:
         print("Airflow ended without giving the machine back: ending what runs", file=sys.stderr)
-        _give_back(demo)
+        end_campaign(demo.here, demo.campaign, Access())
     return _report(demo, process.returncode)
 
 
@@ -184,16 +185,9 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
         if process.poll() is None:  # `airflow dags test` survives SIGINT and ignores SIGTERM
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        _give_back(demo)
+        end_campaign(demo.here, demo.campaign, Access())
         _say("everything has ended; the next run starts clean")
         raise
-
-
-def _give_back(demo: Demo) -> None:
-    targets.give_back(demo.here, demo.campaign, Access())
-    with Store(demo.here.store_url, demo.here.objects) as store:
-        if demo.campaign in store.campaign_ids():
-            store.finish(demo.campaign, "failed")
 
 
 def _say(text: str) -> None:
@@ -203,12 +197,10 @@ def _say(text: str) -> None:
 
 def _report(demo: Demo, exit_code: int) -> int:
     """Print what was found, where the report is, and what failed; return the exit code."""
-    with Store(demo.here.store_url, demo.here.objects) as store:
+    with open_store(demo.here) as store:
         if demo.campaign not in store.campaign_ids():
-            why = _reason(demo.log)
-            _say(
-                f"error: Airflow failed before the campaign was planned: {why}; its log: {demo.log}"
-            )
+            why = f"{_reason(demo.log)}; its log: {demo.log}"
+            _say(f"error: Airflow failed before the campaign was planned: {why}")
             return 1
         shown = _show_outcome(demo, store)
     for path in sorted((demo.here.reports / demo.campaign).glob("*.*")):

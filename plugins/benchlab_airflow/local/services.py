@@ -34,6 +34,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError
+from benchlab.hosts.executor import tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab_airflow.local.airflow_home import LOOPBACK, PORT_VARIABLE, USER, AirflowHome
 
@@ -208,16 +209,13 @@ class Services:
         tail = "\n".join(f"  {line}" for line in text.splitlines()[-15:])
         return f"The last lines of {log}:\n{tail}"
 
-    def _processes(self) -> list[psutil.Process]:
+    def _processes(self) -> set[psutil.Process]:
         """Every process with this home's tag, except the caller and its parents."""
-        me = psutil.Process()
-        spared = {me.pid, *(parent.pid for parent in me.parents())}
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if process.pid not in spared and process.environ().get(TAG) == str(self.home):
-                    found.append(process)
-        return found
+        found = set()
+        for pid in tagged(f"{TAG}={self.home}"):
+            with suppress(psutil.NoSuchProcess):
+                found.add(psutil.Process(pid))
+        return found - set(psutil.Process().parents())
 
     def _supervisor(self) -> psutil.Process | None:
         """The supervisord of this home, if it is alive."""
@@ -233,13 +231,13 @@ class Services:
         supervisord goes first, because it would restart the others. The rest is ended repeatedly,
         because a dying process may still start another.
         """
-        ended = set(self._processes())
+        ended = self._processes()
         killed: set[psutil.Process] = set()
         if supervisor := self._supervisor():
-            killed |= _terminate([supervisor], patience_s=30)
+            killed |= _terminate({supervisor}, patience_s=30)
         for patience_s in (5.0, 2.0, 0.0):
             if left := self._processes():
-                ended |= set(left)
+                ended |= left
                 killed |= _terminate(left, patience_s)
         if left := self._processes():
             pids = ", ".join(str(process.pid) for process in left)
@@ -384,7 +382,7 @@ def _short_temp_dir() -> str:
     return usual if len(os.fsencode(usual)) < 60 else "/tmp"  # noqa: S108 (mkdtemp makes it private)
 
 
-def _terminate(group: list[psutil.Process], patience_s: float) -> set[psutil.Process]:
+def _terminate(group: set[psutil.Process], patience_s: float) -> set[psutil.Process]:
     """SIGTERM, wait, SIGKILL; return the processes that had to be killed."""
     for process in group:
         with suppress(psutil.Error):
