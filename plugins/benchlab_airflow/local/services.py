@@ -185,10 +185,8 @@ class Services:
 
     def _announce(self, port: int) -> None:
         """Print address and login: on the terminal only, never into a log."""
-        self.say("")
-        self.say(f"Airflow:   http://{LOOPBACK}:{port}")
-        self.say(f"User:      {USER}")
-        self.say(f"Password:  {self.airflow.password()}")
+        self.say(f"\nAirflow:   http://{LOOPBACK}:{port}")
+        self.say(f"User:      {USER}\nPassword:  {self.airflow.password()}")
         self.say("Stop it with: make down")
 
     def _states(self) -> dict[str, str]:
