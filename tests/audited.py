@@ -94,7 +94,7 @@ def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
     """Rows of TPS (threads, old, new) with the improvement that they give."""
     plain = [row(threads, {"tps": old}, {"tps": new}) for threads, old, new in figures]
     whole = workload(plain)
-    found = [recompute.improvement(each, whole) for each in plain]
+    found = [recompute.improvement(plain_row, whole) for plain_row in plain]
     return [
         row(
             threads,

@@ -41,12 +41,9 @@ def open_store(home: Home) -> Store:
     Raises:
         StoreError: the Connection's type cannot hold results, or the database cannot be reached.
     """
-    objects = ObjectStoragePath(str(home.objects))
-    try:
-        connection = BaseHook.get_connection(RESULTS_CONNECTION_ID)
-    except AirflowNotFoundException:
-        return Store(home.store_url, objects)
-    return Store(database_url(connection), objects)
+    connection = _connection(RESULTS_CONNECTION_ID)
+    url = home.store_url if connection is None else database_url(connection)
+    return Store(url, ObjectStoragePath(str(home.objects)))
 
 
 def database_url(connection: Connection) -> str:
@@ -79,32 +76,33 @@ def access() -> Access:
     return Access(aws=_aws_client, ssh_key=_ssh_key)
 
 
+def _connection(name: str) -> Connection | None:
+    try:
+        return BaseHook.get_connection(name)
+    except AirflowNotFoundException:
+        return None
+
+
 def _aws_client(service: str, region: str) -> Any:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
     from airflow.providers.amazon.aws.hooks.s3 import S3Hook
     from botocore.config import Config
 
-    try:
-        BaseHook.get_connection(AWS_CONNECTION_ID)
-        connection: str | None = AWS_CONNECTION_ID
-    except AirflowNotFoundException:
-        connection = None
-    retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
-    if service == "s3":
-        return S3Hook(aws_conn_id=connection, region_name=region, config=retries).get_conn()
-    return AwsBaseHook(
-        aws_conn_id=connection, client_type=service, region_name=region, config=retries
+    hook = S3Hook if service == "s3" else AwsBaseHook
+    return hook(
+        aws_conn_id=AWS_CONNECTION_ID if _connection(AWS_CONNECTION_ID) else None,
+        client_type=service,
+        region_name=region,
+        config=Config(retries={"mode": "adaptive", "max_attempts": 10}),
     ).get_conn()
 
 
 def _ssh_key(name: str) -> str:
-    try:
-        connection = BaseHook.get_connection(name)
-    except AirflowNotFoundException:
+    if (connection := _connection(name)) is None:
         raise TargetError(
             f"Connection {name}: there is none; the topology names it: make it, of type ssh, with "
             "the hosts' private key in its extra field `private_key`"
-        ) from None
+        )
     extra = connection.extra_dejson
     if key := extra.get("private_key"):
         return str(key)

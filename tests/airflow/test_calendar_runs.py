@@ -211,7 +211,7 @@ weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
 found = [calendar_runs.resolve(here, weekly, run(monday + timedelta(weeks=week), "scheduled"))
          for week in range(8)]
-aa = [each for each in found if each.spec.sides == "same"]
+aa = [resolved for resolved in found if resolved.spec.sides == "same"]
 say(len(aa), found.index(aa[1]) - found.index(aa[0]), aa[0].spec.side("tidb", "baseline").version)
 day = datetime.combine(aa[0].on, monday.timetz())
 say(calendar_runs.resolve(here, weekly, run(day, "manual")).spec.sides)

@@ -41,7 +41,7 @@ for how, (statement, _) in {"": ("SELECT 1", ()), **warehouses.BROKEN}.items():
     found = tpcc_consistency.check(through_hook)
     same = found == tpcc_consistency.check(warehouses.through_client(server))
     indexes = sorted(warehouses.indexes(server))
-    say(json.dumps([how, [each.violations for each in found], same, indexes]))
+    say(json.dumps([how, [condition.violations for condition in found], same, indexes]))
 """
 
 FAIL = """

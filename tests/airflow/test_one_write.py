@@ -27,7 +27,7 @@ async def together(*requests):
     return await asyncio.gather(*requests, return_exceptions=True)
 
 def answered(*requests):
-    say(*asyncio.run(together(*[request(*each) for each in requests])))
+    say(*asyncio.run(together(*[request(*one) for one in requests])))
 """
 
 
@@ -67,7 +67,7 @@ def test_only_with_sqlite(url: str, expected: str, airflow_env: dict[str, str]) 
     """Other databases have many writers."""
     code = """
 from benchlab_airflow.local import one_write
-say([each["middleware"].__name__ for each in one_write.middlewares()])
+say([entry["middleware"].__name__ for entry in one_write.middlewares()])
 """
     env = airflow_env | {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": url}
     assert told(code, env) == [expected]

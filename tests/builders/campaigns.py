@@ -72,7 +72,7 @@ def campaign(
         }
         if environment is None
         else environment,
-        facts={side: side_facts(each.version) for side, each in made.sides.items()}
+        facts={side: side_facts(planned.version) for side, planned in made.sides.items()}
         if facts is None
         else facts,
     )

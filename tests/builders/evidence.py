@@ -138,9 +138,9 @@ def files_of(content: bytes) -> Files:
 def forged(content: bytes, changes: Mapping[str, bytes | None], **fields: Any) -> bytes:
     """A bundle with other files, whose manifest and hashes are those of the changed files."""
     files: dict[str, bytes | None] = {**files_of(content), **changes}
-    kept = {name: each for name, each in files.items() if each is not None}
+    kept = {name: written for name, written in files.items() if written is not None}
     said = json.loads(kept.pop(manifest.NAME))
-    missing = {each["file"]: each["reason"] for each in said["missing"]}
+    missing = {entry["file"]: entry["reason"] for entry in said["missing"]}
     usual = {"missing": missing, "redacted": said["redacted"], **fields}
     return archive.pack({**kept, manifest.NAME: manifest.make(said["campaign"], kept, **usual)})
 
@@ -173,7 +173,7 @@ def by_another(content: bytes, changes: Mapping[str, bytes | None], **made_with:
 
 def kinds(found: Verification) -> set[str]:
     """Of what could not be verified."""
-    return {each.what for each in found.unverified}
+    return {item.what for item in found.unverified}
 
 
 def as_json(document: Any) -> bytes:

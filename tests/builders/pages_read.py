@@ -37,4 +37,4 @@ def improvements(workload: Workload) -> list[str | None]:
 def listed(text: str) -> list[str]:
     """What was not understood, with the text of its line."""
     lines = re.split(r"\r\n|\r|\n", text)
-    return [f"{each.what} @ {lines[each.line - 1]}" for each in read(text, "page.md").unread]
+    return [f"{unread.what} @ {lines[unread.line - 1]}" for unread in read(text, "page.md").unread]

@@ -96,8 +96,8 @@ def workload(
 
 def report(*workloads: Workload, setting: StatedSetting = NOTHING) -> PublishedReport:
     """A page of ours with these results."""
-    single = all(each.shape == "single_version" for each in workloads)
-    tpcc = any(each.name == "tpcc" for each in workloads)
+    single = all(workload.shape == "single_version" for workload in workloads)
+    tpcc = any(workload.name == "tpcc" for workload in workloads)
     return PublishedReport(
         id="x",
         source="page.md",
@@ -151,16 +151,19 @@ def figures(found: PublishedReport) -> list[object]:
     """What has to come back: workloads, versions, threads and printed figures."""
     return [
         (
-            *(each.name, each.versions, each.metric, each.shape),
-            [(row.threads, {v: texts(s) for v, s in row.sides.items() if s}) for row in each.rows],
+            *(workload.name, workload.versions, workload.metric, workload.shape),
+            [
+                (row.threads, {v: texts(s) for v, s in row.sides.items() if s})
+                for row in workload.rows
+            ],
         )
-        for each in found.workloads
+        for workload in found.workloads
     ]
 
 
 def texts(printed: Mapping[Metric, Printed]) -> dict[Metric, str]:
     """Figures as printed."""
-    return {metric: each.text for metric, each in printed.items()}
+    return {metric: figure.text for metric, figure in printed.items()}
 
 
 def printed(low: float, high: float) -> st.SearchStrategy[str]:

@@ -98,7 +98,7 @@ class S3:
     def all(self) -> dict[str, bytes]:
         """Every object."""
         listed = self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
-        return {each["Key"]: self.read(each["Key"]) for each in listed}
+        return {found["Key"]: self.read(found["Key"]) for found in listed}
 
     def read(self, key: str) -> bytes:
         """One object."""

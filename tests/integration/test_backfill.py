@@ -74,7 +74,7 @@ class Calendar:
 
         def is_over() -> bool:
             found = self.api.call("GET", f"/api/v2/backfills?dag_id={RELEASES}")["backfills"]
-            return all(each["completed_at"] is not None for each in found)
+            return all(backfill["completed_at"] is not None for backfill in found)
 
         wait("the end of the backfill", is_over)
 
@@ -96,7 +96,7 @@ class Calendar:
     def campaigns(self, report: str) -> list[Campaign]:
         """Of a report type, in the order of their starts."""
         with self.machine.store() as store:
-            return sorted(store.campaigns(report), key=lambda each: each.started_at)
+            return sorted(store.campaigns(report), key=lambda campaign: campaign.started_at)
 
     def why_skipped(self, dag: str, run: str) -> str:
         """What its plan says."""
@@ -181,7 +181,7 @@ def test_a_backfill_measures_each_release_once_in_order(calendar: Calendar) -> N
     assert "previous series of 10.2.11" in calendar.why_skipped(RELEASES, runs[0]["dag_run_id"])
     first, second = calendar.campaigns(RELEASES)
     assert [_versions(first), _versions(second)] == [(OLDEST, CHANGED), (CHANGED, NEWEST)]
-    assert [each.planned_for for each in (first, second)] == [
+    assert [campaign.planned_for for campaign in (first, second)] == [
         datetime.fromisoformat(run["logical_date"]) for run in runs[1:]
     ], "their places in the long view"
     assert first.state == second.state == "complete"

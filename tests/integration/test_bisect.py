@@ -46,11 +46,13 @@ def test_two_campaigns_name_the_release_and_are_not_run_again(machine: Machine) 
     found = bisect(machine)
     assert (found["outcome"], found["release"], found["predecessor"]) == ("named", MIDDLE, OLD)
     assert found["change"]["ci95_pct"][0] > 0
-    assert [(each["baseline"], each["candidate"]) for each in found["comparisons"]] == [
+    assert [
+        (comparison["baseline"], comparison["candidate"]) for comparison in found["comparisons"]
+    ] == [
         (OLD, MIDDLE),
         (OLD, NEW),
     ]
-    assert all(each["new"] for each in found["comparisons"])
+    assert all(comparison["new"] for comparison in found["comparisons"])
     assert machine.holder() is None
     with machine.store() as store:
         assert len(store.campaign_ids()) == 2

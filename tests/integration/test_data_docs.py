@@ -100,11 +100,12 @@ def text(built: Validation, page: str) -> str:
 def test_it_finds_what_the_predicates_found(built: Validation) -> None:
     """Passed, failed and not evaluated, NaN and infinities too; a trial never tried is neither."""
     outcomes = {
-        each.gate: (each.passed, each.failed, each.not_evaluated) for each in built.outcomes
+        outcome.gate: (outcome.passed, outcome.failed, outcome.not_evaluated)
+        for outcome in built.outcomes
     }
-    stored = [{result.gate: result.status for result in each.gates} for each in trials()]
+    stored = [{result.gate: result.status for result in trial.gates} for trial in trials()]
     for definition in OF_TRIALS:
-        found = [each[definition.id] for each in stored]
+        found = [statuses[definition.id] for statuses in stored]
         counts = [found.count(status) for status in ("pass", "fail", "not evaluated")]
         assert outcomes[definition.id] == (*counts[:2], counts[2] + 1), definition.id
     assert outcomes["low"][1] == 3
@@ -187,7 +188,7 @@ def test_what_disagrees_is_told(built: Validation) -> None:
 def test_a_campaign_without_any_trial_has_data_docs(built: Validation) -> None:
     """Every planned trial is there as never tried, and nothing passed."""
     found = build([])
-    assert {each.passed for each in found.outcomes if each.table == "trials"} == {0}
+    assert {outcome.passed for outcome in found.outcomes if outcome.table == "trials"} == {0}
     assert found.disagreements == ()
 
 
@@ -224,7 +225,7 @@ def test_a_stored_campaign_is_validated_with_its_own_gates(
         paths = work.publish()
     assert found.disagreements == ()
     assert caplog.messages == []
-    outcomes = {(each.table, each.gate): each for each in found.outcomes}
+    outcomes = {(outcome.table, outcome.gate): outcome for outcome in found.outcomes}
     assert outcomes["trials", "summary"].passed == len(PLAN.trials)
     assert outcomes["trials", "planned_once"].passed == len(PLAN.trials)
     assert outcomes["trials", "errors"].not_evaluated == len(PLAN.trials)

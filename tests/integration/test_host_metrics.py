@@ -85,7 +85,7 @@ def test_a_write_is_seen_on_the_disk(executor: LocalExecutor, tmp_path: Path) ->
     wait_for_samples(executor, executor.job_output(JOB).count("\nend\n") + 1)
     found = stop_and_collect(hosts, JOB, "localhost", [], **SHARED)
     intervals = found.series["localhost"].intervals
-    told = sum((each.disk_write_bytes_per_s or 0) * each.seconds for each in intervals)
+    told = sum((interval.disk_write_bytes_per_s or 0) * interval.seconds for interval in intervals)
     assert told >= 64 * 2**20 * 0.99
 
 

@@ -36,8 +36,8 @@ def server(running: Engine) -> Engine:
 def check(server: Engine) -> tuple[int, ...]:
     """The violations of each condition."""
     found = tpcc_consistency.check(warehouses.through_client(server))
-    assert tuple(each.clause for each in found) == warehouses.CLAUSES
-    return tuple(each.violations for each in found)
+    assert tuple(condition.clause for condition in found) == warehouses.CLAUSES
+    return tuple(condition.violations for condition in found)
 
 
 def test_consistent_warehouses_are_found_to_be(server: Engine) -> None:

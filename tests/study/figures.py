@@ -127,7 +127,7 @@ def _false_alarms(world: World, campaigns: int, rng: np.random.Generator) -> dic
         if isinstance(found, Ours):
             shares["covered", *key] = _share((found.low <= 0) & (found.high >= 0))
             if not OURS[rule]:
-                shares["named", world.name] = _share([any(each) for each in found.named])
+                shares["named", world.name] = _share([any(named) for named in found.named])
     return shares
 
 
@@ -149,9 +149,9 @@ def _cells(world: World, campaigns: int, rng: np.random.Generator) -> dict[Key, 
     found = rules.ours(throughputs, [None] * campaigns)
     wanted = THREADS[column]
     return {
-        ("cell named", world.name): _share([wanted in each[0] for each in found.named]),
+        ("cell named", world.name): _share([wanted in workloads[0] for workloads in found.named]),
         ("cell alone named", world.name): _share(
-            [each[0] == (wanted,) and not any(each[1:]) for each in found.named]
+            [workloads[0] == (wanted,) and not any(workloads[1:]) for workloads in found.named]
         ),
         ("cell called", world.name): _share(found.called[:, 0] != 0),
     }

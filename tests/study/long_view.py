@@ -136,7 +136,7 @@ def scored(found: Places, true: Places) -> Score:
     right = {
         point
         for point, change in true.items()
-        if any(abs(place - point) <= WITHIN and each * change > 0 for place, each in found.items())
+        if any(abs(place - point) <= WITHIN and size * change > 0 for place, size in found.items())
     }
     return Score(1, len(right), len(found) - len(right), len(true))
 

@@ -90,8 +90,8 @@ def _late(figures: LongViewFigures) -> str:
     for noise in NOISE:
         for scene in SINGLE:
             counts = figures.late[scene.name, noise]
-            later = sum(counts.get(each, 0) for each in range(5, MOST_LATE + 1))
-            found = [*(counts.get(each, 0) for each in columns), later, counts.get(0, 0)]
+            later = sum(counts.get(late, 0) for late in range(5, MOST_LATE + 1))
+            found = [*(counts.get(late, 0) for late in columns), later, counts.get(0, 0)]
             lines.append([f"{100 * noise:g} %", scene.name, *map(str, found)])
     return _table(lines)
 
@@ -115,7 +115,7 @@ def picture() -> bytes:
     """One series of the study as SVG: its chain, what is found, and absolute throughputs."""
     from matplotlib.figure import Figure
 
-    (scene,) = (each for each in SCENES if each.name == _SHOWN)
+    (scene,) = (scene for scene in SCENES if scene.name == _SHOWN)
     years = draw(scene, _SHOWN_NOISE, long_view.rng_of(scene, _SHOWN_NOISE, _SHOWN_NUMBER))
     levels = [point.level for point in chain(years.ratios).points]
     with quiet_matplotlib(ENGLISH_STYLE):

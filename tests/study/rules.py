@@ -61,20 +61,24 @@ def ours(throughputs: Array, calibrations: Sequence[Calibration | None]) -> Ours
         calibrations: one for each campaign.
     """
     judged = [
-        judge(as_rounds(each), THRESHOLD_PCT, calibration=known)
-        for each, known in zip(throughputs, calibrations, strict=True)
+        judge(as_rounds(campaign), THRESHOLD_PCT, calibration=known)
+        for campaign, known in zip(throughputs, calibrations, strict=True)
     ]
     sign = {"improvement": 1, "regression": -1}
-    intervals = np.array([[found.ci95_pct for found in each] for each in judged], dtype=float)
+    intervals = np.array([[w.ci95_pct for w in workloads] for workloads in judged], dtype=float)
     low, high = intervals[..., 0], intervals[..., 1]
-    adjusted = np.array([[found.p_adjusted for found in each] for each in judged], dtype=float)
+    adjusted = np.array([[w.p_adjusted for w in workloads] for workloads in judged], dtype=float)
     return Ours(
         alone=(low > 0) | (high < 0),
         counted=adjusted < ALPHA,
-        called=np.array([[sign.get(f.verdict, 0) for f in each] for each in judged], dtype=np.int8),
+        called=np.array(
+            [[sign.get(w.verdict, 0) for w in workloads] for workloads in judged], dtype=np.int8
+        ),
         low=low,
         high=high,
-        named=[[tuple(m.threads for m in f.heterogeneous) for f in each] for each in judged],
+        named=[
+            [tuple(m.threads for m in w.heterogeneous) for w in workloads] for workloads in judged
+        ],
     )
 
 

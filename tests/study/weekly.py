@@ -101,7 +101,8 @@ def draw(scene: Scene, noise_sd: float, rng: np.random.Generator) -> Years:
     """
     pairs = _by_release() if scene.by_release else _weekly(rng)
     candidates = list(dict.fromkeys(candidate for _, candidate in pairs))
-    first = [[candidate for _, candidate in pairs].index(each) for each in candidates]
+    measured = [candidate for _, candidate in pairs]
+    first = [measured.index(candidate) for candidate in candidates]
     steps = _changes(scene, first, len(pairs), rng)
     if scene.patch_with_change:
         for place in steps:
@@ -168,10 +169,10 @@ def _changes(
 ) -> dict[int, float]:
     """At the first points of some candidates."""
     chosen: list[int] = []
-    possible = [each for each in first if _FROM_ENDS <= each <= points - _FROM_ENDS]
-    for each in rng.permutation(possible).tolist():
-        if len(chosen) < scene.changes and all(abs(each - c) >= _APART for c in chosen):
-            chosen.append(each)
+    possible = [point for point in first if _FROM_ENDS <= point <= points - _FROM_ENDS]
+    for point in rng.permutation(possible).tolist():
+        if len(chosen) < scene.changes and all(abs(point - c) >= _APART for c in chosen):
+            chosen.append(point)
     signs = rng.choice([-1, 1], len(chosen)) if scene.changes > 1 else [-1] * len(chosen)
     return {
         point: float(np.log1p(sign * scene.size_pct / 100))

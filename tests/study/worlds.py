@@ -104,11 +104,11 @@ def as_rounds(throughputs: Array) -> list[Rounds]:
     """One campaign as the rule takes it, from an array of shape (workloads, rounds, threads, 2)."""
     _, rounds, threads, _ = throughputs.shape
     return [
-        Rounds(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": each})
-        for name, each in zip(WORKLOADS, throughputs, strict=True)
+        Rounds(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": tps})
+        for name, tps in zip(WORKLOADS, throughputs, strict=True)
     ]
 
 
 def as_aa_campaigns(throughputs: Array) -> dict[str, Sequence[Rounds]]:
     """A/A campaigns, from several at once, as ``calibration.calibrate`` takes them."""
-    return {f"aa-{index}": as_rounds(each) for index, each in enumerate(throughputs)}
+    return {f"aa-{index}": as_rounds(campaign) for index, campaign in enumerate(throughputs)}

@@ -10,7 +10,6 @@ latest run. A backfill runs every moment in its range.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Self
@@ -24,7 +23,7 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import OnRelease, Weekly, midnight
+from benchlab.plan.schedule import Weekly, midnight
 
 # The DAG processor asks for the next moment once a minute, possibly between a moment and the start
 # of its run by the scheduler. Without this tolerance that moment would be past, and lost.
@@ -109,8 +108,7 @@ class ReleaseTimetable(_CalendarTimetable):
 
     def first_from(self, earliest: datetime) -> datetime | None:
         """See :meth:`_CalendarTimetable.first_from`."""
-        index = bisect_left(self._moments, earliest)
-        return self._moments[index] if index < len(self._moments) else None
+        return next((moment for moment in self._moments if moment >= earliest), None)
 
     def earliest_by_itself(self, now: datetime) -> datetime:
         """The beginning of the day ``catchup_days`` ago."""
@@ -168,21 +166,18 @@ def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimet
     Raises:
         SpecError: the calendar does not validate, or has no release for the schedule.
     """
-    if spec.schedule is None:
+    if (schedule := spec.schedule) is None:
         return None
     releases = report_types.releases_of(home, spec)
     engines = " or ".join(spec.deployable_engines)
     calendar = home.configs / "releases.csv"
-    if isinstance(spec.schedule, Weekly):
+    if isinstance(schedule, Weekly):
         if not spec.is_resolved and not releases:
             raise SpecError(
                 f"schedule: {calendar} has no release of {engines}, and a version rule names one; "
                 "add releases with `benchlab releases update`, or name versions"
             )
-        return WeeklyTimetable(
-            spec.schedule.cron, spec.schedule.aa_every, spec.schedule.catchup_days
-        )
-    schedule: OnRelease = spec.schedule
+        return WeeklyTimetable(schedule.cron, schedule.aa_every, schedule.catchup_days)
     if not (found := days(releases, schedule.types)):
         raise SpecError(
             f"schedule: {calendar} has no release of {engines} of the types "

@@ -161,15 +161,12 @@ def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:
 
 
 def _kind(task: Any) -> str:
-    words = [
-        word
-        for word, attribute in (
-            ("setup", "is_setup"),
-            ("teardown", "is_teardown"),
-            ("its failure fails the run", "on_failure_fail_dagrun"),
-        )
-        if getattr(task, attribute, False)
-    ]
+    known = {
+        "is_setup": "setup",
+        "is_teardown": "teardown",
+        "on_failure_fail_dagrun": "its failure fails the run",
+    }
+    words = [word for attribute, word in known.items() if getattr(task, attribute, False)]
     if task.is_mapped:
         limit = task.max_active_tis_per_dagrun
         words.append("mapped" if limit is None else f"mapped, {limit} at a time")

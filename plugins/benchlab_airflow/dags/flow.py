@@ -56,15 +56,43 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     """
     if spec.target in targets.PLANNED_ONLY:
         raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
-    here = home.find()
-    targets.load_topology(here, spec)
+    targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
-    on_fleet = target.topology is not None
-    with DAG(
+    has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
+    # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
+    repeats = range(1, MAX_REPEATS + 1)
+    check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+    with _dag(spec, doc_md) as dag:
+        planned = PlanOperator(
+            task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
+        )
+        registered = _registered()
+        chain(
+            planned,
+            *([CampaignApproval(task_id="approve", retries=0)] if target.rents else []),
+            registered,
+            task(stages.provision)(),
+            *(_prepare(side, has_conditions=has_conditions) for side in SIDES),
+            _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
+            *(_repeat(number, deferrable=target.deferrable) for number in repeats),
+            *([check_again()] if has_conditions else []),
+            task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
+            task(stages.compare)(),
+            task(stages.publish)(),
+            # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
+            # With verdict before give_back, a failed verdict would make a green run.
+            [_given_back(spec.target, registered), _judged(planned)],
+        )
+    return dag
+
+
+def _dag(spec: ReportSpec, doc_md: str) -> DAG:
+    on_fleet = targets.by_name()[spec.target].topology is not None
+    return DAG(
         dag_id=spec.report,
         description=spec.title,
         doc_md=doc_md,
-        schedule=timetables.timetable_of(here, spec),
+        schedule=timetables.timetable_of(home.find(), spec),
         # The timetable decides which past moments are run; Airflow would run all of them.
         catchup=False,
         # Starting Airflow must not rent hosts.
@@ -79,52 +107,29 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             "execution_timeout": STAGE_LIMIT,
         },
         render_template_as_native_obj=True,
-    ) as dag:
-        planned = PlanOperator(
-            task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
-        )
-        approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
-        registered = task.sensor(
-            stages.register,
-            mode="reschedule",
-            poke_interval=30,
-            timeout=WAIT_FOR_MACHINE.total_seconds(),
-        )().as_setup()
-        has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
-        prepared = [_prepare(side, has_conditions=has_conditions) for side in SIDES]
-        measured = _trials("trials", planned.output, attempt=1, deferrable=target.deferrable)
-        # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
-        repeated = [
-            _repeat(number, deferrable=target.deferrable) for number in range(1, MAX_REPEATS + 1)
-        ]
-        ask_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
-        checked = [ask_again()] if has_conditions else []
-        given_back = task(stages.give_back, retries=3, **notify.of_failure())(
-            spec.target
-        ).as_teardown(setups=registered, on_failure_fail_dagrun=True)
-        # Also a teardown, of the plan: when a run is marked failed, even while it waits for an
-        # approval, everything else is skipped, and a skipped leaf would make the run green.
-        judged = task(stages.verdict, **notify.of_verdict())().as_teardown(
-            setups=planned, on_failure_fail_dagrun=True
-        )
+    )
 
-        chain(
-            planned,
-            *approval,
-            registered,
-            task(stages.provision)(),
-            *prepared,
-            measured,
-            *repeated,
-            *checked,
-            task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-            task(stages.compare)(),
-            task(stages.publish)(),
-            # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
-            # With verdict before give_back, a failed verdict would make a green run.
-            [judged, given_back],
-        )
-    return dag
+
+def _registered() -> XComArg:
+    sensor = task.sensor(
+        stages.register,
+        mode="reschedule",
+        poke_interval=30,
+        timeout=WAIT_FOR_MACHINE.total_seconds(),
+    )
+    return sensor().as_setup()
+
+
+def _judged(planned: PlanOperator) -> XComArg:
+    # A teardown of the plan: when a run is marked failed, even while it waits for an approval,
+    # everything else is skipped, and a skipped leaf would make the run green.
+    verdict = task(stages.verdict, **notify.of_verdict())()
+    return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
+
+
+def _given_back(target: str, registered: XComArg) -> XComArg:
+    given_back = task(stages.give_back, retries=3, **notify.of_failure())(target)
+    return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 
 def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:

@@ -202,10 +202,8 @@ def begin(attempt: int) -> Begun | dict[str, Any] | None:
 def collect(begun: Begun) -> dict[str, Any] | None:
     """Complete a trial that :func:`begin` started; None if another task has stored it already."""
     with _final_errors(NotMeasuredError), _campaign() as work:
-        if any(
-            (result.trial.id, result.attempt) == (begun.trial, begun.attempt)
-            for result in work.store.trials(work.campaign.id)
-        ):
+        stored = work.store.trials(work.campaign.id)
+        if (begun.trial, begun.attempt) in {(found.trial.id, found.attempt) for found in stored}:
             return None
         return _told(work.sequence.collect(begun))
 
@@ -217,15 +215,12 @@ def _told(result: TrialResult | None) -> dict[str, Any] | None:
     log.info("%s; phases (s): %s", result.trial.title, result.phases)
     if not result.valid:
         log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
+    values = {metric: result.value(metric) for metric in ("tpmc", "tps", "p95_ms")}
     return {
         "trial": result.trial.id,
         "title": result.trial.title,
         "valid": result.valid,
-        **{
-            metric: value
-            for metric in ("tpmc", "tps", "p95_ms")
-            if (value := result.value(metric)) is not None
-        },
+        **{metric: value for metric, value in values.items() if value is not None},
     }
 
 
@@ -253,10 +248,9 @@ def validate() -> dict[str, Any]:
         else:
             for sentence in found.disagreements:
                 log.warning("%s", sentence)
+            counts = ("passed", "failed", "not_evaluated")
             gates = {
-                f"{gate.table}: {gate.gate}": {
-                    count: getattr(gate, count) for count in ("passed", "failed", "not_evaluated")
-                }
+                f"{gate.table}: {gate.gate}": {count: getattr(gate, count) for count in counts}
                 for gate in found.outcomes
             }
     for excluded in outcome.excluded:

@@ -137,12 +137,11 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     return found | others
 
 
-def _folded(section: str, fields: Mapping[str, Param | None]) -> dict[str, Param | None]:
+def _folded(section: str, fields: Mapping[str, Param | None]) -> Mapping[str, Param | None]:
     """Put fields into a section, which is folded until it is opened."""
-    for param in fields.values():
-        if param is not None:
-            param.schema["section"] = section
-    return dict(fields)
+    for param in filter(None, fields.values()):
+        param.schema["section"] = section
+    return fields
 
 
 def _own(
@@ -155,14 +154,23 @@ def _own(
 
 
 @cache
-def _properties(model: type[BaseModel]) -> dict[str, Any]:
-    properties: dict[str, Any] = model.model_json_schema()["properties"]
-    return properties
+def _properties(model: type[BaseModel]) -> Any:
+    return model.model_json_schema()["properties"]
 
 
-def _several(
-    value: Sequence[str], known: Sequence[str], title: str, description: str, **schema: Any
-) -> Param:
+def _choice(value: str | None, shown: Mapping[str, str], title: str, description: str) -> Param:
+    """A field that takes one of the keys of ``shown``, which says what the form shows for each."""
+    return Param(
+        value,
+        title=title,
+        description=description,
+        type="string",
+        enum=list(shown),
+        values_display=dict(shown),
+    )
+
+
+def _several(value: Sequence[str], known: Sequence[str], title: str, description: str) -> Param:
     """A field that takes one or more of the known names."""
     return Param(
         list(value),
@@ -171,7 +179,6 @@ def _several(
         items={"type": "string", "enum": list(known)},
         examples=list(known),
         **_LIST,
-        **schema,
     )
 
 
@@ -202,28 +209,24 @@ def _published(spec: ReportSpec) -> Param | None:
     }
     if not titles:
         return None
-    return Param(
+    return _choice(
         OWN_PLAN,
-        title="Published plan",
-        description="Take a published document's plan as it was; fields that you change below "
-        "are changed in it, those you leave keep the document's value.",
-        type="string",
-        enum=[OWN_PLAN, *titles],
-        values_display={OWN_PLAN: "none: the report type's own plan", **titles},
+        {OWN_PLAN: "none: the report type's own plan", **titles},
+        "Published plan",
+        "Take a published document's plan as it was; fields that you change below are changed in "
+        "it, those you leave keep the document's value.",
     )
 
 
 def _engine(spec: ReportSpec) -> Param | None:
     if spec.engine != "auto" and list(spec.engines) == [spec.engine]:
         return None
-    names = ", ".join(spec.engines)
-    return Param(
+    first = f"auto: the first of {', '.join(spec.engines)} that can be had here"
+    return _choice(
         spec.engine,
-        title="Engine",
-        description="What is deployed. With auto, a version above says which engine is meant.",
-        type="string",
-        enum=["auto", *spec.engines],
-        values_display={"auto": f"auto: the first of {names} that can be had here"},
+        {"auto": first, **{name: name for name in spec.engines}},
+        "Engine",
+        "What is deployed. With auto, a version above says which engine is meant.",
     )
 
 
@@ -231,15 +234,12 @@ def _client(spec: ReportSpec) -> Param | None:
     programs = [program.name for program in workloads.workload_of(spec).PROGRAMS]
     if len(programs) == 1:
         return None
-    names = ", ".join(programs)
-    return Param(
+    first = f"auto: the first of {', '.join(programs)} on the client's host"
+    return _choice(
         spec.client.program or ANY_CLIENT,
-        title="Client",
-        description="The program that makes the load. Figures of different clients are never "
-        "compared.",
-        type="string",
-        enum=[ANY_CLIENT, *programs],
-        values_display={ANY_CLIENT: f"auto: the first of {names} on the client's host"},
+        {ANY_CLIENT: first, **{name: name for name in programs}},
+        "Client",
+        "The program that makes the load. Figures of different clients are never compared.",
     )
 
 
@@ -258,12 +258,11 @@ def _fleet(spec: ReportSpec) -> dict[str, Param]:
     if kind is None:
         return {}
     return {
-        "topology": Param(
+        "topology": _choice(
             spec.topology,
-            title="Topology",
-            description="The hosts: a file in configs/topologies.",
-            type="string",
-            enum=report_types.topology_names(home.find(), kind),
+            {name: name for name in report_types.topology_names(home.find(), kind)},
+            "Topology",
+            "The hosts: a file in configs/topologies.",
         ),
         "placement": _own(
             spec,
@@ -300,6 +299,7 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
                 "every_trial": "every_trial: before each trial",
                 "after_writes": "after_writes: before a trial, if one before it wrote",
                 "per_workload": "per_workload: before each workload's thread counts, once",
+                "never": "never: each trial runs on what the trials before it left",
             },
         ),
         "threshold_pct": _own(

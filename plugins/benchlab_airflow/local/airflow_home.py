@@ -38,8 +38,9 @@ USER = "admin"
 # ~/airflow.
 RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
+PORT_VARIABLE = "AIRFLOW__API__PORT"
 
-# Why each value differs from Airflow's default. Paths and secrets are added by `_settings`.
+# Why each value differs from Airflow's default. Paths and secrets are added by `_write_config`.
 SETTINGS: dict[str, dict[str, str]] = {
     "core": {
         "executor": "LocalExecutor",
@@ -143,8 +144,10 @@ class AirflowHome:
         Args:
             port: where the API server listens; None for commands that need no server.
         """
-        environment = {key: value for key, value in os.environ.items() if not _foreign(key)}
-        environment |= {
+        environment = {
+            # Settings of another Airflow would override ours: `db migrate` could reach a production
+            # database. Its Connections and variables (AIRFLOW_CONN_*, AIRFLOW_VAR_*) are kept.
+            **{key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW__")},
             "AIRFLOW_HOME": str(self.root),
             "AIRFLOW_CONFIG": str(self.config_file),
             "BENCHLAB_HOME": str(self.home),
@@ -161,11 +164,10 @@ class AirflowHome:
             known = [host for host in os.environ.get(key, "").split(",") if host]
             environment[key] = ",".join(dict.fromkeys([*known, LOOPBACK, "localhost"]))
         if port is not None:
-            environment["AIRFLOW__API__PORT"] = str(port)
-            environment["AIRFLOW__API__BASE_URL"] = f"http://{LOOPBACK}:{port}"
-            environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = (
-                f"http://{LOOPBACK}:{port}/execution/"
-            )
+            address = f"http://{LOOPBACK}:{port}"
+            environment[PORT_VARIABLE] = str(port)
+            environment["AIRFLOW__API__BASE_URL"] = address
+            environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = f"{address}/execution/"
         return environment
 
     def ensure(self) -> None:
@@ -181,14 +183,37 @@ class AirflowHome:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self.password_file.exists():
                 # Made here, because Airflow prints the one that it makes into a log.
-                _write_private(
-                    self.password_file, json.dumps({USER: secrets.token_urlsafe(12)}) + "\n"
-                )
+                login = {USER: secrets.token_urlsafe(12)}
+                _write_private(self.password_file, json.dumps(login) + "\n")
             self._write_config()
             self._migrate()
 
     def _write_config(self) -> None:
         """Write ``airflow.cfg`` if the settings changed, keeping the secrets in it."""
+        project = benchlab_home.find().project
+        paths = {
+            ("core", "dags_folder"): project / "dags",
+            ("core", "plugins_folder"): project / "plugins",
+            ("core", "simple_auth_manager_passwords_file"): self.password_file,
+            # Five processes write to one SQLite file: wait for the lock rather than fail.
+            ("database", "sql_alchemy_conn"): f"sqlite:///{self.database}?timeout=60",
+            ("logging", "base_log_folder"): self.root / "logs",
+        }
+        config = configparser.ConfigParser(interpolation=None)
+        config.read_dict(SETTINGS)
+        for (section, key), value in {**paths, **self._secrets()}.items():
+            # Airflow interpolates values, so a `%` is doubled.
+            config.read_dict({section: {key: str(value).replace("%", "%%")}})
+        text = io.StringIO()
+        text.write(
+            "# Written by Benchlab (benchlab_airflow/local/airflow_home.py); edits are replaced.\n"
+        )
+        config.write(text)
+        if not self.config_file.exists() or self.config_file.read_text() != text.getvalue():
+            _write_private(self.config_file, text.getvalue())
+
+    def _secrets(self) -> dict[tuple[str, str], str]:
+        """The secrets of ``airflow.cfg``, made where it has none."""
         known = configparser.ConfigParser(interpolation=None)
         known.read(self.config_file)
         made = {
@@ -196,29 +221,7 @@ class AirflowHome:
             ("api", "secret_key"): secrets.token_urlsafe(32),
             ("api_auth", "jwt_secret"): secrets.token_urlsafe(48),
         }
-        settings = self._settings()
-        for (section, key), secret in made.items():
-            kept = known.get(section, key, fallback="") or secret
-            settings[section] = settings.get(section, {}) | {key: kept}
-        text = _render(settings)
-        if not self.config_file.exists() or self.config_file.read_text() != text:
-            _write_private(self.config_file, text)
-
-    def _settings(self) -> dict[str, dict[str, str]]:
-        """:data:`SETTINGS` and the paths of this home."""
-        project = benchlab_home.find().project
-        paths = {
-            "core": {
-                "dags_folder": str(project / "dags"),
-                "plugins_folder": str(project / "plugins"),
-                "simple_auth_manager_passwords_file": str(self.password_file),
-            },
-            # Five processes write to one SQLite file: wait for the lock rather than fail.
-            "database": {"sql_alchemy_conn": f"sqlite:///{self.database}?timeout=60"},
-            "logging": {"base_log_folder": str(self.root / "logs")},
-        }
-        sections = sorted(SETTINGS.keys() | paths.keys())
-        return {name: SETTINGS.get(name, {}) | paths.get(name, {}) for name in sections}
+        return {place: known.get(*place, fallback="") or secret for place, secret in made.items()}
 
     def _migrate(self) -> None:
         """Create or upgrade the database, once per version of Airflow (it takes seconds)."""
@@ -248,28 +251,6 @@ class AirflowHome:
             # Then readers do not block the writer; the mode is stored in the file.
             connection.execute("PRAGMA journal_mode=WAL")
         _write_private(stamp, wanted + "\n")
-
-
-def _foreign(key: str) -> bool:
-    """Whether a variable configures an Airflow, which may be another one.
-
-    Inherited settings would override ours: ``db migrate`` could reach a production database.
-    Connections and variables (``AIRFLOW_CONN_*``, ``AIRFLOW_VAR_*``) are kept.
-    """
-    return key.startswith("AIRFLOW__") or key in {"AIRFLOW_HOME", "AIRFLOW_CONFIG"}
-
-
-def _render(settings: dict[str, dict[str, str]]) -> str:
-    """The text of ``airflow.cfg``; ``%`` is doubled because Airflow interpolates values."""
-    parser = configparser.ConfigParser(interpolation=None)
-    for section, options in settings.items():
-        parser[section] = {key: value.replace("%", "%%") for key, value in options.items()}
-    text = io.StringIO()
-    parser.write(text)
-    return (
-        "# Written by Benchlab (benchlab_airflow/local/airflow_home.py); edits are replaced.\n"
-        + text.getvalue()
-    )
 
 
 def _write_private(path: Path, text: str) -> None:

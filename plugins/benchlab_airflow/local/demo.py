@@ -21,13 +21,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchlab import home, targets
+from benchlab import home
 from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.progress import ProgressLog
-from benchlab.campaign.stages import CampaignRun, new_id
-from benchlab.cli.options import width
+from benchlab.campaign.stages import new_id
+from benchlab.cli.options import open_store, width
 from benchlab.cli.progress_view import ProgressView
+from benchlab.cli.run import end_campaign
 from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -81,7 +83,12 @@ class Demo:
 
 def main() -> int:
     """Run a campaign and print its outcome; return the exit code."""
-    arguments = _parser().parse_args()
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("report", nargs="?", default="sysbench_local", help="report type")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="FIELD=VALUE", help="rounds=2, threads=2,8"
+    )
+    arguments = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
@@ -91,15 +98,6 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
-    parser.add_argument("report", nargs="?", default="sysbench_local", help="report type")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=VALUE", help="rounds=2, threads=2,8"
-    )
-    return parser
 
 
 def _prepare(report: str, assignments: list[str]) -> Demo:
@@ -154,7 +152,7 @@ def _run(demo: Demo) -> int:
             time.sleep(POLL_S)
     if (holder := MachineLock().holder()) is not None and holder.campaign == demo.campaign:
         print("Airflow ended without giving the machine back: ending what runs", file=sys.stderr)
-        _give_back(demo)
+        end_campaign(demo.here, demo.campaign, Access())
     return _report(demo, process.returncode)
 
 
@@ -187,16 +185,9 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
         if process.poll() is None:  # `airflow dags test` survives SIGINT and ignores SIGTERM
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        _give_back(demo)
+        end_campaign(demo.here, demo.campaign, Access())
         _say("everything has ended; the next run starts clean")
         raise
-
-
-def _give_back(demo: Demo) -> None:
-    targets.give_back(demo.here, demo.campaign, Access())
-    with Store(demo.here.store_url, demo.here.objects) as store:
-        if demo.campaign in store.campaign_ids():
-            store.finish(demo.campaign, "failed")
 
 
 def _say(text: str) -> None:
@@ -205,28 +196,35 @@ def _say(text: str) -> None:
 
 
 def _report(demo: Demo, exit_code: int) -> int:
-    with Store(demo.here.store_url, demo.here.objects) as store:
+    """Print what was found, where the report is, and what failed; return the exit code."""
+    with open_store(demo.here) as store:
         if demo.campaign not in store.campaign_ids():
-            why = _reason(demo.log)
-            _say(
-                f"error: Airflow failed before the campaign was planned: {why}; its log: {demo.log}"
-            )
+            why = f"{_reason(demo.log)}; its log: {demo.log}"
+            _say(f"error: Airflow failed before the campaign was planned: {why}")
             return 1
-        work = CampaignRun.open(demo.here, store, demo.campaign)
-        made = work.outcome()
-        if made.trials:
-            built = model.build(made.campaign, made.comparison, made.trials)
-            print(terminal.render(built, width(), sys.stdout.isatty()))
-    directory = demo.here.reports / demo.campaign
-    for path in sorted(directory.glob("*.*")) if directory.is_dir() else []:
+        shown = _show_outcome(demo, store)
+    for path in sorted((demo.here.reports / demo.campaign).glob("*.*")):
         print(path)
-    if exit_code != 0:
-        for step in demo.progress.read()[0]:
-            if step.stage == "failed":
-                _say(f"error: task {step.phase}: {step.note}")
-        _say(f"error: the campaign failed; Airflow's log: {demo.log}")
-        return 1
-    return 0
+    if exit_code == 0:
+        return 0 if shown else 1
+    for step in demo.progress.read()[0]:
+        if step.stage == "failed":
+            _say(f"error: task {step.phase}: {step.note}")
+    _say(f"error: the campaign failed; Airflow's log: {demo.log}")
+    return 1
+
+
+def _show_outcome(demo: Demo, store: Store) -> bool:
+    """Print the comparison; if it fails, say why, so that the caller can go on to what failed."""
+    try:
+        made = Comparer(demo.here, store).outcome(store.campaign(demo.campaign))
+    except BenchlabError as error:
+        _say(f"error: {error}")
+        return False
+    if made.trials:
+        built = model.build(made.campaign, made.comparison, made.trials)
+        print(terminal.render(built, width(), sys.stdout.isatty()))
+    return True
 
 
 def _reason(log: Path) -> str:

@@ -11,23 +11,20 @@ databases have many writers, so nothing is held back there. See docs/adr/0018.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.configuration import conf
 
-_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class OneWriteAtATime:
     """ASGI middleware: a request that may write waits until the one before is committed."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._turn = asyncio.Lock()
 

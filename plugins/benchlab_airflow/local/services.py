@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import configparser
-import contextlib
 import errno
 import fcntl
 import http.client
@@ -25,7 +24,7 @@ import tempfile
 import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,8 +34,9 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError
+from benchlab.hosts.executor import tagged
 from benchlab.hosts.lock import MachineLock
-from benchlab_airflow.local.airflow_home import LOOPBACK, USER, AirflowHome
+from benchlab_airflow.local.airflow_home import LOOPBACK, PORT_VARIABLE, USER, AirflowHome
 
 TAG = "BENCHLAB_SERVICES"
 DEFAULT_PORT = 8080
@@ -52,8 +52,6 @@ COMMANDS = {
 }
 # It stops its own child, and hangs if the child is already gone.
 STOPS_ITS_CHILDREN = {"triggerer"}
-# What each service is called in the answer of /monitor/health.
-HEALTH_KEYS = {"scheduler": "scheduler", "dag-processor": "dag_processor", "triggerer": "triggerer"}
 
 
 class ServicesError(BenchlabError):
@@ -88,7 +86,7 @@ class Services:
         """
         with self._locked():
             if supervisor := self._supervisor():
-                running = _port_of(supervisor)
+                running = int(supervisor.environ()[PORT_VARIABLE])
                 self.say(f"Already started, on port {running}.")
                 if port not in (None, running):
                     self.say(f"To move it to another port: make down, then make up PORT={port}")
@@ -138,7 +136,7 @@ class Services:
             left = f"Not running, but processes are left behind ({len(processes)}). End them with: "
             self.say(f"{left}make down" if processes else "Not running. Start it with: make up")
             return False
-        port = _port_of(supervisor)
+        port = int(supervisor.environ()[PORT_VARIABLE])
         ready = _healthy(port, since=None)
         for name, state in self._states().items():
             self.say(f"{name:14} {state:9} {'healthy' if name in ready else 'not healthy'}")
@@ -172,11 +170,10 @@ class Services:
         while ready != set(COMMANDS):
             time.sleep(0.3)
             waited = time.monotonic() - started
-            now = _healthy(port, since)
-            if since:
-                for name in [name for name in COMMANDS if name in now - ready]:
+            before, ready = ready, _healthy(port, since)
+            for name in COMMANDS:
+                if since and name in ready - before:
                     self.say(f"  {name:14} ready after {waited:.0f} s")
-            ready = now
             for name, state in self._states().items():
                 if state == "FATAL":
                     raise ServicesError(f"{name} does not start.\n{self._log_tail(name)}")
@@ -188,10 +185,8 @@ class Services:
 
     def _announce(self, port: int) -> None:
         """Print address and login: on the terminal only, never into a log."""
-        self.say("")
-        self.say(f"Airflow:   http://{LOOPBACK}:{port}")
-        self.say(f"User:      {USER}")
-        self.say(f"Password:  {self.airflow.password()}")
+        self.say(f"\nAirflow:   http://{LOOPBACK}:{port}")
+        self.say(f"User:      {USER}\nPassword:  {self.airflow.password()}")
         self.say("Stop it with: make down")
 
     def _states(self) -> dict[str, str]:
@@ -212,16 +207,13 @@ class Services:
         tail = "\n".join(f"  {line}" for line in text.splitlines()[-15:])
         return f"The last lines of {log}:\n{tail}"
 
-    def _processes(self) -> list[psutil.Process]:
+    def _processes(self) -> set[psutil.Process]:
         """Every process with this home's tag, except the caller and its parents."""
-        me = psutil.Process()
-        spared = {me.pid, *(parent.pid for parent in me.parents())}
-        found = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error, OSError):
-                if process.pid not in spared and process.environ().get(TAG) == str(self.home):
-                    found.append(process)
-        return found
+        found = set()
+        for pid in tagged(f"{TAG}={self.home}"):
+            with suppress(psutil.NoSuchProcess):
+                found.add(psutil.Process(pid))
+        return found - set(psutil.Process().parents())
 
     def _supervisor(self) -> psutil.Process | None:
         """The supervisord of this home, if it is alive."""
@@ -237,13 +229,13 @@ class Services:
         supervisord goes first, because it would restart the others. The rest is ended repeatedly,
         because a dying process may still start another.
         """
-        ended = set(self._processes())
+        ended = self._processes()
         killed: set[psutil.Process] = set()
         if supervisor := self._supervisor():
-            killed |= _terminate([supervisor], patience_s=30)
+            killed |= _terminate({supervisor}, patience_s=30)
         for patience_s in (5.0, 2.0, 0.0):
             if left := self._processes():
-                ended |= set(left)
+                ended |= left
                 killed |= _terminate(left, patience_s)
         if left := self._processes():
             pids = ", ".join(str(process.pid) for process in left)
@@ -336,15 +328,15 @@ def _healthy(port: int, since: datetime | None) -> set[str]:
         since: ignores earlier heartbeats, because for half a minute those of a previous group would
             look like those of a group that is only starting.
     """
-    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=5)
     try:
-        with contextlib.closing(connection):
+        with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection:
             connection.request("GET", "/api/v2/monitor/health")
             answer = json.loads(connection.getresponse().read())
     except (OSError, http.client.HTTPException, ValueError):
         return set()
     healthy = {"api-server"} if answer.get("metadatabase", {}).get("status") == "healthy" else set()
-    for name, key in HEALTH_KEYS.items():
+    for name in COMMANDS:
+        key = name.replace("-", "_")  # as the answer calls it
         state = answer.get(key) or {}
         beat = state.get(f"latest_{key}_heartbeat")
         is_ours = beat and (since is None or datetime.fromisoformat(beat) >= since)
@@ -382,18 +374,13 @@ def _holder(port: int) -> str:
     return ""
 
 
-def _port_of(supervisor: psutil.Process) -> int:
-    """The port that a running group was started with."""
-    return int(supervisor.environ()["AIRFLOW__API__PORT"])
-
-
 def _short_temp_dir() -> str:
     """The usual folder for temporary files, or ``/tmp`` if its path is long."""
     usual = tempfile.gettempdir()
     return usual if len(os.fsencode(usual)) < 60 else "/tmp"  # noqa: S108 (mkdtemp makes it private)
 
 
-def _terminate(group: list[psutil.Process], patience_s: float) -> set[psutil.Process]:
+def _terminate(group: set[psutil.Process], patience_s: float) -> set[psutil.Process]:
     """SIGTERM, wait, SIGKILL; return the processes that had to be killed."""
     for process in group:
         with suppress(psutil.Error):

@@ -26,7 +26,7 @@ from airflow.sdk.exceptions import AirflowException
 from airflow.sdk.log import redact
 
 from benchlab import home
-from benchlab.errors import BenchlabError, StoreError
+from benchlab.errors import BenchlabError
 from benchlab.plan.report_type import FILES, SIDES
 from benchlab_airflow.dags import stages
 
@@ -132,7 +132,7 @@ class ReaperNotifier(BaseNotifier):
             ended = [] if error else task.xcom_pull(task_ids=task.task_id) or []
         found = [events.of_reaped(ended)]
         if error:
-            found.append(events.of_failure(task.task_id, [_reason(context)], datetime.now(UTC)))
+            found.append(events.of_failure(task.task_id, [_words(error)], datetime.now(UTC)))
         links = [_run(context)]
         events_found = [(event, lambda e: text.of_reasons(e, links)) for event in found if event]
         if events_found:
@@ -144,13 +144,16 @@ def _send_all(here: Home, find: Find, say: Say) -> None:
     from benchlab.campaign import report_types
     from benchlab.report.notifications import notices as notifications
     from benchlab.report.notifications import notifiers as notifiers_module
+    from benchlab_airflow.connections import open_store
 
     try:
         reports = {path.stem for path in report_types.report_files(here)}
         configured = notifiers_module.load(here.configs / notifiers_module.FILE, reports)
         if not configured:
             return
-        with _store(here, say) as store:
+        with contextlib.ExitStack() as stack:
+            # None if it cannot be reached, which may be the failure to report.
+            store = _made(say, lambda: stack.enter_context(open_store(here)))
             notices = notifications.Notices(store) if store else None
             for event, message in find(store, configured):
                 notifications.tell(notices, configured, event, _sending(message), say)
@@ -201,10 +204,9 @@ def _airflows(notifier: Notifier, message: Message) -> BaseNotifier:
 
     from benchlab.report.notifications import text
 
-    connection = notifier.connection
     if notifier.by == "smtp":
         return SmtpNotifier(
-            smtp_conn_id=connection,
+            smtp_conn_id=notifier.connection,
             to=list(notifier.to),
             from_email=notifier.sender,
             subject=message.subject,
@@ -217,9 +219,12 @@ def _airflows(notifier: Notifier, message: Message) -> BaseNotifier:
         "unfurl_media": False,
     }
     if notifier.by == "slack_webhook":
-        return SlackWebhookNotifier(slack_webhook_conn_id=connection, **shared)
+        return SlackWebhookNotifier(slack_webhook_conn_id=notifier.connection, **shared)
     return SlackNotifier(
-        slack_conn_id=connection, channel=notifier.channel, username="Benchlab", **shared
+        slack_conn_id=notifier.connection,
+        channel=notifier.channel,
+        username="Benchlab",
+        **shared,
     )
 
 
@@ -231,27 +236,12 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
     return StoredCampaign(here, store, store.campaign(campaign))
 
 
-@contextlib.contextmanager
-def _store(here: Home, say: Say) -> Iterator[Store | None]:
-    """The results store; None if it cannot be reached, which may be the failure to report."""
-    from benchlab_airflow.connections import open_store
-
-    try:
-        opened = open_store(here)
-    except StoreError as error:
-        say("failed", redact(str(error)))
-        yield None
-        return
-    with opened:
-        yield opened
-
-
 def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Links) -> Found:
     from benchlab.report.notifications import events, text
 
     event = events.of_failure(
         context["ti"].task_id,
-        [_reason(context), *earlier],
+        [_words(context.get("exception")), *earlier],
         datetime.now(UTC),
         report=context["dag"].dag_id,
         campaign=campaign,
@@ -289,16 +279,10 @@ def _judged(
             yield event, lambda parts: text.of_changes(parts, report, links)
 
 
-def _reason(context: Context) -> str:
-    """Why the task failed, without secrets."""
-    error = context.get("exception")
+def _words(error: object) -> str:
+    """Why a task failed, without secrets; of an unforeseen error only the type."""
     if error is None:
         return "its process was ended from outside; the log of the task may say more"
-    return _words(error)
-
-
-def _words(error: object) -> str:
-    """An error's text without secrets; of an unforeseen error only the type, the rest is logged."""
     if isinstance(error, _FORESEEN):
         return str(redact(str(error)))
     return f"{type(error).__name__}; the log of the task has the rest"

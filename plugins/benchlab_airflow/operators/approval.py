@@ -49,12 +49,11 @@ class CampaignApproval(ApprovalOperator):
 
         try:
             return super().execute_complete(context, event)
-        except HITLRejectException as error:
+        except (HITLRejectException, HITLTimeoutError) as error:
             who = (event.get("responded_by_user") or {}).get("name", "somebody")
-            reason = f"rejected by {who}; nothing was rented"
-            stages.give_up(reason)
-            raise AirflowFailException(reason) from error
-        except HITLTimeoutError as error:
-            reason = f"nobody has approved it within {APPROVAL_DAYS} days; nothing was rented"
+            why = f"rejected by {who}"
+            if isinstance(error, HITLTimeoutError):
+                why = f"nobody has approved it within {APPROVAL_DAYS} days"
+            reason = f"{why}; nothing was rented"
             stages.give_up(reason)
             raise AirflowFailException(reason) from error

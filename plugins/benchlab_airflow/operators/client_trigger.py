@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 if TYPE_CHECKING:
-    from benchlab.hosts.executor import Executor
     from benchlab.hosts.ssh.executor import SSHExecutor
 
 POLL_S = 2.0
@@ -54,7 +53,7 @@ class ClientTrigger(BaseTrigger):
                 try:
                     if client is None:
                         client = await asyncio.to_thread(open_client, self.campaign)
-                    state = await asyncio.to_thread(_state, client, job)
+                    state = (await asyncio.to_thread(client.job_status, job)).state
                 except BenchlabError as error:
                     state = f"its host does not answer: {error}"
                     self.log.warning("%s: %s", job, state)
@@ -74,7 +73,3 @@ def open_client(campaign: str) -> SSHExecutor:
     from benchlab.targets import fleet_files
 
     return fleet_files.open_client(home.find(), campaign)
-
-
-def _state(client: Executor, job: str) -> str:
-    return client.job_status(job).state

@@ -30,12 +30,7 @@ class PlanOperator(BaseOperator):
         self.report_file = report_file
 
     def execute(self, context: Context, event: dict[str, Any] | None = None) -> list[str]:
-        """Wait, or plan and return what ``stages.plan`` returns.
-
-        Args:
-            context: the task's.
-            event: the trigger's, after waiting; it is not used.
-        """
+        """Wait, or plan and return what ``stages.plan`` returns; ``event`` is not used."""
         from benchlab_airflow.calendar import calendar_runs
         from benchlab_airflow.dags import stages
 

@@ -44,12 +44,7 @@ class TrialOperator(BaseOperator):
         return self._named(context, stages.measure(self.attempt))
 
     def collect(self, context: Context, event: dict[str, Any]) -> dict[str, Any] | None:
-        """Complete the trial after the client has ended, or could not be reached for too long.
-
-        Args:
-            context: the task's.
-            event: the trigger's, with the trial that was begun.
-        """
+        """Complete the trial after the client has ended, or could not be reached for too long."""
         from benchlab.campaign.trial import Begun
         from benchlab_airflow.dags import stages
 

@@ -102,7 +102,7 @@ class _MailSession(socketserver.StreamRequestHandler):
             elif verb == "data":
                 self._say("354 go on")
                 lines = iter(self._line, ".")
-                text = "\r\n".join(each.removeprefix(".") for each in lines)
+                text = "\r\n".join(line.removeprefix(".") for line in lines)
                 message = email.message_from_string(text, policy=email.policy.default)
                 assert isinstance(message, EmailMessage)
                 self.server.messages.append((sender, recipients, message))
@@ -167,7 +167,10 @@ def env(airflow_env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail) -
     }
     return {
         **airflow_env,
-        **{f"AIRFLOW_CONN_{name}": json.dumps(each) for name, each in connections.items()},
+        **{
+            f"AIRFLOW_CONN_{name}": json.dumps(connection)
+            for name, connection in connections.items()
+        },
         "AIRFLOW__API__BASE_URL": "https://airflow.example.com/",
         "BENCHLAB_PROJECT": str(tmp_path / "project"),
         "BENCHLAB_HOME": str(tmp_path / "home"),

@@ -159,7 +159,7 @@ def test_a_broken_file_is_an_error_in_the_log_and_in_the_progress(
     assert shipped == "[] [] False"
     assert "notifications.yaml: notifiers.0.slack.connection: missing" in missing
     assert "notifications.yaml: not YAML: " in unreadable
-    notes = [each.removeprefix("failed: ") for each in (missing, unreadable)]
+    notes = [line.removeprefix("failed: ") for line in (missing, unreadable)]
     assert errors == [f"not told: {note}" for note in notes]
 
 

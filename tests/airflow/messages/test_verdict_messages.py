@@ -43,7 +43,8 @@ from benchlab_airflow.messages.notify import CampaignNotifier, ReaperNotifier
 def of(task, kind):
     found = []
     for when in ("success", "retry", "failure"):
-        found += [when for each in getattr(task, f"on_{when}_callback") if isinstance(each, kind)]
+        callbacks = getattr(task, f"on_{when}_callback")
+        found += [when for callback in callbacks if isinstance(callback, kind)]
     return " ".join(found)
 
 for name, dag in vars(version_comparison).items():
@@ -60,9 +61,9 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(
     """Of its verdicts, and of a failure wherever no later task could tell it."""
     *campaigns, reaper = told(ATTACHED, airflow_env)
     expected = {"plan": "failure", "verdict": "success failure", "give_back": "failure"}
-    assert {each.partition(" ")[0] for each in campaigns} >= {"sysbench_ec2", "tpcc_local"}
-    for each in campaigns:
-        assert ast.literal_eval(each.partition(" ")[2]) == expected, each
+    assert {campaign.partition(" ")[0] for campaign in campaigns} >= {"sysbench_ec2", "tpcc_local"}
+    for campaign in campaigns:
+        assert ast.literal_eval(campaign.partition(" ")[2]) == expected, campaign
     assert reaper == "reaper {'reap': 'success retry failure'}"
 
 
