@@ -375,12 +375,14 @@ class CampaignRun(StoredCampaign):
         What could not be given back becomes a note of the error, with the command that does it.
         """
         try:
-            self.give_back()
-        except (BenchlabError, KeyboardInterrupt) as another:
-            error.add_note(str(another) or "giving back was interrupted")
-            error.add_note(self._how_to_give_back)
-        if not isinstance(error, PublishError):  # then everything has been measured
-            self.store.finish(self.campaign.id, "failed")
+            if not isinstance(error, PublishError):  # then everything has been measured
+                self.store.finish(self.campaign.id, "failed")
+        finally:  # also where the store cannot be written
+            try:
+                self.give_back()
+            except (BenchlabError, KeyboardInterrupt) as another:
+                error.add_note(str(another) or "giving back was interrupted")
+                error.add_note(self._how_to_give_back)
 
     @property
     def _how_to_give_back(self) -> str:

@@ -276,8 +276,11 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     Clocks are not among them, as they are measured again when a campaign is resumed. Variables are
     compared only if the facts of every side are known.
     """
-    columns = columns_module.fleet_columns(campaign.environment)
-    del columns[columns_module.CLOCKS]
+    clocks = columns_module.CLOCKS
+    columns = columns_module.fleet_columns(
+        {name: said for name, said in campaign.environment.items() if name != clocks}
+    )
+    del columns[clocks]
     if set(campaign.facts) == set(campaign.plan.sides):
         columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
