@@ -100,21 +100,14 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
         reports: the names of all report types.
 
     Raises:
-        SpecError: it cannot be read, does not validate, names a report type that is not there, or
-            has two notifiers with one place; names the file and each field.
+        SpecError: it cannot be read, does not validate, or names a report type that is not there;
+            names the file and each field.
     """
     if not path.exists():
         return ()
     raw = documents.from_yaml(documents.read_text(path), str(path))
     found = documents.validated(Notifications, {} if raw is None else raw, str(path)).notifiers
-    places: dict[str, int] = {}
     for number, notifier in enumerate(found):
-        # Notices are kept by place: what the first has sent, the second would never send.
-        if (first := places.setdefault(notifier.place, number)) != number:
-            raise SpecError(
-                f"{path}: notifiers.{first} and notifiers.{number} have the same place, "
-                f"{notifier.place}: make one of them"
-            )
         if unknown := [name for name in notifier.reports or () if name not in reports]:
             raise SpecError(
                 f"{path}: notifiers.{number}.reports: unknown: {', '.join(unknown)}; report types: "
