@@ -16,7 +16,13 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.cell_gates import cell_gates
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, compare, rounds_of
+from benchlab.analysis.verdict.compare import (
+    Comparison,
+    WorkloadComparison,
+    compare,
+    rounds_of,
+    scope_of,
+)
 from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
 from benchlab.plan.order import PlannedTrial
@@ -196,14 +202,17 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
     """-4 % is then within what deployments differ by; the report says so, and by whom."""
     made = add(store, campaign(), -0.04)
     alone = compare(made.plan, store.trials(made.id), 2.0, calibration=calibration_for(store, made))
-    assert (alone.scope, alone.workloads[0].verdict) == ("this deployment", "regression")
+    assert (scope_of(alone.workloads), alone.workloads[0].verdict) == (
+        "this deployment",
+        "regression",
+    )
     assert "this deployment only" in said(made, alone, store)
     assert "known so far: 0." in said(made, alone, store)
     for number, change in enumerate(CHANGES):
         add(store, aa(number), change)
     known = calibration_for(store, made)
     found = compare(made.plan, store.trials(made.id), 2.0, calibration=known)
-    assert (found.scope, found.workloads[0].verdict) == ("versions", "inconclusive")
+    assert (scope_of(found.workloads), found.workloads[0].verdict) == ("versions", "inconclusive")
     assert "for the versions" in said(made, found, store)
     assert known.campaigns == tuple(f"aa{n}" for n in range(5))
     page = markdown.render(model.build(made, found, store.trials(made.id)))
