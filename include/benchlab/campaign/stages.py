@@ -21,7 +21,14 @@ from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines.database import OPEN_USER, Database
-from benchlab.errors import BenchlabError, LockHeldError, PublishError, SpecError, TargetError
+from benchlab.errors import (
+    BenchlabError,
+    LockHeldError,
+    PublishError,
+    SpecError,
+    StoreError,
+    TargetError,
+)
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
@@ -141,6 +148,9 @@ class CampaignRun(StoredCampaign):
     def register(self) -> None:
         """Take the target's lock and check that the target is fit for the campaign.
 
+        An interruption gives everything back once the lock is taken; before, the error has a note
+        with the command that does it.
+
         Raises:
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
@@ -157,16 +167,16 @@ class CampaignRun(StoredCampaign):
             for mark in self.directory.glob("*.begun"):
                 mark.unlink()
             self.target.preflight()
-            self.forget_publication()
-            self.store.reopen(self.campaign.id)
         except LockHeldError:
             raise  # nothing was taken
         except BaseException as error:
             if acquired or isinstance(error, Exception):
                 self.abandon(error)
             else:  # interrupted: what is there may be in use by another process of this campaign
-                error.add_note(self._how_to_give_back)
+                error.add_note(self.how_to_give_back)
             raise
+        self.forget_publication()
+        self.store.reopen(self.campaign.id)
 
     def provision(self) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
@@ -374,18 +384,25 @@ class CampaignRun(StoredCampaign):
 
         What could not be given back becomes a note of the error, with the command that does it.
         """
+        if not isinstance(error, PublishError):  # then everything has been measured
+            self.end_as_failed(error)
         try:
-            if not isinstance(error, PublishError):  # then everything has been measured
-                self.store.finish(self.campaign.id, "failed")
-        finally:  # also where the store cannot be written
-            try:
-                self.give_back()
-            except (BenchlabError, KeyboardInterrupt) as another:
-                error.add_note(str(another) or "giving back was interrupted")
-                error.add_note(self._how_to_give_back)
+            self.give_back()
+        except (BenchlabError, OSError, KeyboardInterrupt) as another:
+            why = another.strerror if isinstance(another, OSError) else str(another)
+            error.add_note(why or "giving back was interrupted")
+            error.add_note(self.how_to_give_back)
+
+    def end_as_failed(self, error: BaseException) -> None:
+        """Record that the campaign failed; why it cannot be recorded is a note of the error."""
+        try:
+            self.store.finish(self.campaign.id, "failed")
+        except (StoreError, KeyboardInterrupt) as another:
+            error.add_note(str(another) or "interrupted again")
 
     @property
-    def _how_to_give_back(self) -> str:
+    def how_to_give_back(self) -> str:
+        """For people: the command that gives back what is left of the campaign."""
         return f"`benchlab give-back {self.campaign.id}` gives back what is left of it"
 
     def _begin(self, phase: str, side: Side) -> Database:
@@ -433,9 +450,9 @@ def run(work: CampaignRun) -> list[Path]:
     """
     try:
         work.register()
-    except BaseException:
+    except BaseException as error:
         if work.is_new:
-            work.store.finish(work.campaign.id, "failed")
+            work.end_as_failed(error)
         raise
     try:
         work.provision()
@@ -449,5 +466,9 @@ def run(work: CampaignRun) -> list[Path]:
     except BaseException as error:
         work.abandon(error)
         raise
-    work.give_back()
+    try:
+        work.give_back()
+    except KeyboardInterrupt as error:
+        error.add_note(work.how_to_give_back)
+        raise
     return paths

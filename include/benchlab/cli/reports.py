@@ -138,6 +138,7 @@ def import_pages(
     if name and len(pages) > 1:
         raise SpecError(f"--as {name}: {len(pages)} pages cannot have one id; import one by one")
     faults, read = [], []
+    unread: BrokenPipeError | None = None
     with open_store(find()) as store:
         imported = PublishedReports(store)
         for path in pages:
@@ -149,12 +150,18 @@ def import_pages(
                 faults.append(str(error))
                 continue
             read.append(report.to_json())
-            if not as_json:  # at once: nothing that comes later hides what is in the store
+            if as_json or unread:
+                continue
+            try:  # at once: nothing that comes later hides what is in the store
                 print(_imported(report, new), end="", flush=True)
+            except BrokenPipeError as error:  # the other pages are imported all the same
+                unread = error
     if as_json:
         print(json.dumps(read, indent=2, ensure_ascii=False))
     if faults:
         raise BenchlabError("\n".join(faults))
+    if unread:
+        raise unread
 
 
 def _imported(report: PublishedReport, new: bool) -> str:

@@ -181,11 +181,7 @@ def campaign_of(row: Any) -> Campaign:
         part = "facts"
         facts = _FACTS.validate_json(row.facts)
     except (ValueError, LookupError, TypeError) as error:
-        why = faults(error) if isinstance(error, ValidationError) else [str(error)]
-        raise StoreError(
-            f"campaign {row.id}: its {part} cannot be read; use the Benchlab that measured it: "
-            + "; ".join(why)
-        ) from error
+        raise _unreadable(f"campaign {row.id}: its {part}", error) from error
     return Campaign(
         id=row.id,
         plan=plan,
@@ -199,6 +195,11 @@ def campaign_of(row: Any) -> Campaign:
         facts=facts,
         planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
     )
+
+
+def _unreadable(what: str, error: Exception) -> StoreError:
+    why = faults(error) if isinstance(error, ValidationError) else [str(error)]
+    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {'; '.join(why)}")
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
@@ -221,19 +222,27 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
 def trial_of(
     row: RowMapping, samples: Iterable[RowMapping], gates: Iterable[RowMapping]
 ) -> TrialResult:
-    """A trial from its row and the rows of its samples and gates, each in order."""
-    return _TRIAL.validate_python(
-        {
-            **row,
-            "trial": json.loads(row["planned"]),
-            "reasons": json.loads(row["reasons"]),
-            "samples": [{**sample} for sample in samples],
-            # An older Benchlab had only gates of validity and wrote no kind.
-            "gates": [{**gate, "kind": gate["kind"] or "validity"} for gate in gates],
-            "phases": json.loads(row["phases"]),
-            "host_figures": json.loads(row["host_figures"] or "[]"),
-        }
-    )
+    """A trial from its row and the rows of its samples and gates, each in order.
+
+    Raises:
+        StoreError: it cannot be read; names each field.
+    """
+    try:
+        return _TRIAL.validate_python(
+            {
+                **row,
+                "trial": json.loads(row["planned"]),
+                "reasons": json.loads(row["reasons"]),
+                "samples": [{**sample} for sample in samples],
+                # An older Benchlab had only gates of validity and wrote no kind.
+                "gates": [{**gate, "kind": gate["kind"] or "validity"} for gate in gates],
+                "phases": json.loads(row["phases"]),
+                "host_figures": json.loads(row["host_figures"] or "[]"),
+            }
+        )
+    except (ValueError, TypeError) as error:
+        name = f"campaign {row['campaign']}: its trial {row['trial']}"
+        raise _unreadable(name, error) from error
 
 
 def as_json(value: object) -> str:

@@ -89,12 +89,12 @@ class Output(abc.ABC):
         ``threads`` were requested, and ``dataset`` was loaded.
         """
 
+    @abc.abstractmethod
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
         """How many errors of the server, with numbers not in ``expected``, the run survived.
 
-        None if that is not known, as of a client that ends at the first one.
+        None if that is not known.
         """
-        return None
 
     @abc.abstractmethod
     def summary_json(self) -> dict[str, Any]:

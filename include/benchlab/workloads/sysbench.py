@@ -4,7 +4,7 @@ They are built only here, so that the command shown in a report is the one that 
 :mod:`benchlab.workloads.sysbench_output` reads the output.
 
 Example:
-    ``run_command("oltp_insert", Session(endpoint, "workload.cnf", dataset, 8), seconds=60)``
+    ``run_command("oltp_insert", Session(endpoint, "a.cnf", dataset, 8, Client()), seconds=60)``
 """
 
 from __future__ import annotations

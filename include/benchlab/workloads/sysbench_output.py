@@ -126,6 +126,10 @@ class SysbenchOutput(Output):
             "reconnects": self.reconnects,
         }
 
+    def unexpected_errors(self, expected: Sequence[int]) -> float | None:
+        """None: sysbench ends at the first unexpected error, without a summary."""
+        return None
+
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """See :meth:`Output.columns`; sysbench needs neither argument.
 

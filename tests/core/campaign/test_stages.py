@@ -11,7 +11,7 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import LockHeldError, StoreError, TargetError
 from benchlab.results.store import Store
 from tests.builders.installation import Here
 
@@ -83,7 +83,11 @@ def test_a_campaign_that_another_process_may_drive_is_not_ended(bench: Bench) ->
 
 @pytest.mark.parametrize(
     ("another", "said"),
-    [(KeyboardInterrupt(), "giving back was interrupted"), (TargetError("i-1 lives"), "i-1 lives")],
+    [
+        (KeyboardInterrupt(), "giving back was interrupted"),
+        (TargetError("i-1 lives"), "i-1 lives"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
 )
 def test_what_could_not_be_given_back_is_named(
     bench: Bench, another: BaseException, said: str
@@ -94,6 +98,53 @@ def test_what_could_not_be_given_back_is_named(
     bench.run.abandon(first)
     assert first.__notes__ == [said, HOW]
     assert bench.state == "failed"
+
+
+def test_a_store_that_is_lost_keeps_nothing_rented(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is given back, and the first failure is reported with what else there was to say."""
+
+    def lost(*_: object) -> None:
+        raise StoreError("the store is gone")
+
+    monkeypatch.setattr(bench.run.store, "finish", lost)
+    bench.fails("provision", TargetError("no host"))
+    with pytest.raises(TargetError, match="no host") as caught:
+        stages.run(bench.run)
+    assert bench.acts[-1] == "give_back"
+    assert caught.value.__notes__ == ["the store is gone"]
+
+
+def test_a_retry_of_the_registration_keeps_its_hosts(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store that is away for a moment is no reason to rent them a second time."""
+
+    def locked(*_: object) -> None:
+        raise StoreError("database is locked")
+
+    monkeypatch.setattr(bench.run.store, "reopen", locked)
+    with pytest.raises(StoreError, match="locked"):
+        bench.run.register()
+    assert "give_back" not in bench.acts
+
+
+def test_a_finished_campaign_whose_end_is_interrupted_says_how_to_give_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is measured and published, and stays so."""
+    monkeypatch.setattr(CampaignRun, "prepare", lambda *_: None)
+    monkeypatch.setattr(CampaignRun, "check_after_trials", lambda *_: None)
+    monkeypatch.setattr(CampaignRun, "validate", lambda *_: None)
+    monkeypatch.setattr(CampaignRun, "publish", lambda *_: [])
+    monkeypatch.setattr(CampaignRun, "provision", lambda *_: None)
+    monkeypatch.setattr(bench.run.sequence, "measure_all", lambda: None)
+    bench.fails("give_back", KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stages.run(bench.run)
+    assert caught.value.__notes__ == [HOW]
+    assert bench.state == "running"
 
 
 def test_ctrl_c_while_giving_back_says_how_to_do_it(

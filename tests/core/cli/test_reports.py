@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from benchlab.cli.options import open_store
 from benchlab.published import page as published
@@ -171,6 +175,22 @@ def test_a_page_that_cannot_be_read_does_not_affect_the_others(here: Here, page:
     assert "nosuch.md" in done.stderr
     assert "Traceback" not in done.stderr
     assert here.run("render", ID).returncode == 0
+
+
+def test_pages_are_imported_though_nobody_reads_on(here: Here, page: Path) -> None:
+    """`benchlab import A B | head -0` imports both."""
+    (here.path / "next.md").write_text(PAGE.replace("7.1.0", "7.2.0"))
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "benchlab.cli.main", "import", page, here.path / "next.md"]
+    done = subprocess.run(
+        command, cwd=here.path, env={**os.environ, **here.environment}, stdout=write, check=False
+    )
+    os.close(write)
+    assert done.returncode == 1
+    with open_store(here.home) as store, store.transaction() as connection:
+        names = connection.execute(sa.select(PUBLISHED_REPORTS.c.id)).scalars().all()
+    assert sorted(names) == [ID, ID.replace("7.1.0", "7.2.0")]
 
 
 def test_an_import_that_is_cut_short_has_said_what_it_imported(

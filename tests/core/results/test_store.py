@@ -283,6 +283,28 @@ def test_trials_come_back_as_they_were_written(store: Store) -> None:
     assert store.trials("c9") == []
 
 
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE gates SET status = 'later' WHERE gate = 'b'", "gates.1.status"),
+        ("UPDATE trials SET phases = '{\"run\": null}'", "phases.run"),
+        ("UPDATE trials SET reasons = '[' ", "cannot be read"),
+    ],
+)
+def test_a_trial_that_cannot_be_read_is_named(
+    store: Store, url: str, statement: str, said: str
+) -> None:
+    """With its campaign and the field; a Benchlab that came later may have written it."""
+    first = results()[0]
+    store.add_trial("c1", first)
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
+        database.execute(statement)
+    with pytest.raises(StoreError) as caught:
+        store.trials("c1")
+    assert str(caught.value).startswith(f"campaign c1: its trial {first.trial.id} cannot be read")
+    assert said in str(caught.value)
+
+
 def test_an_attempt_of_a_trial_is_stored_once(store: Store) -> None:
     """A repeated task cannot write a second result over or beside the first."""
     first = results()[0]
