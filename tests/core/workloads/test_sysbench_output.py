@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchlab.workloads.output import Interval
-from benchlab.workloads.sysbench_output import SysbenchOutput, parse
+from benchlab.workloads.sysbench_output import Series, SysbenchOutput, parse
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "sysbench"
 OUTPUTS = sorted(GOLDEN.glob("*.txt"))
@@ -78,9 +79,16 @@ def test_sysbench_1_1_is_read() -> None:
     assert parse(VERSION_1_1).to_json() == parse(GOOD).to_json()
 
 
+def assert_same(one: SysbenchOutput, other: SysbenchOutput) -> None:
+    """Every figure, and every interval of the series."""
+    assert list(one.series) == list(other.series)
+    none = Series()
+    assert replace(one, series=none) == replace(other, series=none)
+
+
 def test_windows_line_ends_change_nothing() -> None:
     """An output that came through a terminal reads the same."""
-    assert parse(GOOD.replace("\n", "\r\n")).to_json() == parse(GOOD).to_json()
+    assert_same(parse(GOOD.replace("\n", "\r\n")), parse(GOOD))
 
 
 def test_a_run_without_report_interval_has_no_series() -> None:
@@ -283,7 +291,7 @@ def test_intervals_inside_the_summary_are_still_intervals() -> None:
     interval = next(line for line in lines if line.startswith("[ 5s ]"))
     lines.remove(interval)
     lines.insert(lines.index("Latency (ms):\n") + 1, interval)
-    assert parse("".join(lines)).to_json() == parse(GOOD).to_json()
+    assert_same(parse("".join(lines)), parse(GOOD))
 
 
 def test_series_is_a_sequence_of_intervals() -> None:

@@ -132,7 +132,10 @@ def smallest(found: Array) -> list[float | None]:
 
 
 def power(found: Array, slowdowns_pct: Sequence[float]) -> list[float]:
-    """The share of campaigns that find each slowdown; ``found``: of one workload."""
+    """The share of campaigns that find each slowdown.
+
+    ``found``: of one workload, of shape (campaigns,).
+    """
     import numpy as np
 
     counts = np.searchsorted(np.sort(found), slowdowns_pct, side="right")

@@ -136,7 +136,7 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
     Args:
         noise: of at least one workload.
         rounds: at least two.
-        most: fewer where they would take too much memory.
+        most: how many; fewer where they would take too much memory.
     """
     import numpy as np
 

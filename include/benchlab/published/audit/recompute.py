@@ -101,8 +101,9 @@ def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Deci
 def named(value: Decimal, places: int, workload: Workload) -> list[str]:
     """What a headline of so many decimals can be but the rounded mean, in a few words each.
 
-    The mean or single rows, if truncating or rounding them gives this headline. If none does, other
-    ways to summarize the rows; last, any of them rounded to tens. Empty if nothing fits.
+    ``value`` is as it is printed, with its sign. The mean or single rows, if truncating or rounding
+    them gives this headline. If none does, other ways to summarize the rows; last, any of them
+    rounded to tens. Empty if nothing fits.
     """
     found = list(_headlines(workload))
     likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]

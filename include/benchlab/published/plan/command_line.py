@@ -99,8 +99,8 @@ class CommandLine:
 
     Attributes:
         client: ``sysbench`` or ``go-tpc``; the latter includes ``tiup bench tpcc``.
-        script: sysbench's script as written.
-        action: one of :data:`ACTIONS`.
+        script: sysbench's script as written; None if there is none.
+        action: one of :data:`ACTIONS`; None if there is none.
         options: values by long name, in the command's order; None for an option without a value.
         unknown: options that the client certainly does not have, as written, by long name.
     """

@@ -65,6 +65,7 @@ class Row:
         sides: printed figures by version, as the table spells it, and by metric; missing figures
             are left out.
         improvement: candidate against baseline, in percent; None if none is printed.
+        line: its first one, where the figures are in several tables.
     """
 
     threads: int

@@ -87,11 +87,12 @@ class PublicationRecord:
 
     def _read(self) -> _Recorded:
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
-        return _Recorded.model_validate_json(text or "{}")
+        return _Recorded.model_validate(json.loads(text or "{}"))
 
     def _write(self, known: _Recorded) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        part.write_text(known.model_dump_json(indent=1), encoding="utf-8")
+        # Pydantic's own JSON has no form for the bytes of a path that are no text.
+        part.write_text(json.dumps(known.model_dump(), indent=1), encoding="utf-8")
         part.replace(self.path)
 
 
