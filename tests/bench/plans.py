@@ -6,6 +6,8 @@ bounds are those that the report type is made for.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
 from benchlab.home import Home
@@ -55,4 +57,5 @@ def _plan(home: Home, report: str, **overrides: object) -> Plan:
     spec = report_types.load(report_types.find_report(home, report))
     if overrides:
         spec = overrides_module.override(spec, overrides)
+    spec = report_types.resolve(home, spec, datetime.now(UTC).date()).spec
     return planning.plan(home, spec, spec.engine, "bench")
