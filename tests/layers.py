@@ -1,12 +1,12 @@
 """Runs the tests layer by layer and ends with one summary line, as pytest would print it.
 
-    .venv/bin/python -m tests.layers [PYTEST ARGUMENT...]
+    .venv/bin/python -m tests.layers [--long] [PYTEST ARGUMENT...]
 
-A layer is a folder of tests/ with a test file in it. They run one by one, because what most of them
-start would disturb the others: servers that are measured, schedulers, browsers. `core` is pure and
-has two workers. (So can have `hosts`, where each file has a network of its own, by hand: `pytest
-tests/hosts -n 2 --dist loadfile`; its schedulers have waits that two busy cores may exceed.) A
-failed layer does not keep the next one from running.
+A layer is a folder of tests/ with a test file in it. The layers run one by one, each with two
+workers, because most of what they do is waiting: for servers to start, for hosts to boot. Tests
+marked `alone` measure something that a neighbour would disturb; they run afterwards, one by one.
+Tests marked `long` run only with `--long`, that is, in `make test-long`. A failed layer does not
+keep the next one from running.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ RESULTS = ROOT / ".benchlab" / "tests"
 # The quickest answers first. Layers that are not named here run between these and `browser`.
 FIRST = ("core", "golden", "airflow")
 LAST = ("browser",)
-PARALLEL = {"core": ("-n", "2")}
+# Tests of a file share what is slow to start: a scheduler, a fleet, a server.
+BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+# How a layer runs: the tests that are meant, as a marker expression, and pytest's options.
+PASSES = {
+    "core": {"": ("-n", "2")},
+    "airflow": {"": BY_FILE},
+    "hosts": {"": BY_FILE},
+    "integration": {"not alone": BY_FILE, "alone": ()},
+}
+ALL_AT_ONCE: dict[str, tuple[str, ...]] = {"": ()}
+LONG = "--long"
 NO_TESTS_COLLECTED = 5
 
 
@@ -49,27 +59,40 @@ def layers() -> list[str]:
     return [name for name in (*FIRST, *middle, *LAST) if name in found]
 
 
-def run(layer: str, arguments: list[str]) -> Outcome:
+def run(layer: str, arguments: list[str], *, long: bool = False) -> Outcome:
     """Run one layer with pytest, whose output goes to the terminal."""
     print(f"\n######## {layer}", flush=True)
-    report = RESULTS / f"{layer}.xml"
+    outcome = Outcome(layer, 0.0)
+    codes = set()
+    for marked, options in PASSES.get(layer, ALL_AT_ONCE).items():
+        expression = " and ".join(filter(None, [marked, "" if long else "not long"]))
+        codes.add(_pytest(outcome, ["-m", expression, *options, *arguments]))
+    # Arguments may deselect a whole layer; without any, a layer that tests nothing is a mistake.
+    if codes == {NO_TESTS_COLLECTED} and not arguments:
+        outcome.errors += 1
+        outcome.culprits.append(f"ERROR tests/{layer} (it has no tests)")
+    return outcome
+
+
+def _pytest(outcome: Outcome, options: list[str]) -> int:
+    """Run tests of a layer and add up what became of them; pytest's exit code."""
+    report = RESULTS / f"{outcome.layer}.xml"
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", str(TESTS / layer), f"--junitxml={report}"]
-    command += PARALLEL.get(layer, ())
+    command = [sys.executable, "-m", "pytest", str(TESTS / outcome.layer), f"--junitxml={report}"]
     # Campaigns are hundreds of Python processes, each of which would compile Benchlab anew.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began = time.monotonic()
-    done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, check=False)
-    code = done.returncode
-    outcome = Outcome(layer, time.monotonic() - began)
+    done = subprocess.run([*command, *options], cwd=ROOT, env=environment, check=False)
+    outcome.seconds += time.monotonic() - began
+    known = outcome.failed + outcome.errors
     if report.exists():
         _count(report, outcome)
-    # Arguments may deselect a whole layer; without any, a layer that tests nothing is a mistake.
-    deselected = code == NO_TESTS_COLLECTED and arguments
-    if code and not deselected and not (outcome.failed or outcome.errors):
+    unexplained = outcome.failed + outcome.errors == known
+    if unexplained and done.returncode not in (0, NO_TESTS_COLLECTED):
         outcome.errors += 1
-        outcome.culprits.append(f"ERROR tests/{layer} (pytest ended with exit code {code})")
-    return outcome
+        ended = f"pytest ended with exit code {done.returncode}"
+        outcome.culprits.append(f"ERROR tests/{outcome.layer} ({ended})")
+    return done.returncode
 
 
 def _count(report: Path, outcome: Outcome) -> None:
@@ -111,11 +134,13 @@ def summary(outcomes: list[Outcome]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Run all layers; return 0 if something was tested and nothing failed."""
+    long = LONG in arguments
+    arguments = [argument for argument in arguments if argument != LONG]
     RESULTS.mkdir(parents=True, exist_ok=True)
     outcomes: list[Outcome] = []
     try:
         for layer in layers():
-            outcomes.append(run(layer, arguments))
+            outcomes.append(run(layer, arguments, long=long))
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchlab_airflow.local.airflow_home import AirflowHome
+from tests.airflow import warm
 
 PROJECT = Path(__file__).parents[2]
 # This checkout, also where another one is installed.
@@ -23,21 +24,28 @@ def airflow_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of any `airflow` command of these tests."""
     airflow = AirflowHome(tmp_path_factory.mktemp("benchlab-home"), "airflow-demo")
     airflow.ensure()
-    return airflow.environment()
+    env = {**airflow.environment(), "PYTHONPATH": os.pathsep.join(map(str, PATH))}
+    warm.start(env)
+    return env
 
 
 def run_python(code: str, env: dict[str, str], **more: str) -> str:
     """What a Python process prints that sees this Airflow; fails with its errors."""
+    ended = (_cold if warm.READ_AT_IMPORT & more.keys() else warm.run)(code, {**env, **more})
+    assert ended.code == 0, ended.stderr[-4000:]
+    return ended.stdout
+
+
+def _cold(code: str, env: dict[str, str]) -> warm.Ended:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
-        env={**env, **more, "PYTHONPATH": os.pathsep.join(map(str, PATH))},
+        env=env,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=warm.TIME_LIMIT_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    return warm.Ended(done.returncode, done.stdout, done.stderr)
 
 
 def told(code: str, env: dict[str, str], **more: str) -> list[str]:

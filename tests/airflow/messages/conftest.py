@@ -1,17 +1,14 @@
-"""Slack and a mail server on loopback, and a Python process that runs callbacks."""
+"""Slack and a mail server on loopback, and what callbacks are given."""
 
 from __future__ import annotations
 
 import base64
 import email.policy
 import json
-import os
 import shutil
 import socketserver
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.airflow.conftest import PATH, PROJECT
+from tests.airflow.conftest import PROJECT
 
 TOKEN = "xoxb-not-a-secret"
 PASSWORD = "not-a-secret-either"
@@ -175,84 +172,6 @@ def env(airflow_env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail) -
         "BENCHLAB_PROJECT": str(tmp_path / "project"),
         "BENCHLAB_HOME": str(tmp_path / "home"),
     }
-
-
-# Imports what callbacks import, then runs each piece of code in a process forked from itself: the
-# imports take ten times as long as the callbacks.
-FORKING = """
-import json, os, sys, traceback
-import pandas, scipy.stats
-import airflow.providers.slack.notifications.slack_webhook, airflow.providers.smtp.hooks.smtp
-import benchlab.studies.long_view.view, benchlab.report.notifications.text
-import benchlab.campaign.stored, tests.builders.campaigns
-import benchlab_airflow.connections, benchlab_airflow.messages.notify
-for line in sys.stdin:
-    code, env, output = json.loads(line)
-    child = os.fork()
-    if not child:
-        os.environ.update(env)
-        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), 1)
-        os.dup2(1, 2)
-        status = 1
-        try:
-            exec(code, {"__name__": "__main__"})
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(status)
-    print("ended", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-class Python:
-    """Runs code where Airflow is imported already, each piece in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def run(self, code: str, env: dict[str, str], output: Path) -> str:
-        """What it prints; fails with its errors."""
-        assert self._process.stdin
-        assert self._process.stdout
-        say = 'say = lambda *words: print("SAID", *words)'
-        print(
-            json.dumps([f"{say}\n{code}", env, str(output)]), file=self._process.stdin, flush=True
-        )
-        # Lines before it are from the imports.
-        ended = next(line for line in self._process.stdout if line.startswith("ended"))
-        text = output.read_text()
-        assert ended == "ended 0\n", text[-4000:]
-        return text
-
-
-@pytest.fixture(scope="module")
-def python(airflow_env: dict[str, str]) -> Iterator[Python]:
-    """With the DAG files of the project on its path."""
-    path = os.pathsep.join(map(str, PATH))
-    with subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", FORKING],
-        env={**airflow_env, "PYTHONPATH": path},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield Python(process)
-
-
-Run = Callable[[str, dict[str, str]], list[str]]
-
-
-@pytest.fixture
-def told(python: Python, tmp_path: Path) -> Run:
-    """The lines that code says with `say`."""
-
-    def run(code: str, env: dict[str, str]) -> list[str]:
-        lines = python.run(code, env, tmp_path / "output").splitlines()
-        return [line.removeprefix("SAID ") for line in lines if line.startswith("SAID ")]
-
-    return run
 
 
 def tell_by(tmp_path: Path, *notifiers: dict[str, object]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.airflow.conftest import told
 from tests.airflow.messages.conftest import (
     CAMPAIGN,
     TO_HOOK,
@@ -12,7 +13,6 @@ from tests.airflow.messages.conftest import (
     TO_SLACK,
     WEBHOOK,
     Mail,
-    Run,
     Slack,
     html_of,
     tell_by,
@@ -39,7 +39,7 @@ call(notify.of_failure(), "failure", "plan", StoreError("results store: no route
 
 
 def test_a_failure_is_told_with_its_reasons_and_nothing_in_them_is_interpreted(
-    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail, told: Run
+    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail
 ) -> None:
     """What failed before is named, too; a regression that was measured is told beside it.
 
@@ -79,7 +79,7 @@ call(notify.of_failure(), "failure", "give_back", AirflowFailException("i-1 is s
 
 
 def test_a_failure_is_told_though_nothing_can_be_added_to_it(
-    env: dict[str, str], tmp_path: Path, slack: Slack, told: Run
+    env: dict[str, str], tmp_path: Path, slack: Slack
 ) -> None:
     """Neither where the report is nor what failed before can be read."""
     tell_by(tmp_path, TO_SLACK)
@@ -108,7 +108,7 @@ call(notify.of_reaper(), "failure", "reap", wrong)
 
 
 def test_ended_fleets_are_told_once_also_where_the_reaper_failed_elsewhere(
-    env: dict[str, str], tmp_path: Path, slack: Slack, told: Run
+    env: dict[str, str], tmp_path: Path, slack: Slack
 ) -> None:
     """Nothing where nothing was ended; a failure every quarter of an hour is told once a day."""
     tell_by(tmp_path, {**TO_SLACK, "reports": ["sysbench_ec2"]})
@@ -148,9 +148,7 @@ for line in (*heard, *progress()):
 """
 
 
-def test_a_broken_file_is_an_error_in_the_log_and_in_the_progress(
-    env: dict[str, str], told: Run
-) -> None:
+def test_a_broken_file_is_an_error_in_the_log_and_in_the_progress(env: dict[str, str]) -> None:
     """The callback ends; nothing else of the campaign depends on it.
 
     As the file is shipped nobody is to be told: no store is opened, no provider imported.
@@ -173,7 +171,7 @@ for line in (*heard, *progress()):
 
 
 def test_no_secret_of_a_connection_is_in_what_is_said_of_it(
-    env: dict[str, str], tmp_path: Path, mail: Mail, told: Run
+    env: dict[str, str], tmp_path: Path, mail: Mail
 ) -> None:
     """A webhook's address is one; a password that is refused is not repeated."""
     wrong = json.loads(env["AIRFLOW_CONN_MAIL"])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tests.airflow import warm
+from tests.airflow.conftest import told
 from tests.airflow.messages.conftest import (
     CAMPAIGN,
     PASSWORD,
@@ -12,8 +14,6 @@ from tests.airflow.messages.conftest import (
     TO_SLACK,
     TOKEN,
     Mail,
-    Python,
-    Run,
     Slack,
     html_of,
     tell_by,
@@ -28,11 +28,12 @@ with DAG("judging", params={"campaign": "c1"}) as dag:
 """
 
 RUN = """
+import sys
 from airflow import settings
 settings.DAGS_FOLDER = "{dags}"
 sys.path.insert(0, settings.DAGS_FOLDER)
 import judging
-say(judging.dag.test().state)
+print("judging ended:", judging.dag.test().state)
 """
 
 ATTACHED = """
@@ -55,9 +56,7 @@ say("reaper", {task.task_id: of(task, ReaperNotifier) for task in reap_expired_f
 """
 
 
-def test_every_campaign_tells_of_itself_and_so_does_the_reaper(
-    airflow_env: dict[str, str], told: Run
-) -> None:
+def test_every_campaign_tells_of_itself_and_so_does_the_reaper(airflow_env: dict[str, str]) -> None:
     """Of its verdicts, and of a failure wherever no later task could tell it."""
     *campaigns, reaper = told(ATTACHED, airflow_env)
     expected = {"plan": "failure", "verdict": "success failure", "give_back": "failure"}
@@ -68,7 +67,7 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(
 
 
 def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
-    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail, python: Python
+    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail
 ) -> None:
     """Under Airflow's own task runner: a message for each event to each notifier that can."""
     every = {"events": ["regression", "improvement"]}
@@ -77,8 +76,9 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
     dags = tmp_path / "dags"
     dags.mkdir()
     (dags / "judging.py").write_text(DAG)
-    output = python.run(f"{CAMPAIGN}{RUN.format(dags=dags)}", env, tmp_path / "output")
-    assert "SAID success" in output
+    ended = warm.run(f"{CAMPAIGN}{RUN.format(dags=dags)}", env)
+    output = ended.stdout + ended.stderr
+    assert "judging ended: success" in output
     assert "regression to slack MISSING #perf: AirflowNotFoundException" in output
 
     subjects = [
@@ -125,7 +125,7 @@ say(progress()[0])
 
 
 def test_a_task_that_is_cleared_tells_only_what_had_failed(
-    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail, told: Run
+    env: dict[str, str], tmp_path: Path, slack: Slack, mail: Mail
 ) -> None:
     """The one whose server was out of order is told when it works again, nothing is told twice.
 
