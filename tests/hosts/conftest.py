@@ -18,7 +18,7 @@ from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.hosts.ssh.link import Limits
 from tests.hosts.cloud import Cloud
-from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
+from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, own, unused
 
 # What a host is made of: namespaces, an overlay over the root, a link to another namespace.
 _TRY = """
@@ -31,6 +31,10 @@ exec unshare --net --pid --mount --uts --fork sh -ec '
 ' try "$1"
 """
 NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
+
+
+# Minutes each; the others take seconds.
+LONGEST = ("test_fleet_dag", "test_campaign", "test_owned_hosts", "test_cluster")
 
 
 @cache
@@ -51,7 +55,11 @@ def missing() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip this folder's tests, with the reason, where there can be no hosts."""
+    """The longest files first, so that two workers end at about the same time.
+
+    Where there can be no hosts, this folder's tests are skipped, with the reason.
+    """
+    items.sort(key=lambda item: [*LONGEST, item.path.stem].index(item.path.stem))
     if reason := missing():
         here = Path(__file__).parent
         for item in items:
@@ -111,7 +119,8 @@ def make(
 
     def make(campaign: str = "c1", limits: Limits | None = None, **changed: object) -> SSHExecutor:
         to = replace(fleet_host(host), **changed)  # type: ignore[arg-type]
-        made.append(SSHExecutor(to, ssh_key[0], campaign, Path("/home/admin/x"), limits=limits))
+        name = own(campaign)
+        made.append(SSHExecutor(to, ssh_key[0], name, Path("/home/admin/x"), limits=limits))
         return made[-1]
 
     yield make

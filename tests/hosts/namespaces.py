@@ -109,6 +109,11 @@ PidFile /run/sshd.pid
 """
 
 
+def own(campaign: str) -> str:
+    """A campaign's id that no other test process has: this machine sees what runs on hosts."""
+    return f"test-{os.getpid()}-{campaign}"
+
+
 @dataclass(frozen=True)
 class NamespaceHost:
     """One host.

@@ -106,21 +106,21 @@ def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented)
     """It is named; the trial has no figure, and the fleet is given back without SSH."""
     machine = rented.machine
     settings = rented.settings(seconds=2, repeat_limit=0)
-    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "cut")
-    in_trial(machine, "cut", run, after=1)
-    client = fleet_of(machine, "cut").client
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "client-lost")
+    in_trial(machine, "client-lost", run, after=1)
+    client = fleet_of(machine, "client-lost").client
     rented.namespaces.set_way(client.address, up=False)
     said, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 1, said
     assert "1 of 2 trials have no valid result" in said
     assert f"{client.name} ({client.address}) cannot be reached over SSH" in said
-    campaign, (first, second) = machine.outcome("cut")
+    campaign, (first, second) = machine.outcome("client-lost")
     assert campaign.state == "failed"
     assert first.valid
     assert not second.valid
     assert second.samples == ()
-    assert_no_figure_of(machine, "cut", second.trial.id)
-    assert_nothing_left(rented, "cut")
+    assert_no_figure_of(machine, "client-lost", second.trial.id)
+    assert_nothing_left(rented, "client-lost")
 
 
 @pytest.mark.timeout(600)
@@ -128,13 +128,13 @@ def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) 
     """What was measured meanwhile does not count, and what cannot be measured names the host."""
     machine = rented.machine
     settings = rented.settings(seconds=3, repeat_limit=0)
-    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "dead")
-    in_trial(machine, "dead", run)
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "host-died")
+    in_trial(machine, "host-died", run)
     rented.cloud.kill(rented.instance("tikv-2"))
     said, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 1, said
     assert "2 of 2 trials have no valid result" in said
-    campaign, (first, second) = machine.outcome("dead")
+    campaign, (first, second) = machine.outcome("host-died")
     assert campaign.state == "failed"
     assert not first.valid
     assert [g.gate for g in first.gates if g.status == "fail"], first.reasons
@@ -142,8 +142,8 @@ def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) 
     assert second.samples == ()
     assert "tikv-2" in second.reasons[0]
     for result in (first, second):
-        assert_no_figure_of(machine, "dead", result.trial.id)
-    assert_nothing_left(rented, "dead")
+        assert_no_figure_of(machine, "host-died", result.trial.id)
+    assert_nothing_left(rented, "host-died")
 
 
 @pytest.mark.timeout(600)

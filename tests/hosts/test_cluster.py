@@ -19,7 +19,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import Side
 from tests.hosts import standin
-from tests.hosts.namespaces import USER, NamespaceHost, Namespaces
+from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, own
 from tests.hosts.object_storage import KEYS, bucket_on
 
 DATA = Path("/data/benchlab")
@@ -103,7 +103,7 @@ def fleet(namespaces: Namespaces, ssh_key: tuple[str, str], tmp_path_factory: An
         hosts.append(FleetHost(name, roles, address, address, USER, inside.host_key, DATA))
     made.fleet = Fleet(tuple(hosts))
     made.executors = {
-        host.name: SSHExecutor(host, private, "c1", Path(f"/home/{USER}/benchlab"))
+        host.name: SSHExecutor(host, private, own("c1"), Path(f"/home/{USER}/benchlab"))
         for host in hosts
     }
     standin.install(made.hosts["client-1"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from benchlab.errors import CommandError, CommandTimeout, TargetError
 from benchlab.hosts.executor import TAG, Executor, JobStatus, LocalExecutor
 from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.ssh.executor import SSHExecutor
-from tests.hosts.namespaces import NamespaceHost, Namespaces
+from tests.hosts.namespaces import NamespaceHost, Namespaces, own
 
 NUMBERS = itertools.count()
 # A program that nothing but SIGKILL ends.
@@ -41,15 +40,10 @@ class Place:
         self._executors: list[Executor] = []
         self._campaigns: list[str] = []
 
-    @staticmethod
-    def tag(campaign: str) -> str:
-        """A campaign's full name: this machine sees the processes of all tests that are at work."""
-        return f"test-{os.getpid()}-{campaign}"
-
     def executor(self, campaign: str = "") -> Executor:
         """An executor for a campaign; without a name, one that nobody else has."""
         self._campaigns.append(campaign or str(next(NUMBERS)))
-        name = self.tag(self._campaigns[-1])
+        name = own(self._campaigns[-1])
         if self.kind == "local":
             return LocalExecutor(self.folder, name)
         to = self._to if self.kind == "ssh" else replace(self._to, user="root")
@@ -58,7 +52,7 @@ class Place:
 
     def tagged(self, campaign: str) -> list[int]:
         """The processes that carry a campaign's tag."""
-        found = self.shell(TAGGED.format(TAG, self.tag(campaign))).split()
+        found = self.shell(TAGGED.format(TAG, own(campaign))).split()
         return [int(path.split("/")[2]) for path in found]
 
     def shell(self, script: str) -> str:

@@ -151,24 +151,24 @@ def _topology(hosts: dict[str, NamespaceHost]) -> dict[str, object]:
 def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> None:
     """Beside the report nothing is left; meanwhile nobody else gets onto the hosts."""
     machine = owned.machine
-    run = machine.start(*owned.start("first"))
-    machine.wait_for("first", "run")
+    run = machine.start(*owned.start("owner"))
+    machine.wait_for("owner", "run")
     # Its id begins another's: what is taken away of it must not be the other's.
-    said = machine.run(*owned.start("fir"), code=1)
+    said = machine.run(*owned.start("own"), code=1)
     assert "host-1" in said
-    assert "is held by campaign first" in said
-    assert "benchlab give-back first" in said
+    assert "is held by campaign owner" in said
+    assert "benchlab give-back owner" in said
     output, _ = run.communicate(timeout=LIMIT_S)
     assert run.returncode == 0, output
-    campaign, trials = machine.outcome("first")
+    campaign, trials = machine.outcome("owner")
     assert campaign.state == "complete"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     assert campaign.environment["client_hosts"].startswith("1 x ")
     assert campaign.environment["tikv_hosts"].startswith("3 x ")
-    assert (machine.here.reports / "first" / "report.html").exists()
-    assert machine.outcome("fir")[0].state == "failed"
+    assert (machine.here.reports / "owner" / "report.html").exists()
+    assert machine.outcome("own")[0].state == "failed"
     assert owned.left() == {}
-    for name in ("first", "fir"):
+    for name in ("owner", "own"):
         for secret in ("ssh_key", "password", "fleet.json"):
             assert not (machine.here.campaign(name) / secret).exists()
 
@@ -182,7 +182,7 @@ def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> Non
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=LIMIT_S)
     assert {*owned.left()} == {*ROLES}
-    said = machine.run(*owned.start("next"), code=1)
+    said = machine.run(*owned.start("after-it"), code=1)
     assert "is held by campaign killed" in said
     assert "4 hosts cleaned" in machine.run(CLI, "give-back", "killed")
     assert owned.left() == {}
@@ -222,20 +222,20 @@ def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, dow
 
 def test_a_campaign_that_waits_changes_no_host(owned: Owned) -> None:
     """It learns by whom the hosts are held, however often it asks."""
-    first, second = owned.target("first"), owned.target("second")
+    first, second = owned.target("owner"), owned.target("waiting")
     first.acquire("test")
     look = f"cd /home/{USER}; stat -c '%n %i %y %z' .ssh .ssh/*; cat .ssh/*; ls {DATA}/benchlab"
     before = {name: host.run(look).stdout for name, host in owned.hosts.items()}
     for _ in range(2):
-        with pytest.raises(LockHeldError, match="is held by campaign first"):
+        with pytest.raises(LockHeldError, match="is held by campaign owner"):
             second.acquire("test")
         assert {name: host.run(look).stdout for name, host in owned.hosts.items()} == before
-    assert not (owned.machine.here.campaign("second") / "ssh_key").exists()
+    assert not (owned.machine.here.campaign("waiting") / "ssh_key").exists()
     first.close()
-    owned.end("first")
+    owned.end("owner")
     second.acquire("test")
     second.close()
-    owned.end("second")
+    owned.end("waiting")
     assert owned.left() == {}
 
 
@@ -262,7 +262,7 @@ def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
 
 def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     """What it left is removed before another begins, at the second try if not at the first."""
-    dead, next_one = owned.target("expired"), owned.target("next")
+    dead, next_one = owned.target("expired"), owned.target("after-it")
     dead.acquire("test")
     dead.provision(lambda text: None)
     dead.executors()["host-3"].start_job("server", ["sleep", "1000"])
@@ -275,14 +275,14 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     assert {name for name, text in owned.works().items() if busy in text} == {"host-3"}
     # Given up by now, it would be the lock's last holder: the lock stays until all is removed.
     with pytest.raises(TargetError, match="of campaign expired: host-3: remove files"):
-        owned.end("next")
+        owned.end("after-it")
     owned.hosts["host-3"].run(f"umount {busy}")
     next_one.acquire("test")
     assert {*owned.works()} == {"host-1"}
     holder = lock_of(next_one.executor, next_one.fleet).holder()
     assert isinstance(holder, Holder)
-    assert holder.campaign == "next"
+    assert holder.campaign == "after-it"
     next_one.close()
-    owned.end("next")
+    owned.end("after-it")
     owned.end("expired")  # its keys are its own
     assert owned.left() == {}

@@ -16,7 +16,7 @@ from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.lock import MachineLock, RemoteLock
 from benchlab.hosts.ssh.executor import SSHExecutor
-from tests.hosts.namespaces import NamespaceHost, Namespaces
+from tests.hosts.namespaces import NamespaceHost, Namespaces, own
 
 PATH = Path("/run/lock/benchlab.lock")
 
@@ -40,8 +40,8 @@ def executors(
     first = fleet_host(host, "client-1")
     second = replace(first, user="other")
     with (
-        SSHExecutor(first, ssh_key[0], "c1", Path("/home/admin/x")) as one,
-        SSHExecutor(second, ssh_key[0], "c2", Path("/home/other/x")) as two,
+        SSHExecutor(first, ssh_key[0], own("c1"), Path("/home/admin/x")) as one,
+        SSHExecutor(second, ssh_key[0], own("c2"), Path("/home/other/x")) as two,
     ):
         yield one, two
     host.run(f"rm -f {PATH}")

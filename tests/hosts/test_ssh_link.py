@@ -21,7 +21,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.hosts.fleet import FleetHost, on_all
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.hosts.ssh.link import Limits
-from tests.hosts.namespaces import NamespaceHost, Namespaces
+from tests.hosts.namespaces import NamespaceHost, Namespaces, own
 from tests.hosts.ssh_probes import Describe, connections, programs, succeeds, until
 
 SECRET = "hunter2-hunter2"
@@ -154,14 +154,15 @@ def test_a_job_outlives_the_process_that_started_it(
     """A task killed with its whole process group leaves its client running, to be adopted."""
     code = (
         "import sys\nfrom pathlib import Path\nfrom benchlab.hosts.fleet import FleetHost\n"
-        "from benchlab.hosts.ssh.executor import SSHExecutor\naddress, key = sys.argv[1:]\n"
+        "from benchlab.hosts.ssh.executor import SSHExecutor\n"
+        "address, key, campaign = sys.argv[1:]\n"
         "host = FleetHost('tikv-1', (), address, address, 'admin', key, Path('/'))\n"
-        "executor = SSHExecutor(host, sys.stdin.read(), 'c1', Path('/home/admin/x'))\n"
+        "executor = SSHExecutor(host, sys.stdin.read(), campaign, Path('/home/admin/x'))\n"
         "executor.start_job('a', ['sleep', '600'])\n"
         "print('started', flush=True)\nexecutor.run(['sleep', '600'])"
     )
     starter = subprocess.Popen(
-        [sys.executable, "-c", code, host.address, host.host_key],
+        [sys.executable, "-c", code, host.address, host.host_key, own("c1")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -220,7 +221,7 @@ def test_ten_hosts_work_at_once_and_a_failing_one_is_named(
     fleet = [fleet_host(host, f"tikv-{n}") for n, host in enumerate(hosts, 1)]
     limits = Limits(connect_s=3)
     executors = {
-        h.name: SSHExecutor(h, ssh_key[0], "c1", Path("/home/admin/x"), limits=limits)
+        h.name: SSHExecutor(h, ssh_key[0], own("c1"), Path("/home/admin/x"), limits=limits)
         for h in fleet
     }
     meeting = threading.Barrier(len(fleet), timeout=60)

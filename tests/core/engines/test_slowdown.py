@@ -34,7 +34,8 @@ from tests.builders import campaigns, fakes
 from tests.builders import plans as plans_module
 
 LIMIT_S = 30.0
-CAMPAIGN = "slowed"
+# Processes are ended by it, also those of another run of these tests.
+CAMPAIGN = f"slowed-{os.getpid()}"
 # Ends on SIGTERM in its own way, as servers do.
 SERVER = """
 import signal, threading
