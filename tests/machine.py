@@ -33,7 +33,7 @@ from benchlab.results.store import Store
 
 PROJECT = Path(__file__).parents[1]
 VERSIONS = ("10.2.11", "10.11.5")
-LIMIT_S = 240.0
+LIMIT_S = 600.0
 # The smallest campaign that still has everything: two sides, one workload, one thread count.
 SMALL = {
     "engine": "mariadb",

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchlab_airflow.local.airflow_home import USER
 
-RUN_LIMIT_S = 480.0
+RUN_LIMIT_S = 1200.0
 
 
 class Api:

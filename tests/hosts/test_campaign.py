@@ -62,7 +62,6 @@ def test_a_campaign_rents_measures_reports_and_gives_everything_back(rented: Ren
     assert secrets.stdout == ""
 
 
-@pytest.mark.timeout(600)
 def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: Rented) -> None:
     """Each has its own fleet; a client that cannot be asked for 30 s is measured once."""
     machine, cloud = rented.machine, rented.cloud
@@ -101,7 +100,6 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
     assert_nothing_left(rented, "one", "two")
 
 
-@pytest.mark.timeout(600)
 def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented) -> None:
     """It is named; the trial has no figure, and the fleet is given back without SSH."""
     machine = rented.machine
@@ -123,7 +121,6 @@ def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented)
     assert_nothing_left(rented, "client-lost")
 
 
-@pytest.mark.timeout(600)
 def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) -> None:
     """What was measured meanwhile does not count, and what cannot be measured names the host."""
     machine = rented.machine
@@ -146,7 +143,6 @@ def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) 
     assert_nothing_left(rented, "host-died")
 
 
-@pytest.mark.timeout(600)
 def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) -> None:
     """The first campaign loads and keeps both sides; later ones restore, or refuse what differs."""
     machine = rented.machine

@@ -109,7 +109,6 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator
             services.down()
 
 
-@pytest.mark.timeout(900)
 def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow) -> None:
     """Green, with a task killed in a trial: its client is adopted, and measured once."""
     machine = airflow.rented.machine
@@ -133,7 +132,6 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
     assert "round 1 · baseline · update_index · 2 threads" in labels
 
 
-@pytest.mark.timeout(900)
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     """By the embedded client: nothing else is there. The worker asks the servers by a forward."""
     machine = airflow.rented.machine
@@ -152,7 +150,6 @@ def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
 
 
-@pytest.mark.timeout(600)
 def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
     """As an operator ends a campaign in the UI, in the middle of a trial."""
     machine = airflow.rented.machine
@@ -173,7 +170,6 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
     assert not (machine.here.campaign("marked") / "ssh_key").exists()
 
 
-@pytest.mark.timeout(600)
 def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     """And a run that is marked failed meanwhile is red, its campaign over."""
     rentals = len(airflow.rented.cloud.requests("RunInstances"))
@@ -187,7 +183,6 @@ def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
 
 
-@pytest.mark.timeout(600)
 def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     """AWS refuses to terminate: the run is red, and the reaper ends the fleet at its expiry."""
     machine, cloud = airflow.rented.machine, airflow.rented.cloud

@@ -147,7 +147,6 @@ def _topology(hosts: dict[str, NamespaceHost]) -> dict[str, object]:
     }
 
 
-@pytest.mark.timeout(600)
 def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> None:
     """Beside the report nothing is left; meanwhile nobody else gets onto the hosts."""
     machine = owned.machine
@@ -173,7 +172,6 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
             assert not (machine.here.campaign(name) / secret).exists()
 
 
-@pytest.mark.timeout(600)
 def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> None:
     """Its process was SIGKILLed in a trial: until it is given back its hosts stay held."""
     machine = owned.machine

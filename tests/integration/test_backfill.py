@@ -166,7 +166,6 @@ def _calendar(path: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows([columns, *old, after_the_slot])
 
 
-@pytest.mark.timeout(900)
 def test_a_backfill_measures_each_release_once_in_order(calendar: Calendar) -> None:
     """The first has no predecessor; and the same backfill again makes no run."""
     calendar.unpause(RENTED)
@@ -205,7 +204,6 @@ def _the_change_is_found_again(machine: Machine) -> None:
     assert CHANGED in found["sentence"]
 
 
-@pytest.mark.timeout(900)
 def test_a_weekly_run_starts_by_itself(calendar: Calendar) -> None:
     """Of the moments that are past exactly the last, with the versions of its day."""
     calendar.unpause(WEEKLY)

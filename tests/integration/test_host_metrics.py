@@ -151,6 +151,7 @@ def test_a_host_on_which_none_was_started_says_so(executor: LocalExecutor) -> No
     assert (found.hosts[1].figures, found.hosts[1].reason) == ({}, "no sampler was started there")
 
 
+@pytest.mark.alone
 def test_the_sampler_costs_less_than_a_percent_of_one_core(executor: LocalExecutor) -> None:
     """It must not be what it measures; its children are counted."""
     start({"localhost": executor}, JOB, 60, "localhost", [])

@@ -8,14 +8,11 @@ import itertools
 import os
 import signal
 
-import pytest
-
 from benchlab_airflow.local.services import Services
 from tests.machine import SMALL, Machine, free_ports
 from tests.scheduler import Api, dag_ids, parent_of, process_in_trial, wait
 
 
-@pytest.mark.timeout(900)
 def test_a_campaign_from_the_form_survives_killed_tasks(machine: Machine) -> None:
     """Other threads, workloads and rounds than the report type's, and SIGKILL in two trials.
 

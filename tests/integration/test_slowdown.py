@@ -8,6 +8,8 @@ import json
 import os
 import signal
 
+import pytest
+
 from tests.machine import LIMIT_S, Machine
 
 # Of the release whose server stops faster, with the workload that waits for no disk.
@@ -19,6 +21,7 @@ EQUAL = {
 }
 
 
+@pytest.mark.alone
 def test_a_slowdown_is_called_a_regression(machine: Machine) -> None:
     """30 % on purpose: found, with valid trials, and the report says what it was.
 
@@ -42,6 +45,7 @@ def test_a_slowdown_is_called_a_regression(machine: Machine) -> None:
     assert machine.left_running("slowed") == []
 
 
+@pytest.mark.alone
 def test_without_a_slowdown_equal_sides_are_no_change(machine: Machine) -> None:
     """An A/A campaign: `equivalent`, `inconclusive` or `unstable`.
 
