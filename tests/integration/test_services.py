@@ -144,10 +144,10 @@ class Group:
         """Run a DAG through the REST API to its end; returns the run's state."""
         token = self.login()
         runs = f"/api/v2/dags/{dag_id}/dagRuns"
-        until(lambda: self.knows(dag_id, token), PATIENCE_S)
+        until(lambda: self.knows(dag_id, token))
         run = self.call("POST", runs, {"logical_date": None}, token)["dag_run_id"]
         path = f"{runs}/{urllib.request.quote(run)}"
-        until(lambda: self.call("GET", path, token=token)["state"] in {"success", "failed"}, PATIENCE_S)
+        until(lambda: self.call("GET", path, token=token)["state"] in {"success", "failed"})
         return str(self.call("GET", path, token=token)["state"])
 
     def knows(self, dag_id: str, token: str) -> bool:
@@ -156,11 +156,11 @@ class Group:
         return dag_id in [dag["dag_id"] for dag in known]
 
 
-def until(happened: Callable[[], Any], seconds: float) -> None:
+def until(happened: Callable[[], Any]) -> None:
     """Wait until something is true."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE_S
     while not happened():
-        assert time.monotonic() < deadline, f"not within {seconds} s"
+        assert time.monotonic() < deadline, f"not within {PATIENCE_S} s"
         time.sleep(0.3)
 
 
@@ -205,7 +205,7 @@ def test_who_writes_at_once_is_answered(running: Group) -> None:
     requests of tasks do; the audit log of another request waits for it in that event loop.
     """
     token = running.login()
-    until(lambda: running.knows("paused", token), PATIENCE_S)
+    until(lambda: running.knows("paused", token))
 
     def trigger(turn: int) -> str:
         body = {"logical_date": None, "dag_run_id": f"run-{turn}"}
@@ -278,8 +278,8 @@ def test_a_killed_scheduler_is_started_again(running: Group) -> None:
     """After SIGKILL another scheduler takes over and runs what is triggered."""
     killed = running.service("scheduler")
     killed.kill()
-    until(lambda: not killed.is_running(), PATIENCE_S)
-    until(lambda: running.service("scheduler").pid != killed.pid, PATIENCE_S)
+    until(lambda: not killed.is_running())
+    until(lambda: running.service("scheduler").pid != killed.pid)
     assert running.trigger("greet") == "success"
 
 
@@ -310,7 +310,7 @@ def test_orphans_of_a_killed_supervisor_are_ended(running: Group) -> None:
     supervisor = running.service("scheduler").parent()
     assert supervisor is not None
     supervisor.kill()
-    until(lambda: not supervisor.is_running(), PATIENCE_S)
+    until(lambda: not supervisor.is_running())
     orphans = running.processes()
     assert len(orphans) >= 4
     status = running.run("status")
@@ -332,7 +332,7 @@ def test_an_interrupted_up_leaves_nothing_behind(group: Group) -> None:
     with subprocess.Popen(
         group.command("up"), env=group.environment, stdout=subprocess.PIPE, text=True
     ) as up:
-        until(lambda: len(group.processes()) >= 4, PATIENCE_S)
+        until(lambda: len(group.processes()) >= 4)
         up.send_signal(signal.SIGINT)
         assert up.wait(PATIENCE_S) == 130
     assert group.processes() == []
