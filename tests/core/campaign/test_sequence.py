@@ -140,7 +140,7 @@ def test_after_a_trial_that_was_not_executed_the_data_are_restored(
     side = bench.plan.trials[0].side
     first, second, third = (trial for trial in bench.plan.trials if trial.side == side)
     other = [trial for trial in bench.plan.trials if trial.side != side]
-    assert not (second.restore or third.restore)
+    assert [second.restore, third.restore] == [False, False]
     bench.broken_servers = {f"server-{side}"}
     for _ in range(TRIES - 1):
         with pytest.raises(TryFailedError):
@@ -150,7 +150,9 @@ def test_after_a_trial_that_was_not_executed_the_data_are_restored(
     bench.sequence.measure_all()
     restored = {r.trial.id: "restore" in r.phases for r in bench.results()}
     assert restored == {
-        **{first.id: False, second.id: restores, third.id: False},
+        first.id: False,
+        second.id: restores,
+        third.id: False,
         **{trial.id: trial.restore for trial in other},
     }
 
