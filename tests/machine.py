@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from benchlab.report import evidence
 from benchlab.report.evidence import Verification
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
+from tests.ports import free_port
 
 PROJECT = Path(__file__).parents[1]
 VERSIONS = ("10.2.11", "10.11.5")
@@ -127,7 +127,7 @@ class Machine:
 
     def pid_of(self, campaign: str, job: str) -> int:
         """The process of a job."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + LIMIT_S
         path = self.here.campaign(campaign) / "jobs" / job / "pid"
         while not path.exists():
             assert time.monotonic() < deadline, f"{job} was never started"
@@ -185,19 +185,13 @@ def machine_in(
             patch.setenv(key, value)
         for key in ("BENCHLAB_STORE_URL", "BENCHLAB_OBJECTS", "BENCHLAB_DRIVER"):
             patch.delenv(key, raising=False)
-        found = Machine(Home(project, root), dict(os.environ), free_ports())
+        found = Machine(Home(project, root), dict(os.environ), ports_of_target())
         try:
             yield found
         finally:
             found.clean_up()
 
 
-def free_ports() -> dict[str, int]:
+def ports_of_target() -> dict[str, int]:
     """A free port for each of a local target's."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(5)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        numbers = [one.getsockname()[1] for one in sockets]
-    names = ("entry", "stats", "baseline", "candidate", "status")
-    return dict(zip(names, numbers, strict=True))
+    return {name: free_port() for name in ("entry", "stats", "baseline", "candidate", "status")}

@@ -11,7 +11,7 @@ from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.workloads import tpcc_consistency
-from tests.machine import free_ports
+from tests.ports import free_port
 
 DATABASE = "tpcc"
 PASSWORD = "made-up-for-a-test"
@@ -114,7 +114,7 @@ def database(version: str, servers: Path, folder: Path, port: int, password: str
 @contextmanager
 def running(version: str, servers: Path, folder: Path) -> Iterator[Engine]:
     """The same, running for as long as the block lasts."""
-    server = database(version, servers, folder, free_ports()["baseline"], PASSWORD)
+    server = database(version, servers, folder, free_port(), PASSWORD)
     try:
         server.deploy()
         yield server

@@ -219,8 +219,8 @@ def test_down_ends_whatever_carries_the_tag(group: tuple[Services, list[str]]) -
     )
     with polite, stubborn:
         services_.down()
-        polite.wait(5)
-        stubborn.wait(5)
+        polite.wait(60)
+        stubborn.wait(60)
     assert not child.is_running()
     assert said[-1] == "Stopped: 3 processes ended, 1 of them by force."
 

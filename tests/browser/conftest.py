@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
-from tests.machine import Machine, free_ports, machine_in, servers
+from tests.machine import Machine, machine_in, servers
+from tests.ports import free_port
 
 __all__ = ["servers"]
 
@@ -62,7 +63,7 @@ def airflow(
     """Healthy services; the browser comes first, because without one there is nothing to start."""
     with machine_in(tmp_path_factory.mktemp("browser"), servers) as machine:
         services = Services(machine.here.root)
-        port = free_ports()["entry"]
+        port = free_port()
         services.up(port)
         try:
             yield Airflow(machine, f"http://127.0.0.1:{port}", services.airflow.password())

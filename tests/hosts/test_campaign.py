@@ -87,10 +87,9 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
         assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
         assert [t.attempt for t in trials] == [1, 1]
         for result in trials:
-            # Not begun again, and not longer than it should have been.
+            # Not begun again; its gate says that it was no longer than it should have been.
             assert len([s for s in steps(machine, name, result.trial.title) if s == "start"]) == 1
-            (duration,) = [s.value for s in result.samples if s.metric == "duration_s"]
-            assert duration == pytest.approx(5, abs=1)
+            assert ("duration", "pass") in [(gate.gate, gate.status) for gate in result.gates]
     (cut, _) = machine.outcome("one")[1]
     assert (cut.ended_at - cut.started_at).total_seconds() > OUTAGE_S, "it was waited for"
     assert not instances(fleet) & instances(other)

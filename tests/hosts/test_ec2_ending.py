@@ -138,6 +138,33 @@ def test_a_key_and_group_without_instances_are_deleted_after_an_hour(
     assert cloud.holdings() == NOTHING
 
 
+@pytest.mark.parametrize("created", [None, "yesterday", "2026-01-01T00:00:00"])
+def test_a_key_and_group_of_unknown_age_are_deleted_unless_their_campaign_lives(
+    cloud: Cloud, tmp_path: Path, created: str | None
+) -> None:
+    """Nobody can say when their hour is over, and nothing else would ever delete them."""
+    launch(cloud.access(), rental(tmp_path, "young"), limits=SOON)
+    client = cloud.client("ec2")
+    for campaign in ("dead", "young"):
+        labels = tags.of_campaign(campaign) | ({tags.CREATED_AT: created} if created else {})
+        client.create_key_pair(
+            KeyName=f"of-{campaign}", TagSpecifications=tags.specifications(labels, "key-pair")
+        )
+        client.create_security_group(
+            GroupName=f"of-{campaign}",
+            Description="made by hand",
+            TagSpecifications=tags.specifications(labels, "security-group"),
+        )
+    reaped = reap(cloud.access(), [REGION], now=NOW, limits=SOON)
+    assert [(one.kind, one.campaign) for one in reaped] == [
+        ("key pair", "dead"),
+        ("security group", "dead"),
+    ]
+    assert all("it has no valid benchlab:created_at" in str(one) for one in reaped)
+    assert cloud.holdings()["keys"] == ["benchlab-young", "of-young"]
+    assert len(cloud.holdings()["groups"]) == 2
+
+
 def test_a_failure_does_not_keep_the_reaper_from_the_rest(cloud: Cloud, tmp_path: Path) -> None:
     """One instance and one region fail: all else is ended, both are named at the end."""
     launched = launch(cloud.access(), rental(tmp_path), limits=SOON)

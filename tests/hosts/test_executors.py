@@ -174,8 +174,8 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(place: Place) 
     executor = place.executor("slow")
     script = "trap '' TERM; (trap '' TERM; sleep 600) & echo begun; sleep 600"
     with pytest.raises(CommandTimeout) as caught:
-        executor.run(["sh", "-c", script], timeout_s=0.3)
-    for part in (f"on {executor.host}", "time limit: 0.3 s", "sh -c", "begun"):
+        executor.run(["sh", "-c", script], timeout_s=2)
+    for part in (f"on {executor.host}", "time limit: 2 s", "sh -c", "begun"):
         assert part in str(caught.value)
     until(lambda: not place.tagged("slow"))
 
@@ -184,7 +184,7 @@ def test_a_daemon_does_not_keep_a_time_limit_from_working(place: Place) -> None:
     """A grandchild in another session that holds the output open is not waited for, but found."""
     executor = place.executor("daemon")
     with pytest.raises(CommandTimeout):
-        executor.run(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout_s=0.5)
+        executor.run(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout_s=2)
     assert len(place.tagged("daemon")) == 1
     assert executor.end_processes() == 1
 
@@ -193,7 +193,7 @@ def test_an_output_that_stays_open_ends_with_the_time_limit(place: Place) -> Non
     """Also where the command itself has ended, and only a daemon of it has not."""
     executor = place.executor("open")
     with pytest.raises(CommandTimeout, match="begun"):
-        executor.run(["sh", "-c", "echo begun; setsid sleep 600 &"], timeout_s=0.5)
+        executor.run(["sh", "-c", "echo begun; setsid sleep 600 &"], timeout_s=2)
     assert executor.end_processes() == 1
 
 

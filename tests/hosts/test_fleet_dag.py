@@ -17,7 +17,8 @@ from benchlab.campaign.progress import ProgressLog
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import TOPOLOGY, Rented, rented_in
-from tests.machine import free_ports, servers
+from tests.machine import servers
+from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, process_in_trial, wait
 
 __all__ = ["servers"]  # a fixture
@@ -97,7 +98,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator
     """One scheduler for all runs of this file."""
     with rented_in(tmp_path_factory.mktemp("dag"), servers) as rented:
         services = Services(rented.machine.here.root)
-        port = free_ports()["entry"]
+        port = free_port()
         services.up(port)
         try:
             api = Api(port, services.airflow.password())

@@ -186,7 +186,7 @@ def test_what_sudo_runs_has_the_tag_and_ends_with_its_time_limit(
     for user in ("root", "daemon"):
         script = f"echo ${TAG}; sleep 600 & sleep 600"
         with pytest.raises(CommandTimeout, match="c1"):
-            executor.run(["sudo", "-n", "-u", user, "sh", "-c", script], timeout_s=0.5)
+            executor.run(["sudo", "-n", "-u", user, "sh", "-c", script], timeout_s=2)
         until(lambda: programs(host, "sleep") == 0)
 
 

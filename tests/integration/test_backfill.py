@@ -17,7 +17,8 @@ import yaml
 from benchlab import engines, home
 from benchlab.results.records import Campaign
 from benchlab_airflow.local.services import Services
-from tests.machine import PROJECT, Machine, free_ports, machine_in
+from tests.machine import PROJECT, Machine, machine_in, ports_of_target
+from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, wait
 
 RELEASES, WEEKLY, RENTED = "sysbench_local_releases", "sysbench_local_weekly", "sysbench_ec2"
@@ -109,11 +110,11 @@ def calendar(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterato
     """One scheduler for all runs of this file, with report types that are measured in seconds."""
     engines.install("mariadb", NEWEST, home.find())
     folder = tmp_path_factory.mktemp("calendar")
-    ports = free_ports()
+    ports = ports_of_target()
     project = _project(folder / "project", ports)
     with machine_in(folder, servers, project) as machine:
         services = Services(machine.here.root)
-        port = free_ports()["entry"]
+        port = free_port()
         services.up(port)
         try:
             api = Api(port, services.airflow.password())

@@ -17,6 +17,7 @@ from benchlab.hosts.metrics import Watched, sampler_job, start, stop_and_collect
 from benchlab.hosts.samples import parse
 from benchlab.targets import haproxy
 from benchlab.targets.haproxy import HAProxy
+from tests.ports import free_port
 
 LIMIT_S = 60.0
 JOB = sampler_job("client-x")
@@ -163,14 +164,6 @@ def test_the_sampler_costs_less_than_a_percent_of_one_core(executor: LocalExecut
     assert watched > 4
     # Measured: 4 ms a second. Ticks are 10 ms, and a busy machine's caches are cold.
     assert cpu_seconds / watched < 0.03
-
-
-def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        number: int = probe.getsockname()[1]
-        return number
 
 
 def test_real_clients_and_load_balancers_are_watched(

@@ -9,7 +9,8 @@ import os
 import signal
 
 from benchlab_airflow.local.services import Services
-from tests.machine import SMALL, Machine, free_ports
+from tests.machine import SMALL, Machine
+from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, parent_of, process_in_trial, wait
 
 
@@ -19,7 +20,7 @@ def test_a_campaign_from_the_form_survives_killed_tasks(machine: Machine) -> Non
     Once of the task's process, once of its worker: the retries complete the campaign, no trial
     twice, no two clients at once.
     """
-    port = free_ports()["entry"]
+    port = free_port()
     services = Services(machine.here.root)
     services.up(port)
     try:

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import pytest
 
 from benchlab_airflow.local.airflow_home import AirflowHome
 from benchlab_airflow.local.services import TAG
+from tests.ports import free_port
 
 PROJECT = Path(__file__).parents[2]
 # Of a machine that does other work, too.
@@ -162,13 +162,6 @@ def until(happened: Callable[[], Any]) -> None:
     while not happened():
         assert time.monotonic() < deadline, f"not within {PATIENCE_S} s"
         time.sleep(0.3)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.samples import HostFigures
 from benchlab.results.store import Store
 from tests.builders import campaigns
-from tests.machine import free_ports
+from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
 
@@ -29,7 +29,7 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     """A real MariaDB that holds a store; its URL."""
     directory = tmp_path_factory.mktemp("mysql")
     executor = LocalExecutor(directory, "test-store-mysql")
-    port = free_ports()["baseline"]
+    port = free_port()
     instance = Instance(
         side="baseline",
         version="10.11.5",
@@ -59,7 +59,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if not programs:
         pytest.skip("PostgreSQL's server is not installed: `make setup-dev` installs it")
     directory = tmp_path_factory.mktemp("postgresql")
-    port = free_ports()["baseline"]
+    port = free_port()
     # The server refuses to run as root.
     as_user: list[str] = []
     if (Path("/proc/self").stat().st_uid) == 0:
@@ -155,7 +155,7 @@ def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:
 
 def test_a_database_out_of_reach_is_named_without_its_password(tmp_path: Path) -> None:
     """The error says which database, and never shows the secret."""
-    port = free_ports()["baseline"]
+    port = free_port()
     with pytest.raises(StoreError) as caught:
         Store(f"mysql+mysqldb://bench:hunter2@127.0.0.1:{port}/results", UPath(tmp_path))
     assert f"127.0.0.1:{port}/results" in str(caught.value)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +62,31 @@ def test_less_than_the_threshold_is_not_named() -> None:
     """However sure it is."""
     assert moved(THREADS, ratios({2: -1.5}, noise=0.0001), 2.0, 30) == ()
     assert moved(THREADS, ratios({2: -1.5}, noise=0.0001), 1.0, 30)
+
+
+def test_it_is_the_paired_t_test_over_the_rounds() -> None:
+    """Named while Bonferroni's p value, by scipy's own test, is below 5 %, and no longer."""
+    found = ratios({2: -4}, noise=0.01, seed=2, size=3)
+    rest = found[:, :2].mean(axis=1)
+    p = float(scipy.stats.ttest_rel(found[:, 2], rest).pvalue)
+    tests = int(0.05 / p)
+    assert tests > 100, "else a wrong standard error would not be noticed"
+    (named,) = moved((4, 8, 16), found, 2.0, tests)
+    assert named.threads == 16
+    assert named.against_rest_pct == pytest.approx(
+        100 * math.expm1(float((found[:, 2] - rest).mean()))
+    )
+    assert named.change_pct == pytest.approx(100 * math.expm1(float(found[:, 2].mean())))
+    assert moved((4, 8, 16), found, 2.0, tests + 1) == ()
+
+
+def test_rounds_that_agree_to_the_last_digit_are_sure() -> None:
+    """Without scatter any deviation is significant, and none at all is no deviation."""
+    found = np.zeros((2, 3))
+    assert moved((4, 8, 16), found, 0.0, 10**9) == ()
+    found[:, 1] = -0.5
+    (named,) = moved((4, 8, 16), found, 2.0, 10**9)
+    assert named.threads == 8
 
 
 def test_noise_is_seldom_named() -> None:

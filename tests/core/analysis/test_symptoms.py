@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
@@ -263,6 +264,21 @@ def test_a_latency_that_falls_as_threads_grow_is_found() -> None:
     smallest, next_one = symptoms.cell_columns([8, 16], rates, waits)
     assert smallest["p95_fall_pct"] is None
     assert next_one["p95_fall_pct"] == pytest.approx(18.5, abs=1.4)
+
+
+@pytest.mark.parametrize(("rounds", "quantile"), [(3, 6.9646), (4, 4.5407), (6, 3.3649)])
+def test_what_is_beyond_noise_is_students_lower_limit(rounds: int, quantile: float) -> None:
+    """Mean less t(0.99, n - 1) times s / sqrt(n), with t from the tables of Student's t."""
+    logs = [0.30, 0.31, 0.29, 0.32, 0.30, 0.28][:rounds]
+    limit = fmean(logs) - quantile * stdev(logs) / math.sqrt(rounds)
+    expected = pytest.approx(100 * (1 - math.exp(-limit)), rel=1e-4)
+    waits = np.array([[10.0, 10.0 * math.exp(-log)] for log in logs])
+    _, fallen = symptoms.cell_columns([8, 16], np.ones((rounds, 2)), waits)
+    assert fallen["p95_fall_pct"] == expected
+    # 64 is twice as far from 16 as 16 is from 8: the line is a third of the way down to 8's.
+    rates = np.array([[8e3, 4e3 * math.exp(-log), 1e3] for log in logs])
+    _, dipped, _ = symptoms.cell_columns([8, 16, 64], rates, None)
+    assert dipped["curve_dip_pct"] == expected
 
 
 def test_what_noise_explains_is_no_symptom() -> None:

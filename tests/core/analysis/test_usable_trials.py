@@ -114,6 +114,39 @@ def test_a_repeated_pair_replaces_itself_and_is_counted() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("attempts", "counts", "whole"),
+    [
+        ("++ ++", 1, True),
+        ("++ +x", 1, True),
+        ("++ +.", 1, True),
+        ("+x ++ ++", 2, True),
+        ("xx ++", 2, True),
+        ("+. ++ +x", 2, True),
+        ("+. .+", 2, False),
+        ("+x x+ +.", 3, False),
+    ],
+)
+def test_the_first_whole_attempt_counts_and_without_one_the_last(
+    attempts: str, counts: int, whole: bool
+) -> None:
+    """Two trials of a pair: valid (+), invalid (x), not there (.). No later attempt is preferred,
+    or figures could be chosen by their result.
+    """
+    plan = plans.plan(workloads=[POINT], threads=[4], rounds=1)
+    results = [
+        campaigns.trial_result(trial, attempt=number, reasons=["it ended"] if mark == "x" else ())
+        for number, marks in enumerate(attempts.split(), 1)
+        for trial, mark in zip(plan.trials, marks, strict=True)
+        if mark != "."
+    ]
+    for listed in (results, results[::-1]):
+        used, _ = usable_trials(plan, listed)
+        assert {result.attempt for result in used} == {counts}
+        assert len(used) == attempts.split()[counts - 1].count("+")
+        assert invalid_pairs(plan, listed) == ([] if whole else [plan.trials[0].pair])
+
+
 def test_a_pair_measured_three_times_is_one_repeated_pair() -> None:
     """Pairs are counted, not how often they were measured."""
     plan = plans.plan(workloads=[POINT], threads=[4], rounds=3)

@@ -123,6 +123,40 @@ def test_a_pair_that_is_measured_again_is_restored_first(make: Callable[..., Ben
     assert all("restore" in r.phases for r in again)
 
 
+@pytest.mark.parametrize(("policy", "restores"), [("after_writes", True), ("never", False)])
+def test_after_a_trial_that_was_not_executed_the_data_are_restored(
+    make: Callable[..., Bench], policy: str, restores: bool
+) -> None:
+    """Nobody knows what it did to them, though the plan relies on its having changed nothing.
+
+    Only the side's next trial, and not if the report type never restores.
+    """
+    bench = make(
+        restore=policy,
+        workloads=["oltp_point_select"],
+        rounds=3,
+        repeat_limit=0,
+    )
+    side = bench.plan.trials[0].side
+    first, second, third = (trial for trial in bench.plan.trials if trial.side == side)
+    other = [trial for trial in bench.plan.trials if trial.side != side]
+    assert [second.restore, third.restore] == [False, False]
+    bench.broken_servers = {f"server-{side}"}
+    for _ in range(TRIES - 1):
+        with pytest.raises(TryFailedError):
+            bench.sequence.measure_next()
+    assert bench.sequence.measure_next() is not None
+    bench.broken_servers = set()
+    bench.sequence.measure_all()
+    restored = {r.trial.id: "restore" in r.phases for r in bench.results()}
+    assert restored == {
+        first.id: False,
+        second.id: restores,
+        third.id: False,
+        **{trial.id: trial.restore for trial in other},
+    }
+
+
 def test_a_trial_that_cannot_be_executed_is_tried_again_and_then_invalid(
     make: Callable[..., Bench],
 ) -> None:
@@ -152,6 +186,19 @@ def test_after_a_try_that_succeeds_there_are_no_more(make: Callable[..., Bench])
     bench.sequence.measure_all()
     assert all(r.valid for r in bench.results())
     assert len(bench.results()) == 2
+
+
+def test_another_try_never_runs_on_what_the_last_one_left(make: Callable[..., Bench]) -> None:
+    """It is restored first, even if the report type never restores."""
+    bench = make(restore="never", rounds=1)
+    first, other = bench.plan.trials
+    bench.broken_servers = {f"server-{first.side}"}
+    with pytest.raises(TryFailedError):
+        bench.sequence.measure_next()
+    bench.broken_servers = set()
+    bench.sequence.measure_all()
+    restored = {r.trial.id: "restore" in r.phases for r in bench.results()}
+    assert restored == {first.id: True, other.id: False}
 
 
 def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Bench]) -> None:

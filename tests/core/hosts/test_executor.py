@@ -144,7 +144,7 @@ def test_a_daemon_does_not_keep_a_time_limit_from_working(
 ) -> None:
     """A grandchild in another session that holds the output open is not waited for, but found."""
     with pytest.raises(CommandTimeout):
-        executor.run(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout_s=1)
+        executor.run(["sh", "-c", "setsid sleep 600 & sleep 600"], timeout_s=2)
     assert len(list(tagged(f"{TAG}={campaign}"))) == 1
     assert executor.end_processes() == 1
 

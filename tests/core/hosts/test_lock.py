@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from benchlab.errors import CommandError, LockHeldError, TargetError
@@ -223,6 +224,39 @@ def test_what_else_shows_that_a_holder_is_gone(
     reason = displaced.left_behind()
     assert reason is not None
     assert why in reason
+
+
+def test_a_later_process_with_the_same_pid_is_not_the_driver(lock: MachineLock) -> None:
+    """A holder is known by when its process started: in clock ticks since the boot, as psutil has
+    it, and one tick more or less is another process.
+    """
+    take(lock, "dead", os.getpid())
+    holder = lock.holder()
+    assert holder is not None
+    assert holder.driver_started is not None
+    assert holder.left_behind() is None
+    since_boot_s = psutil.Process().create_time() - psutil.boot_time()
+    assert holder.driver_started == round(since_boot_s * os.sysconf("SC_CLK_TCK"))
+    for other in (holder.driver_started - 1, holder.driver_started + 1):
+        rewrite(lock, driver_started=other)
+        displaced = lock.check("next")
+        assert displaced is not None
+        assert displaced.left_behind() == f"its process {os.getpid()} is gone"
+
+
+def test_a_driver_may_have_any_name(lock: MachineLock, tmp_path: Path) -> None:
+    """Blanks and brackets in a program's name are no fields of its status."""
+    program = tmp_path / "x) Z 1 (2"
+    program.symlink_to("/bin/sleep")
+    with subprocess.Popen([program, "600"]) as process:
+        try:
+            take(lock, "odd", process.pid)
+            holder = lock.holder()
+            assert holder is not None
+            assert holder.driver_started is not None
+            assert holder.left_behind() is None
+        finally:
+            process.kill()
 
 
 def test_a_campaign_of_a_scheduler_is_held_without_a_process(

@@ -52,11 +52,55 @@ def test_what_differs_stays_different() -> None:
 
 
 def test_a_campaign_without_secrets_is_as_it_was() -> None:
-    """Switches are not secrets, whatever their names, and redacting twice changes nothing more."""
+    """And redacting twice changes nothing more."""
     made = campaigns.campaign(rounds=2)
     assert redaction.of_campaign(made) is made
     once = redaction.of_campaign(campaign(wsrep_sst_auth=SECRET))
     assert redaction.of_campaign(once) == once
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("disconnect_on_expired_password", value) for value in ("ON", "off", "YES", "no", "1")),
+        *(("report_password", value) for value in ("", "NONE", "null", "True", "false", "0.5")),
+        *(("validate_password_policy", "MEDIUM"), ("validate_password.policy", "STRONG")),
+        *(("default_password_lifetime", "360 days"), ("token-limit-policy", "strict")),
+        *(("nopassword", SECRET), ("wsrep_node_address", "tcp://db:3306")),
+    ],
+)
+def test_switches_and_policies_are_shown(name: str, value: str) -> None:
+    """They are no secrets, whatever their names, and a reader needs them to trust a comparison."""
+    shown = redaction.Redacted()
+    assert shown.document("f", {name: value}) == {name: value}
+    assert shown.places == []
+    assert shown.secrets == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("password", "report-password", "ssl_passwd", "key.passphrase", "PWD", "client_secret"),
+        *("secret_key", "s3-access-key", "apikey", "master_key", "aws_credentials", "credential"),
+        *("wsrep_sst_auth", "auth token", "file_key_management_filekey"),
+    ],
+)
+@pytest.mark.parametrize("value", ["ONLY", "none of it", "1.2.3x", "x"])
+def test_what_is_named_like_a_secret_is_not_shown(name: str, value: str) -> None:
+    """Not even a value that begins as a switch does; the same value has the same number."""
+    shown = redaction.Redacted()
+    document = {"a": {name: value}, "b": [{name: value}, {name: value + "x"}]}
+    assert shown.document("f", document) == {
+        "a": {name: "(redacted 1)"},
+        "b": [{name: "(redacted 1)"}, {name: "(redacted 2)"}],
+    }
+    assert shown.places == [f"f: a.{name}", f"f: b.0.{name}", f"f: b.1.{name}"]
+
+
+def test_what_any_file_may_contain_is_no_leak() -> None:
+    """Secrets are looked for from six characters on."""
+    assert not redaction.leaks(b"| 12345 |", ["12345"])
+    assert redaction.leaks(b"| 123456 |", ["123456"])
 
 
 @pytest.mark.parametrize(

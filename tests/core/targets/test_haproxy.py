@@ -19,6 +19,7 @@ from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.targets import haproxy
 from benchlab.targets.haproxy import Backend, HAProxy, connection_spread, parse_statistics
+from tests.ports import free_port, free_ports
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "haproxy"
 needs_haproxy = pytest.mark.skipif(
@@ -33,15 +34,6 @@ def executor(tmp_path: Path) -> Iterator[LocalExecutor]:
     made = LocalExecutor(tmp_path, f"test-haproxy-{os.getpid()}-{tmp_path.name}")
     yield made
     made.end_processes()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def balancer(executor: LocalExecutor, tmp_path: Path, **fields: object) -> HAProxy:
@@ -235,7 +227,7 @@ def test_a_server_that_stays_down_is_named(
 @needs_haproxy
 def test_haproxys_message_on_a_busy_port_is_quoted(executor: LocalExecutor, tmp_path: Path) -> None:
     """If HAProxy cannot start, the error is immediate and quotes its output."""
-    (entry,) = free_ports(1)
+    entry = free_port()
     made = balancer(executor, tmp_path, entry_port=entry)
     made.configure()
     with listening(entry), pytest.raises(TargetError, match=f"(?s)HAProxy ended.*{entry}"):

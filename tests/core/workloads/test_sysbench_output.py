@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -413,20 +412,16 @@ Threads fairness:
 # ---------------------------------------------------------------- size
 
 
-def test_a_long_output_is_read_whole_and_quickly() -> None:
-    """A day of one-second intervals is read in about a second, without a loss."""
+def test_a_long_output_is_read_whole() -> None:
+    """A day of one-second intervals, without a loss; in quadratic time it would not end."""
     lines = "".join(
         printed(Interval(float(t), t / 4, 0.0, 64, t / 2, 1.25, 0.0)) for t in range(86400)
     )
     text = GOOD[: GOOD.index("[ 1s ]")] + lines + GOOD[GOOD.index("SQL statistics:") :]
-    start = time.process_time()
     read = parse(text)
-    seconds = time.process_time() - start
     assert read.status == "complete"
     assert list(read.series.columns["t"]) == [float(t) for t in range(86400)]
     assert read.series[86399].tps == pytest.approx(86399 / 4, abs=0.005)
-    # Only guards against quadratic time; `make bench` measures the real figure.
-    assert seconds < 5
 
 
 def test_absent_values_are_nan_in_columns_and_none_in_intervals() -> None:

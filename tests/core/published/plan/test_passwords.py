@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -154,10 +153,9 @@ def test_each_password_of_a_file_goes() -> None:
      "IDENTIFIED BY ", "://", "&a-", "'\\''", '\\"', "-p ", "[ x"],
 )  # fmt: skip
 def test_long_texts_are_answered(piece: str) -> None:
-    """In no time, whatever is repeated in them."""
-    begin = time.perf_counter()
-    passwords.without("mysql curl docker login " + piece * (100_000 // len(piece)))
-    assert time.perf_counter() - begin < 20
+    """Whatever is repeated in a page of 400 kB: in quadratic time it would not end."""
+    text = "mysql curl docker login " + piece * (400_000 // len(piece))
+    assert passwords.without(text).startswith("mysql curl docker login ")
 
 
 PAGE = """# TiDB TPC-C Performance Test Report -- v7.1.0 vs. v7.0.0
