@@ -11,6 +11,7 @@ from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.workloads import tpcc_consistency
+from benchlab.workloads.workload import Query
 from tests.ports import free_port
 
 DATABASE = "tpcc"
@@ -122,7 +123,7 @@ def running(version: str, servers: Path, folder: Path) -> Iterator[Engine]:
         server.executor.end_processes()
 
 
-def through_client(server: Database) -> tpcc_consistency.Query:
+def through_client(server: Database) -> Query:
     """Statements through the mariadb client."""
     return lambda statement: server.sql(f"USE {DATABASE}; {statement}")
 

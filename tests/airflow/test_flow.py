@@ -166,8 +166,8 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
     dags = describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))
-    good = {path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml")}
-    assert set(dags) == {*good, "invalid_spec_broken_one"}
+    names = {path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml")}
+    assert set(dags) == {*names, "invalid_spec_broken_one"}
     assert "rouns: unknown key" in dags["invalid_spec_broken_one"]["doc"]
     assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
 

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -251,7 +252,7 @@ def test_a_long_temporary_folder_does_not_lengthen_the_socket(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The path of a Unix socket may have 107 bytes, however deep the temporary folder lies."""
-    monkeypatch.setattr(services.tempfile, "gettempdir", lambda: "/" + "deep/" * 40)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: "/" + "deep/" * 40)
     assert len(services._short_temp_dir()) < 60
 
 

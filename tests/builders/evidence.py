@@ -20,12 +20,13 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle as report_bundle
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification, archive, manifest
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
-from benchlab.workloads import sysbench
+from benchlab.workloads import workload_of
 from tests.builders import campaigns
 from tests.builders.fakes import FakeDeployment, FakeExecutor
 
@@ -34,7 +35,7 @@ GOLDEN = ROOT / "tests" / "golden"
 GATES = ROOT / "configs" / "quality"
 PRINTED = (GOLDEN / "sysbench" / "sysbench_read_write_t4.txt").read_text()
 SAMPLED = (GOLDEN / "hosts" / "read_write_t4.txt").read_text()
-SPEC = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 3}
+SPEC: dict[str, Any] = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 3}
 ID = "evident"
 SECRET = "replicator:s3cr3t-of-the-server"
 Files = dict[str, bytes]
@@ -61,7 +62,7 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
     setup = TrialSetup(
         FakeDeployment(made.plan, executor),
         made,
-        sysbench,
+        workload_of(made.report_type),
         "",
         gates.of_table(gates.load_all(GATES), "trials"),
     )
@@ -97,9 +98,9 @@ def add_campaign(store: Store, **fields: Any) -> Campaign:
     variables = {"wsrep_sst_auth": SECRET, "strict_password_validation": "ON", "autocommit": "ON"}
     facts = {
         side: campaigns.side_facts(version, variables={**variables, "version": version})
-        for side, version in (("baseline", "10.2.11"), ("candidate", "10.11.5"))
+        for side, version in zip(SIDES, ("10.2.11", "10.11.5"), strict=True)
     }
-    made = campaigns.campaign(id=ID, facts=facts, **SPEC, **fields)  # type: ignore[arg-type]
+    made = campaigns.campaign(id=ID, facts=facts, **SPEC, **fields)
     store.add_campaign(made)
     for planned in made.plan.trials:
         keep(store, ID, measured(made, planned))

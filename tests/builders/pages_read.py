@@ -31,7 +31,7 @@ def printed(workload: Workload) -> Figures:
 
 def improvements(workload: Workload) -> list[str | None]:
     """Of each row, as text."""
-    return [row.improvement and row.improvement.text for row in workload.rows]
+    return [row.improvement.text if row.improvement else None for row in workload.rows]
 
 
 def listed(text: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from upath import UPath
 
@@ -55,7 +55,7 @@ class Weeks:
         *,
         noise: float = NOISE,
         environment: dict[str, str] | None = None,
-        state: str = "complete",
+        state: Literal["complete", "failed"] = "complete",
         unstable: bool = False,
         planned_for: datetime | None = None,
         by_hand: bool = False,

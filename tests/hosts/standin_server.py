@@ -21,8 +21,10 @@ import threading
 import time
 import urllib.request
 import uuid
+from asyncio import StreamReader, StreamWriter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 PLACEHOLDER = "space_placeholder_file"
 
@@ -30,12 +32,12 @@ PLACEHOLDER = "space_placeholder_file"
 class Database:
     """A real MariaDB in the data directory of a TiKV server."""
 
-    def __init__(self, settings: dict, data: Path) -> None:
+    def __init__(self, settings: dict[str, Any], data: Path) -> None:
         self.base, self.port = Path(settings["base"]), settings["port"]
         self.version, self.data = settings["version"], data / "mariadb"
         # Socket paths may not be longer than 107 bytes.
         self.socket = f"/tmp/standin-{self.port}.sock"
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen[bytes]
 
     def start(self) -> None:
         fresh = not self.data.exists()
@@ -119,13 +121,13 @@ class Database:
 class Routes:
     """What a server answers over HTTP, by its path."""
 
-    def __init__(self, conf: dict, identity: str) -> None:
+    def __init__(self, conf: dict[str, Any], identity: str) -> None:
         self.conf, self.identity = conf, identity
 
-    def answer(self, path: str):
+    def answer(self, path: str) -> Any:
         return getattr(self, self.conf["component"])(path)
 
-    def tidb(self, path: str):
+    def tidb(self, path: str) -> Any:
         conf = self.conf
         return {
             "/status": {
@@ -137,10 +139,10 @@ class Routes:
             "/config": conf["config"],
         }.get(path)
 
-    def tikv(self, path: str):
+    def tikv(self, path: str) -> Any:
         return {"/config": self.conf["config"], "/standin/identity": self.identity}.get(path)
 
-    def pd(self, path: str):
+    def pd(self, path: str) -> Any:
         conf = self.conf
         if path == "/standin/database":  # by which the stand-in's BR finds the data
             return conf["database"]
@@ -171,7 +173,7 @@ class Routes:
         }.get(path.removeprefix("/pd/api/v1/"))
         return None if route is None else route()
 
-    def stores(self):
+    def stores(self) -> dict[str, Any]:
         stores = []
         for number, (address, status) in enumerate(self.conf["stores"], start=1):
             identity = _get(f"http://{status}/standin/identity")
@@ -204,7 +206,7 @@ def serve_http(port: int, routes: Routes) -> None:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *arguments) -> None:
+        def log_message(self, *arguments: object) -> None:
             return
 
     server = ThreadingHTTPServer(("0.0.0.0", port), Handler)  # noqa: S104 - inside a namespace
@@ -215,14 +217,14 @@ async def forward(port: int, backend: str) -> None:
     """Hand every connection on to the backend, for ever."""
     host, _, backend_port = backend.rpartition(":")
 
-    async def pump(reader, writer) -> None:
+    async def pump(reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.suppress(OSError):
             while data := await reader.read(65536):
                 writer.write(data)
                 await writer.drain()
         writer.close()
 
-    async def connected(reader, writer) -> None:
+    async def connected(reader: StreamReader, writer: StreamWriter) -> None:
         try:
             onward = await asyncio.open_connection(host, int(backend_port))
         except OSError:
@@ -235,7 +237,7 @@ async def forward(port: int, backend: str) -> None:
         await server.serve_forever()
 
 
-def note_start(conf: dict, identity: str) -> None:
+def note_start(conf: dict[str, Any], identity: str) -> None:
     """Data change with every start, so that a restore can be seen on every host."""
     data = Path(conf["data_dir"])
     data.mkdir(parents=True, exist_ok=True)
@@ -245,7 +247,7 @@ def note_start(conf: dict, identity: str) -> None:
         (data / PLACEHOLDER).write_bytes(b"\0" * 1_000_000)
 
 
-def _get(url: str):
+def _get(url: str) -> Any:
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
             return json.load(answer)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import hashlib
 import json
 import os
@@ -24,9 +25,10 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import yaml
@@ -43,11 +45,13 @@ KEYS = {
 }
 COMMON_KEYS = {"host", "ssh_port", "ignore_exporter"}
 UP = {"pd": "/pd/api/v1/health", "tikv": "/config", "tidb": "/status"}
-DEFAULTS = {
+DEFAULTS: dict[str, dict[str, Any]] = {
     "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
     "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
 }
+
+Meta = dict[str, Any]
 
 
 class Failure(Exception):
@@ -57,7 +61,7 @@ class Failure(Exception):
 class Server:
     """One server of a topology."""
 
-    def __init__(self, meta: dict, component: str, entry: dict) -> None:
+    def __init__(self, meta: Meta, component: str, entry: dict[str, Any]) -> None:
         self.meta, self.component = meta, component
         self.host, self.ssh_port = entry["host"], entry.get("ssh_port", 22)
         self.port = entry["client_port" if component == "pd" else "port"]
@@ -78,7 +82,7 @@ class Server:
             return False
 
 
-def servers(meta: dict) -> list[Server]:
+def servers(meta: Meta) -> list[Server]:
     """All servers of a cluster."""
     return [
         Server(meta, component, entry)
@@ -114,7 +118,9 @@ def ssh(server: Server, user: str, key: str, script: str, stdin: bytes = b"") ->
     return done.stdout.decode()
 
 
-def everywhere(targets: list[Server], options, work) -> list[str]:
+def everywhere(
+    targets: list[Server], options: argparse.Namespace, work: Callable[[Server], object]
+) -> list[str]:
     """Do something for servers, several at once; the failures as texts, after all are done."""
     with ThreadPoolExecutor(max_workers=options.concurrency) as pool:
         futures = [pool.submit(work, server) for server in targets]
@@ -129,7 +135,7 @@ def one_per_host(found: list[Server]) -> list[Server]:
 # ---------------------------------------------------------------- what TiUP knows
 
 
-def known() -> dict[str, dict]:
+def known() -> dict[str, Meta]:
     """Clusters with metadata; a directory without is none, as to TiUP."""
     return {
         path.parent.name: yaml.safe_load(path.read_text())
@@ -137,7 +143,7 @@ def known() -> dict[str, dict]:
     }
 
 
-def meta_of(name: str) -> dict:
+def meta_of(name: str) -> Meta:
     """What is known of a cluster."""
     try:
         return known()[name]
@@ -150,9 +156,9 @@ def key_of(name: str) -> str:
     return str(CLUSTERS / name / "ssh" / "id_rsa")
 
 
-def read_topology(path: str) -> dict:
+def read_topology(path: str) -> dict[str, Any]:
     """Read a topology file, strictly."""
-    topology = yaml.safe_load(Path(path).read_text())
+    topology: dict[str, Any] = yaml.safe_load(Path(path).read_text())
     allowed = {"global", "server_configs", *(f"{name}_servers" for name in ORDER)}
     unknown = [f"field {key} not found in type spec.Specification" for key in {*topology} - allowed]
     for component in ORDER:
@@ -172,7 +178,7 @@ def read_topology(path: str) -> dict:
 # ---------------------------------------------------------------- tiup cluster
 
 
-def deploy(options) -> None:
+def deploy(options: argparse.Namespace) -> None:
     """``tiup cluster deploy``."""
     if options.name in known():
         raise Failure(
@@ -246,7 +252,7 @@ def authorize(public: str) -> str:
     """
 
 
-def install(server: Server, meta: dict, found: list[Server], key: str) -> None:
+def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
     """Directories, program and configuration of one server."""
     deployed, user = server.deploy_dir, meta["user"]
     name = f"{server.component}-server"
@@ -260,7 +266,7 @@ def install(server: Server, meta: dict, found: list[Server], key: str) -> None:
     ssh(server, user, key, script, SERVER.read_bytes())
 
 
-def settings_of(server: Server, meta: dict, found: list[Server]) -> dict:
+def settings_of(server: Server, meta: Meta, found: list[Server]) -> dict[str, Any]:
     """What one server knows of itself and the others."""
     tikv = [one for one in found if one.component == "tikv"]
     pd = [one for one in found if one.component == "pd"]
@@ -289,9 +295,9 @@ def settings_of(server: Server, meta: dict, found: list[Server]) -> dict:
     return settings
 
 
-def config_of(server: Server, meta: dict) -> dict:
+def config_of(server: Server, meta: Meta) -> dict[str, Any]:
     """Defaults, what the topology sets, and what says where the server lies."""
-    config = json.loads(json.dumps(DEFAULTS[server.component]))
+    config: dict[str, Any] = copy.deepcopy(DEFAULTS[server.component])
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
     for key, value in items.items():
         *parents, last = key.split(".")
@@ -304,7 +310,7 @@ def config_of(server: Server, meta: dict) -> dict:
     return config
 
 
-def check_config(server: Server, meta: dict) -> None:
+def check_config(server: Server, meta: Meta) -> None:
     """Refuse items that begin with ``no-such``, as a server refuses those it does not know."""
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
     refused = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
@@ -322,7 +328,7 @@ def hashed(component: str, version: str) -> str:
     return hashlib.sha1(f"{component} {version}".encode()).hexdigest()  # noqa: S324 - a name
 
 
-def start(options) -> None:
+def start(options: argparse.Namespace) -> None:
     """``tiup cluster start``."""
     meta = meta_of(options.name)
     found, key = servers(meta), key_of(options.name)
@@ -366,7 +372,7 @@ def halt(server: Server, user: str, key: str) -> None:
     ssh(server, user, key, script)
 
 
-def stop(options) -> None:
+def stop(options: argparse.Namespace) -> None:
     """``tiup cluster stop``."""
     meta = meta_of(options.name)
     found, key = servers(meta), key_of(options.name)
@@ -378,13 +384,13 @@ def stop(options) -> None:
     print(f"Stopped cluster `{options.name}` successfully")
 
 
-def disable(options) -> None:
+def disable(options: argparse.Namespace) -> None:
     """``tiup cluster disable``."""
     for server in servers(meta_of(options.name)):
         print(f"\tDisable instance {server.id} success")
 
 
-def destroy(options) -> None:
+def destroy(options: argparse.Namespace) -> None:
     """``tiup cluster destroy``."""
     meta = meta_of(options.name)
     found, key = servers(meta), key_of(options.name)
@@ -412,7 +418,7 @@ def destroy(options) -> None:
     print(f"Destroyed cluster `{options.name}` successfully")
 
 
-def display(options) -> None:
+def display(options: argparse.Namespace) -> None:
     """``tiup cluster display``."""
     meta = meta_of(options.name)
     instances = [
@@ -435,7 +441,7 @@ def display(options) -> None:
         print("  ".join(one.values()))
 
 
-def list_clusters(options) -> None:
+def list_clusters(options: argparse.Namespace) -> None:
     """``tiup cluster list``."""
     clusters = [
         {
@@ -457,7 +463,7 @@ def list_clusters(options) -> None:
 # ---------------------------------------------------------------- tiup br
 
 
-def br(options) -> None:
+def br(options: argparse.Namespace) -> None:
     """``tiup br``."""
     try:
         with urllib.request.urlopen(f"http://{options.pd}/standin/database", timeout=5) as answer:
@@ -480,7 +486,7 @@ def br(options) -> None:
     print(f"[{options.action.title()} success]")
 
 
-def write_object(options, data: bytes) -> None:
+def write_object(options: argparse.Namespace, data: bytes) -> None:
     """Keep a backup."""
     url = urlsplit(options.storage)
     if url.scheme == "local":
@@ -491,16 +497,17 @@ def write_object(options, data: bytes) -> None:
     s3(options).put_object(Bucket=url.netloc, Key=key, Body=data)
 
 
-def read_object(options) -> bytes:
+def read_object(options: argparse.Namespace) -> bytes:
     """A backup that was kept."""
     url = urlsplit(options.storage)
     if url.scheme == "local":
         return (Path(url.path) / "backupmeta").read_bytes()
     key = f"{url.path.strip('/')}/backupmeta"
-    return s3(options).get_object(Bucket=url.netloc, Key=key)["Body"].read()
+    kept: bytes = s3(options).get_object(Bucket=url.netloc, Key=key)["Body"].read()
+    return kept
 
 
-def s3(options):
+def s3(options: argparse.Namespace) -> Any:
     """A client whose credentials come from the environment."""
     import boto3
 

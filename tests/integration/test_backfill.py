@@ -26,7 +26,7 @@ OLDEST, CHANGED, NEWEST = "10.2.11", "10.11.5", "11.4.5"
 RANGE = ("--from-date", "2017-11-01", "--to-date", "2025-03-01")
 # So much of the report type as shows a change of index updates between the first two. Their own
 # depends on the machine's disk; so releases before the second wait 20 ms at each commit.
-SMALL = {"workloads": ["oltp_update_index"], "rounds": 3, "seconds": 3}
+SMALL: dict[str, Any] = {"workloads": ["oltp_update_index"], "rounds": 3, "seconds": 3}
 SLOW = {
     "until": CHANGED,
     "parameters": {

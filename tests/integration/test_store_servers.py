@@ -77,7 +77,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = (directory / "log").open("w")
     server = subprocess.Popen(
         [
-            *(*as_user, programs[-1] / "postgres", "-D", data, "-p", str(port)),
+            *(*as_user, str(programs[-1] / "postgres"), "-D", str(data), "-p", str(port)),
             *("-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="),
         ],
         cwd=directory,
@@ -85,7 +85,7 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         stderr=subprocess.STDOUT,
     )
     try:
-        ready = [programs[-1] / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
+        ready = [str(programs[-1] / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
         while subprocess.run(ready, check=False, capture_output=True).returncode != 0:
             assert server.poll() is None, (directory / "log").read_text()
             time.sleep(0.05)

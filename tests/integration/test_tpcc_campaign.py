@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchlab.engines.database import OPEN_USER
+from benchlab.plan.report_type import Side
 from benchlab.workloads import tpcc
 from tests.machine import LIMIT_S, Machine
 
@@ -67,8 +68,8 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     assert "tpmC" in said
     report = (machine.here.reports / "whole" / "report.md").read_text()
     assert campaign.environment["client_version"] in report
-    found = machine.verified("whole")
-    assert found.outcome == "holds", found.lines()
+    verified = machine.verified("whole")
+    assert verified.outcome == "holds", verified.lines()
     assert machine.left_running("whole") == []
     assert machine.holder() is None
 
@@ -77,7 +78,7 @@ def test_neither_a_killed_server_nor_a_killed_client_has_a_figure(machine: Machi
     """Both trials are rejected, each with the reason, and the run says what is missing."""
     process = machine.start(*run("killed", *settings(machine)))
     first = machine.wait_for("killed", "run")
-    side = "candidate" if "candidate" in str(first.trial) else "baseline"
+    side: Side = "candidate" if "candidate" in str(first.trial) else "baseline"
     os.kill(machine.pid_of("killed", f"server-{side}"), signal.SIGKILL)
     machine.wait_for("killed", "run", after=1)
     (client,) = (
@@ -116,7 +117,7 @@ def test_data_that_are_inconsistent_in_the_end_make_a_red_run(machine: Machine) 
     """The report is there, with the figures and with what does not hold."""
     process = machine.start(*run("broken", *settings(machine)))
     step = machine.wait_for("broken", "run")
-    side = "candidate" if "candidate" in str(step.trial) else "baseline"
+    side: Side = "candidate" if "candidate" in str(step.trial) else "baseline"
     sql(machine, "broken", side, "UPDATE tpcc.warehouse SET w_ytd = w_ytd + 1")
     said, _ = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 1, said
@@ -165,7 +166,7 @@ def test_a_client_without_a_password_has_an_account_of_its_own(machine: Machine)
     """It reaches the dataset from this machine, and nothing else."""
     process = machine.start(*run("open", *settings(machine, client__program="go-tpc")))
     step = machine.wait_for("open", "run")
-    side = "candidate" if "candidate" in str(step.trial) else "baseline"
+    side: Side = "candidate" if "candidate" in str(step.trial) else "baseline"
     hosts = sql(machine, "open", side, f"SELECT host FROM mysql.user WHERE user = '{OPEN_USER}'")
     assert hosts.split() == ["127.0.0.1"]
     as_client = (f"--user={OPEN_USER}", "--password=")

@@ -101,8 +101,8 @@ def draw(scene: Scene, noise_sd: float, rng: np.random.Generator) -> Years:
     """
     pairs = _by_release() if scene.by_release else _weekly(rng)
     candidates = list(dict.fromkeys(candidate for _, candidate in pairs))
-    measured = [candidate for _, candidate in pairs]
-    first = [measured.index(candidate) for candidate in candidates]
+    by_week = [candidate for _, candidate in pairs]
+    first = [by_week.index(candidate) for candidate in candidates]
     steps = _changes(scene, first, len(pairs), rng)
     if scene.patch_with_change:
         for place in steps:

@@ -15,7 +15,7 @@ from benchlab.analysis.verdict.compare import WorkloadComparison, compare
 from benchlab.analysis.verdict.paired import holm
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
 from tests.builders import campaigns, plans
 from tests.builders.comparisons import INDEX, POINT, THRESHOLD, measured, one, tps
@@ -176,7 +176,7 @@ def test_swapping_the_sides_mirrors_the_verdict(case: tuple[Plan, list[TrialResu
 
     def of_other_side(result: TrialResult) -> float:
         trial = result.trial
-        other = "baseline" if trial.side == "candidate" else "candidate"
+        other: Side = "baseline" if trial.side == "candidate" else "candidate"
         return figures_of[trial.round, trial.workload, trial.threads, other]
 
     there = compare(plan, results, THRESHOLD)

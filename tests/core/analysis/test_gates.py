@@ -17,7 +17,7 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import SpecError
 from benchlab.plan.dataset import Dataset
 from benchlab.results.records import GateResult
-from benchlab.workloads.output import Latency
+from benchlab.workloads.output import Latency, Status
 from benchlab.workloads.sysbench_output import parse
 
 ROOT = Path(__file__).parents[3]
@@ -364,7 +364,7 @@ numbers = st.none() | st.floats()
     st.none() | st.integers(0, 10**12),
 )
 def test_no_figures_bring_a_gate_down(
-    status: str,
+    status: Status,
     duration_s: float | None,
     tps: float | None,
     latency: tuple[float | None, ...],

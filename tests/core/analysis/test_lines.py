@@ -23,9 +23,10 @@ FIRST = datetime(2024, 1, 1, tzinfo=UTC)
 NOISE = 0.003
 
 
-def week(n: int, *versions: str, is_planned: bool) -> Ratio:
-    """The campaign of one week; ``versions``: of the baseline and of the candidate."""
-    return Ratio(f"week-{n}", FIRST + timedelta(weeks=n), *versions, 0.0, None, is_planned)
+def week(n: int, baseline: str, candidate: str, *, is_planned: bool) -> Ratio:
+    """The campaign of one week."""
+    at = FIRST + timedelta(weeks=n)
+    return Ratio(f"week-{n}", at, baseline, candidate, 0.0, None, is_planned)
 
 
 def weekly(*candidates: str, by_hand: Iterable[int] = ()) -> list[Ratio]:

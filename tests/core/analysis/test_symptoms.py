@@ -53,7 +53,8 @@ def run_of(*tps: float, interval_s: float = 1, **fields: Any) -> SysbenchOutput:
     series = [
         Interval(n * interval_s, rate, 0.0, 4, rate, 1.0, 0.0) for n, rate in enumerate(tps, 1)
     ]
-    return dataclasses.replace(recorded("sysbench_read_write_t4"), series=series, **fields)
+    good: SysbenchOutput = recorded("sysbench_read_write_t4")
+    return dataclasses.replace(good, series=series, **fields)
 
 
 def columns_of(

@@ -102,13 +102,20 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
         store.add_trial(record.id, result)
     work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
     work.directory.mkdir(parents=True)
-    work.target = fakes.FakeDeployment(record.plan, fakes.FakeExecutor())
+    deployment = fakes.FakeDeployment(record.plan, fakes.FakeExecutor())
+    work.target = deployment  # type: ignore[assignment]  # has what a check asks a target for
     published = PublicationRecord(work.directory / "published")
     published.begin("an edition", ["files"])
     published.add("files", "report.html")
     for side in SIDES:
         measured(work, side)
     return work
+
+
+def log_of(work: CampaignRun) -> list[str]:
+    """What the host was asked to do."""
+    assert isinstance(work.target.executor, fakes.FakeExecutor)
+    return work.target.executor.log
 
 
 def measured(work: CampaignRun, side: Any) -> None:
@@ -139,7 +146,7 @@ def test_a_side_is_checked_alone_and_on_the_data_that_it_has(store: Store, tmp_p
     work = campaign(store, tmp_path)
     work.target.engine("baseline").start()
     work.check("candidate", "last trial", Server().query)
-    log = [entry for entry in work.target.executor.log if not entry.startswith("run")]
+    log = [entry for entry in log_of(work) if not entry.startswith("run")]
     assert log == ["start server-baseline", "stop server-baseline", "start server-candidate"]
 
 
@@ -191,7 +198,7 @@ def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Pa
     }
     work = campaign(store, tmp_path, **sysbench)
     assert work.check("baseline", "load", server.query) == ()
-    assert (server.asked, work.target.executor.log) == ([], [])
+    assert (server.asked, log_of(work)) == ([], [])
     assert store.campaign("c1").facts["baseline"].consistency == {}
     work.verdict()
 
@@ -272,4 +279,4 @@ def test_after_an_interrupted_trial_nothing_is_checked(store: Store, tmp_path: P
     work = campaign(store, tmp_path)
     (work.directory / "begun/measured-baseline").unlink()
     assert work.check("baseline", "last trial", Server().query) == ()
-    assert work.target.executor.log == []
+    assert log_of(work) == []

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.campaign import trial
+from benchlab.campaign import trial_columns
 from benchlab.campaign.sequence import TRIES, TrialSequence
 from benchlab.campaign.trial import Begun
 from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
 from benchlab.hosts.executor import JobStatus
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.records import TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
@@ -38,7 +38,7 @@ class Bench:
         checksum = " ".join(f"{table}:1:1" for table in sysbench.tables(self.spec.dataset))
         facts = {
             side: campaigns.side_facts(version, dataset_checksum=checksum)
-            for side, version in (("baseline", "10.2.11"), ("candidate", "10.11.5"))
+            for side, version in zip(SIDES, ("10.2.11", "10.11.5"), strict=True)
         }
         made = campaigns.campaign(self.spec, facts=facts)
         self.store, self.plan = store, made.plan
@@ -329,7 +329,7 @@ def test_a_trial_that_cannot_be_collected_is_given_up(
     def refuse(*_: object) -> None:
         raise EngineError("no answer that can be read")
 
-    monkeypatch.setattr(trial.trial_columns, "of_servers", refuse)
+    monkeypatch.setattr(trial_columns, "of_servers", refuse)
     for _ in range(TRIES - 1):
         begun = bench.sequence.begin_next()
         assert isinstance(begun, Begun)

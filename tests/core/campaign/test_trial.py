@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets.haproxy import Backend
-from benchlab.workloads import sysbench
+from benchlab.workloads import sysbench, workload_of
 from tests.builders import campaigns, plans
 from tests.builders.fakes import FakeDeployment, FakeExecutor
 
@@ -76,7 +77,7 @@ class Bench:
             plan=self.plan,
             environment=self.environment,
         )
-        setup = TrialSetup(self.deployment, record, sysbench, PASSWORD, GATES)
+        setup = TrialSetup(self.deployment, record, workload_of(spec), PASSWORD, GATES)
         usual = {"check_dataset": False, "repeated": False, "restore": planned.restore}
         arguments: dict[str, Any] = {"earlier": None, "on_new": lambda: None, **usual, **fields}
         begun = trial.begin(setup, planned, attempt, on_phase=self.phases.append, **arguments)
@@ -313,7 +314,7 @@ def test_an_existing_client_is_adopted(state: str, monkeypatch: pytest.MonkeyPat
     bench.executor.start_job(job, ["sysbench"])
     if state == "running":
         bench.executor.jobs[job] = (JobStatus("running"), bench.printed)
-        monkeypatch.setattr(trial.time, "sleep", lambda _: bench.executor.end_job(job, 0))
+        monkeypatch.setattr(time, "sleep", lambda _: bench.executor.end_job(job, 0))
     bench.executor.log.clear()
     collected = bench.measure(restore=True, repeated=True)
     assert bench.executor.log == []
@@ -408,7 +409,7 @@ def unlike(bench: Bench, what: str) -> None:
         settings = {"baseline": "268435456", "candidate": "134217728"}
         for side, size in settings.items():
             values = {"innodb_buffer_pool_size": size}
-            bench.facts[side] = dataclasses.replace(bench.facts[side], variables=values)  # type: ignore[index]
+            bench.facts[side] = dataclasses.replace(bench.facts[side], variables=values)
     elif what == "hosts_alike":
         bench.environment = {"tikv_hosts": "2 x 16 cores / 8 cores"}
 

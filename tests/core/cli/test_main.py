@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ def test_valid_report_types_are_reported_as_good(here: Here) -> None:
 def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -> None:
     """All bad inputs of a report type in one call, with a good one, which stays good."""
     same = {"mariadb": {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.2.11"}}}
-    bad = {
+    bad: dict[str, tuple[dict[str, Any], str]] = {
         "unknown_key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
         "unknown_workload": ({"workloads": ["oltp_x"]}, "workloads: unknown: oltp_x; there are: "),
         "threads_zero": ({"threads": [0]}, "threads.0: Input should be greater than or equal to 1"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -147,7 +148,7 @@ def test_commands_as_text_name_stage_and_host_once() -> None:
     ]
 
 
-def tpcc_commands(report: str, **client: str) -> list[Command]:
+def tpcc_commands(report: str, **client: Any) -> list[Command]:
     """The commands of a TPC-C campaign with the client that is named."""
     spec = report_types.load(HOME.configs / "reports" / f"{report}.yaml")
     spec = spec.model_copy(update={"client": Client(**client)})

@@ -182,7 +182,8 @@ def test_pages_are_imported_though_nobody_reads_on(here: Here, page: Path) -> No
     (here.path / "next.md").write_text(PAGE.replace("7.1.0", "7.2.0"))
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-m", "benchlab.cli.main", "import", page, here.path / "next.md"]
+    command = [sys.executable, "-m", "benchlab.cli.main", "import"]
+    command += [str(page), str(here.path / "next.md")]
     done = subprocess.run(
         command, cwd=here.path, env={**os.environ, **here.environment}, stdout=write, check=False
     )

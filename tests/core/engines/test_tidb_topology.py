@@ -11,16 +11,17 @@ import yaml
 from benchlab.engines.tidb.topology import Places, Ports, configuration, render
 from benchlab.errors import TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from benchlab.plan.report_type import Parameters
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
-PUBLISHED = {
+PUBLISHED: Parameters = {
     "log.level": "error",
     "performance.max-procs": 20,
     "prepared-plan-cache.enabled": True,
     "tikv-client.max-batch-wait-time": 2_000_000,
     "tidb_enable_async_commit": 1,
 }
-PUBLISHED_TIKV = {
+PUBLISHED_TIKV: Parameters = {
     "storage.scheduler-worker-pool-size": 5,
     "raftdb.allow-concurrent-memtable-write": True,
     "readpool.unified.max-thread-count": 20,

@@ -45,7 +45,7 @@ def on_fleet(spec: ReportSpec, fleet: Topology | None = None) -> Plan:
 
 
 @st.composite
-def plans(draw: st.DrawFn, **fixed: Any) -> Plan:
+def plans(draw: st.DrawFn, /, **fixed: Any) -> Plan:
     """Plans of any report type that is small enough to look at."""
     fields = {
         "workloads": draw(st.lists(st.sampled_from(WORKLOADS), min_size=1, unique=True)),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
 from benchlab.plan import report_type
+from benchlab.plan.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
 from tests.builders import plans
 
@@ -47,7 +48,7 @@ def test_every_report_type_that_is_delivered_is_valid(path: Path) -> None:
     assert report_type.load(path).report == path.stem
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str]] = {
     "threads: 0": ({"threads": [0]}, "threads.0: Input should be greater than or equal to 1"),
     "threads: 10^6": ({"threads": [4, 10**6]}, "threads.1: Input should be less than or equal to"),
     "threads: a word": ({"threads": ["many"]}, "threads.0: Input should be a valid integer"),
@@ -225,6 +226,7 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
     """The trigger form and `--set` change single fields, nested ones by a dotted name."""
     before = plans.spec()
     after = before.with_overrides({"threads": [1, 2], "dataset.tables": 2, "ports.entry": 20000})
+    assert isinstance(after.dataset, Dataset)
     assert (after.threads, after.dataset.tables, after.ports.entry) == ((1, 2), 2, 20000)
     left = {"threads", "dataset", "ports"}
     assert after.model_dump(exclude=left) == before.model_dump(exclude=left)

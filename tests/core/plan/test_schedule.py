@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from benchlab.plan import schedule, versions
 from benchlab.plan.schedule import OnRelease, Weekly
-from benchlab.plan.versions import Release
+from benchlab.plan.versions import Release, ReleaseKind
 
 MONDAYS = "0 2 * * 1"
 MONDAY = datetime(2024, 1, 1, 2, tzinfo=UTC)
@@ -60,14 +60,14 @@ def test_a_range_in_another_time_zone_has_the_same_moments() -> None:
 
 def test_releases_have_their_days() -> None:
     """The days of the wanted types, at midnight, each once, both ends included."""
+    released: list[tuple[str, int, ReleaseKind]] = [
+        ("v5.0.4", 27, "patch"),
+        ("v5.1.2", 27, "patch"),
+        ("v5.2.0", 1, "GA"),
+        ("v5.2.1", 9, "patch"),
+    ]
     known = [
-        Release(versions.parse(text), date(2021, 9, day), kind)
-        for text, day, kind in (
-            ("v5.0.4", 27, "patch"),
-            ("v5.1.2", 27, "patch"),
-            ("v5.2.0", 1, "GA"),
-            ("v5.2.1", 9, "patch"),
-        )
+        Release(versions.parse(text), date(2021, 9, day), kind) for text, day, kind in released
     ]
     rule = OnRelease(runs="on_release", types=("patch",))
     first, last = (datetime(2021, 9, day, tzinfo=UTC) for day in (9, 27))

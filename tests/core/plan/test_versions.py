@@ -14,7 +14,7 @@ from benchlab import engines
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import find
 from benchlab.plan import releases, versions
-from benchlab.plan.versions import OF_THE_DAY, PREVIOUS, Release
+from benchlab.plan.versions import OF_THE_DAY, PREVIOUS, Release, ReleaseKind
 
 TIDB = releases.load(find().configs / "releases.csv").owned(engines.by_name()["tidb"].owns)
 DAY_OF = {release.version.text: release.day for release in TIDB}
@@ -170,9 +170,10 @@ days = st.integers(0, 20).map(lambda n: date(2020, 1, 1) + timedelta(n))
 @st.composite
 def releases_of_one_engine(draw: st.DrawFn) -> list[Release]:
     """Each version once, on any day, of any kind that it may be."""
+    kinds: tuple[ReleaseKind, ...] = ("GA", "LTS", "DMR")
     found = []
     for numbers in draw(st.lists(st.tuples(small, small, small), unique=True, max_size=25)):
-        kind = "patch" if numbers[2] else draw(st.sampled_from(("GA", "LTS", "DMR")))
+        kind: ReleaseKind = "patch" if numbers[2] else draw(st.sampled_from(kinds))
         version = versions.parse("v" + ".".join(map(str, numbers)))
         found.append(Release(version, draw(days), kind))
     return found

@@ -362,7 +362,8 @@ def _texts(axes: Axes) -> list[Text]:
         for tick in axis.get_major_ticks()
         if axis.get_view_interval()[0] <= tick.get_loc() <= axis.get_view_interval()[1]
     ]
-    return [*axes.texts, axes._left_title, *(tick for tick in ticks if tick.get_visible())]
+    title = axes._left_title  # type: ignore[attr-defined]  # nothing public finds it
+    return [*axes.texts, title, *(tick for tick in ticks if tick.get_visible())]
 
 
 @pytest.mark.parametrize("weeks", [1, 2, 150])

@@ -22,7 +22,7 @@ NOT_HERE = pytest.mark.skipif(
 METRICS_OF = {"QPS_raw": "qps", "TPS_raw": "tps", "tpmC_raw": "tpmc", "p95_ms_raw": "p95_ms"}
 
 
-SHAPES = {
+SHAPES: dict[str, set[str | None]] = {
     "version_column": {"version_column"},
     "side_by_side": {"pairs", "metrics_then_latencies"},
     "single_version": {"single_version"},

@@ -250,7 +250,8 @@ def test_a_change_point_names_both_campaigns_with_their_versions() -> None:
 
 def test_a_change_that_was_taken_back_is_not_said_to_have_stayed() -> None:
     """And what its levels rest on is named, once for a workload."""
-    known = {"bridged": (("v6.5.9", "v6.5.0"),), "outliers": tuple(f"o{n}" for n in range(9))}
+    outliers_of = tuple(f"o{n}" for n in range(9))
+    known: dict[str, Any] = {"bridged": (("v6.5.9", "v6.5.0"),), "outliers": outliers_of}
     changes = [change("c4", "c5", until="c9", **known), change("c8", "c9", +0.05, **known)]
     (event,) = events.of_changes("weekly", "c12", {INDEX: changes})
     down, up, bridged, outliers = text.of_changes(event, report(), ()).sentences

@@ -12,6 +12,7 @@ import pytest
 from benchlab.analysis.verdict.compare import compare
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.language import english
+from benchlab.language.names import title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
@@ -422,7 +423,7 @@ def test_control_characters_from_a_server_do_not_reach_a_terminal() -> None:
 
 def test_workloads_are_titled_as_in_published_reports() -> None:
     """Headings keep the published names."""
-    assert [model.title_of(name) for name in ("oltp_point_select", "oltp_update_non_index")] == [
+    assert [title_of(name) for name in ("oltp_point_select", "oltp_update_non_index")] == [
         "Point Select",
         "Update Non-index",
     ]

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from upath import UPath
@@ -63,10 +64,10 @@ def results(
     ]
 
 
-def campaign(rounds: int = 6, **fields: object) -> Campaign:
+def campaign(rounds: int = 6, **fields: Any) -> Campaign:
     """One workload at three thread counts."""
     return campaigns.campaign(
-        **{"workloads": [POINT], "threads": [4, 8, 16], "rounds": rounds, **fields}  # type: ignore[arg-type]
+        **{"workloads": [POINT], "threads": [4, 8, 16], "rounds": rounds, **fields}
     )
 
 
@@ -136,7 +137,7 @@ def test_gates_of_cells_are_shown_and_decide_nothing() -> None:
 
     def tps(trial: PlannedTrial) -> float:
         dip = 0.6 if (trial.side, trial.threads) == ("candidate", 8) else 1.0
-        return 1000 * trial.threads**0.5 * dip * math.exp(dice.gauss(0, 0.003))
+        return 1000 * math.sqrt(trial.threads) * dip * math.exp(dice.gauss(0, 0.003))
 
     gates = quality.load_all(home.find().configs / "quality")
     measured = campaigns.results_of(made.plan, tps, lambda t: float(t.threads))
@@ -190,7 +191,7 @@ def calibration_for(store: Store, made: Campaign) -> Calibration:
     return Comparer(Home(Path(), Path()), store).calibration(made)
 
 
-def aa(number: int, **fields: object) -> Campaign:
+def aa(number: int, **fields: Any) -> Campaign:
     """An A/A campaign."""
     return campaign(id=f"aa{number}", **{"sides": "same", **fields})
 
@@ -264,7 +265,7 @@ def test_every_format_says_p95_and_what_moved() -> None:
 
     def tps(trial: PlannedTrial) -> float:
         dip = 0.9 if (trial.side, trial.threads) == ("candidate", 8) else 1.0
-        return 1000 * trial.threads**0.5 * dip * math.exp(dice.gauss(0, 0.002))
+        return 1000 * math.sqrt(trial.threads) * dip * math.exp(dice.gauss(0, 0.002))
 
     measured = campaigns.results_of(
         made.plan, tps, lambda t: t.threads * (1.2 if t.side == "candidate" else 1.0)

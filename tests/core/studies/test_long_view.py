@@ -101,13 +101,11 @@ def test_an_older_pair_that_is_measured_today_is_no_news_of_today(weeks: Weeks) 
     assert all(link.point.level < -0.2 for link in later)
 
 
-@pytest.mark.parametrize("how", [{"by_hand": True}, {}])
-def test_a_baseline_has_no_second_level_by_a_later_campaign(
-    weeks: Weeks, how: dict[str, bool]
-) -> None:
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_baseline_has_no_second_level_by_a_later_campaign(weeks: Weeks, by_hand: bool) -> None:
     """By a release that the calendar does not know, or a campaign planned for too late a day."""
     ids = [weeks.add("10.11.99", "11.4.5", noise=0.0) for _ in range(3)]
-    older = weeks.add("10.2.11", "10.11.99", -0.2, **how)
+    older = weeks.add("10.2.11", "10.11.99", -0.2, by_hand=by_hand)
     ids.append(weeks.add("10.11.99", "11.4.5", noise=0.0))
     found = view_of(weeks)
     newest, apart = found.chains

@@ -11,10 +11,11 @@ import pytest
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.plan.dataset import Warehouses
 from benchlab.plan.report_type import Client
-from benchlab.workloads import program, sysbench, tpcc
+from benchlab.workloads import by_name, program, tpcc
 from benchlab.workloads.client import Endpoint, Session, program_of
 from tests.builders import fakes
 
+SYSBENCH, TPCC = by_name()["oltp_read_write"], by_name()["tpcc"]
 BENCH = "/tiup/components/bench/v1.12.0/go-tpc"
 SAID = {
     "go-tpc": "Git Commit Hash: 4f1a\nRelease version: v1.0.12\n",
@@ -46,45 +47,45 @@ def test_the_first_program_that_is_installed_is_used(
     there: tuple[str, ...], name: str, called: str, path: str | None
 ) -> None:
     """PingCAP's client comes first; the report names the program and its version."""
-    chosen, facts = program.choose(host(*there), tpcc, None)
+    chosen, facts = program.choose(host(*there), TPCC, None)
     assert (chosen.name, facts["client_version"]) == (name, called)
     assert facts.get("client_path") == path
 
 
 def test_a_named_program_is_used_even_if_another_comes_first() -> None:
     """A report type names its client if its figures are to be compared with published ones."""
-    chosen, _ = program.choose(host("tiup", "go-tpc", "sysbench"), tpcc, "embedded")
+    chosen, _ = program.choose(host("tiup", "go-tpc", "sysbench"), TPCC, "embedded")
     assert chosen.name == "embedded"
 
 
 def test_a_named_program_that_is_missing_is_not_replaced() -> None:
     """The error names the program and the host."""
     with pytest.raises(UnavailableError, match=r"client\.program: on fake there is no go-tpc, "):
-        program.choose(host("tiup", "sysbench"), tpcc, "go-tpc")
+        program.choose(host("tiup", "sysbench"), TPCC, "go-tpc")
 
 
 def test_if_none_is_installed_all_are_named() -> None:
     """An operator sees what could be installed."""
     with pytest.raises(UnavailableError, match="no tiup and no go-tpc and no embedded"):
-        program.choose(host(), tpcc, None)
+        program.choose(host(), TPCC, None)
 
 
 def test_a_broken_client_is_not_replaced() -> None:
     """Else, while a mirror is down, another client would be measured unnoticed."""
     with pytest.raises(UnavailableError, match=r"tiup is on fake and cannot be used; fix it or"):
-        program.choose(host("go-tpc", "sysbench", code=1), tpcc, None)
+        program.choose(host("go-tpc", "sysbench", code=1), TPCC, None)
 
 
 def test_sysbench_workloads_have_only_sysbench() -> None:
     """There is nothing to choose."""
-    _, facts = program.choose(host("sysbench"), sysbench, None)
+    _, facts = program.choose(host("sysbench"), SYSBENCH, None)
     assert facts == {"client_program": "sysbench", "client_version": "sysbench 1.0.20"}
 
 
 def test_the_client_s_files_are_put_on_its_host() -> None:
     """The script is beside the option file, where the command expects it."""
     executor = host("sysbench")
-    facts = program.install(executor, Path("/c1"), tpcc, None, measured_with=None)
+    facts = program.install(executor, Path("/c1"), TPCC, None, measured_with=None)
     assert facts["client_program"] == "embedded"
     assert executor.files[Path("/c1/tpcc.lua")] == tpcc.SCRIPT.read_text()
 
@@ -92,7 +93,7 @@ def test_the_client_s_files_are_put_on_its_host() -> None:
 def test_a_campaign_is_not_resumed_with_another_client() -> None:
     """Its figures would not be comparable."""
     with pytest.raises(TargetError, match=r"embedded is the first .* tiup has measured trials"):
-        program.install(host("sysbench"), Path("/c1"), tpcc, None, measured_with="tiup")
+        program.install(host("sysbench"), Path("/c1"), TPCC, None, measured_with="tiup")
 
 
 def test_tiup_s_component_is_started_by_its_path() -> None:

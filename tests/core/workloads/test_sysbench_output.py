@@ -420,6 +420,7 @@ def test_a_long_output_is_read_whole() -> None:
     text = GOOD[: GOOD.index("[ 1s ]")] + lines + GOOD[GOOD.index("SQL statistics:") :]
     read = parse(text)
     assert read.status == "complete"
+    assert isinstance(read.series, Series)
     assert list(read.series.columns["t"]) == [float(t) for t in range(86400)]
     assert read.series[86399].tps == pytest.approx(86399 / 4, abs=0.005)
 
@@ -427,6 +428,7 @@ def test_a_long_output_is_read_whole() -> None:
 def test_absent_values_are_nan_in_columns_and_none_in_intervals() -> None:
     """A column has NaN, an interval None, and never 0."""
     series = golden("sysbench_percentile0").series
+    assert isinstance(series, Series)
     assert all(math.isnan(p95) for p95 in series.columns["p95_ms"])
 
 

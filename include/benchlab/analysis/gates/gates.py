@@ -48,7 +48,7 @@ class Gate(BaseModel):
     id: str
     sentence: str
     column: str
-    kind: GateKind = Field(alias="class")
+    kind: GateKind = Field(validation_alias="class")
     table: Table = "trials"
     metric: str | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None

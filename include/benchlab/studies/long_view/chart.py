@@ -228,11 +228,11 @@ def _time(axes: Axes, days: Sequence[float]) -> None:
     apart = min((after - before for before, after in itertools.pairwise(days)), default=1.0)
     if len(days) <= _FEW and apart >= _DAY_SHARE * (days[-1] - days[0]) and apart >= 1:
         axes.set_xticks(days)
-        axes.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
         return
-    locator = AutoDateLocator(minticks=2, maxticks=9)  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(minticks=2, maxticks=9)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _ends(days: Sequence[float]) -> tuple[float, float]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.report import bundle as report_bundle
 from benchlab.report import evidence
+from benchlab.report.charts import charts
 from benchlab.report.evidence import Verification
 from benchlab.report.model.report import Report
 from benchlab.results.store import Store
@@ -22,7 +22,7 @@ DRAWN: dict[str, Mapping[str, bytes]] = {}
 @pytest.fixture(scope="module", autouse=True)
 def _drawn_once() -> Iterator[None]:
     """Charts of equal reports are drawn once: drawing is most of the time."""
-    draw = report_bundle.charts.draw
+    draw = charts.draw
 
     def remembered(report: Report) -> Mapping[str, bytes]:
         points = [
@@ -37,7 +37,7 @@ def _drawn_once() -> Iterator[None]:
         return DRAWN[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_bundle.charts, "draw", remembered)
+        patch.setattr(charts, "draw", remembered)
         yield
 
 
