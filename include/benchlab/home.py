@@ -7,8 +7,10 @@ import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from upath import UPath
+if TYPE_CHECKING:
+    from upath import UPath
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,11 @@ class Home:
     def configs(self) -> Path:
         """What people write: report types, topologies, prices, releases, gates, notifiers."""
         return self.project / "configs"
+
+    @property
+    def notifications(self) -> Path:
+        """Who is notified of what: :mod:`benchlab.report.notifications.notifiers` reads it."""
+        return self.configs / "notifications.yaml"
 
     @property
     def servers(self) -> Path:
@@ -50,6 +57,8 @@ class Home:
     @property
     def objects(self) -> UPath:
         """Root of raw output and series: ``BENCHLAB_OBJECTS`` (an fsspec URL), else in the home."""
+        from upath import UPath
+
         return UPath(os.environ.get("BENCHLAB_OBJECTS") or self.root / "objects")
 
     def password(self, campaign: str) -> str:

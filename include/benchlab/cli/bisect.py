@@ -12,13 +12,14 @@ import typer
 
 from benchlab.campaign.overrides import parse_assignments
 from benchlab.campaign.stages import new_id
-from benchlab.cli.options import Json, open_store, read_report_type, show
+from benchlab.cli.options import Json, show
+from benchlab.cli.report_argument import read_report_type
 from benchlab.cli.run import drive
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
-from benchlab.results.store import Store
+from benchlab.results.store import Store, open_store
 from benchlab.studies.bisection import text
 from benchlab.studies.bisection.run import ORIGIN, Bisection
 from benchlab.studies.bisection.search import Named

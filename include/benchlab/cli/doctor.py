@@ -141,7 +141,7 @@ def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
 
 
 def _notifiers(home: Home) -> Check:
-    path = home.configs / notifiers.FILE
+    path = home.notifications
     try:
         found = notifiers.load(path, {file.stem for file in report_types.report_files(home)})
     except BenchlabError as error:

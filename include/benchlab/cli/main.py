@@ -1,25 +1,108 @@
-"""The command line: everything a campaign does, without Airflow."""
+"""The command line: everything a campaign does, without Airflow.
+
+The table :data:`COMMANDS` is enough for `benchlab --help`. The module of a command is imported when
+the command is run or asked for its own help, so that no command waits for what only others need.
+"""
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_group
 
-from benchlab.cli import bisect, calendar, compare, doctor, plan, reports, run
 from benchlab.errors import BenchlabError
 
+_GIVE_BACK = (
+    "End a campaign wherever it runs, remove its data, and give its hosts and the machine back."
+)
+# The modules of this package with their commands, each with the first line of its docstring, in the
+# order of `benchlab --help`.
+COMMANDS = {
+    "doctor": {"doctor": "Name what is missing on this machine, and how to get it."},
+    "validate": {
+        "validate": "Check report types and notifications.yaml; names every fault of every file.",
+    },
+    "plan": {
+        "plan": "Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts "
+        "nothing.",
+        "install": "Install the database servers of a report type on this machine, ahead of a "
+        "campaign.",
+    },
+    "run": {
+        "run": "Run a campaign, here or on the hosts of its topology, and print the comparison.",
+        "release": _GIVE_BACK,
+        "give-back": _GIVE_BACK,
+        "reap": "End EC2 fleets that are past their expiry, in the regions of all topologies.",
+    },
+    "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
+    "compare": {
+        "compare": "Compare the sides of a stored campaign, or of trials in a file.",
+        "calibrate": "Show from A/A campaigns how often verdicts err, how small a change is found, "
+        "what finds more.",
+    },
+    "history": {
+        "history": "List what published reports and campaigns say about a workload, and chain the "
+        "campaigns.",
+    },
+    "parse": {"parse": "Read a client's output, complete or not."},
+    "reports": {
+        "render": "Print a report in one format, rebuilt from the store, or write all its files.",
+        "publish": "Render a campaign's report again and bring it to its destinations; repeatable.",
+        "verify": "Compute every figure of a report again from its evidence, offline, and list "
+        "what differs.",
+    },
+    "pages": {
+        "import": "Read published reports into the store; one that cannot be read does not stop "
+        "the others.",
+        "audit": "Recompute every figure of published pages and list what is wrong in them.",
+    },
+    "bisect": {
+        "bisect": "Name the release that brought a change, with as few campaigns as possible.",
+    },
+    "calendar": {
+        "releases": "List the releases of the calendar, and what the version rules name on a day.",
+    },
+}
+# Commands that `benchlab --help` does not list.
+HIDDEN = frozenset({"release"})
+_MODULES = {name: module for module, commands in COMMANDS.items() for name in commands}
+
+
+class _Commands(TyperGroup):
+    """Knows of each command what the table says, and imports the one that is asked for."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, commands_of(_MODULES[name])[name] if name else known, rest
+
+
+def commands_of(module: str) -> dict[str, Any]:
+    """The commands that a module of this package declares, by name: ``commands_of("run")``."""
+    return dict(get_group(importlib.import_module(f"benchlab.cli.{module}").app).commands)
+
+
 app = typer.Typer(
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Is version B faster or slower than version A, by how much, and can it be trusted?",
 )
-for group in (doctor, plan, run, compare, reports, bisect, calendar):
-    app.add_typer(group.app)
+
+
+def _as_in_the_table() -> None:
+    """Never run: :class:`_Commands` puts the command itself in its place."""
+
+
+for _declared in COMMANDS.values():
+    for _name, _line in _declared.items():
+        app.command(_name, help=_line, hidden=_name in HIDDEN)(_as_in_the_table)
 
 
 def main() -> NoReturn:

@@ -1,4 +1,4 @@
-"""The commands on report types: validate, plan, install."""
+"""The commands that plan a report type, and prepare this machine for it: plan, install."""
 
 from __future__ import annotations
 
@@ -6,54 +6,33 @@ import json
 import sys
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from benchlab import engines, targets
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import planning
 from benchlab.cli import dry_run
-from benchlab.cli.options import (
+from benchlab.cli.options import Json, day, show
+from benchlab.cli.report_argument import (
     Assignments,
-    Json,
     OnDay,
     ReportType,
-    day,
-    open_store,
     read_report_type,
     report_type_on,
-    show,
 )
-from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.report.formats import plan_text
-from benchlab.report.notifications import notifiers
+from benchlab.results.store import open_store
 from benchlab.studies import backfill_text
 from benchlab.studies.backfill import backfill_plan
 from benchlab.studies.sensitivity import text as sensitivity_text
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
 
 app = typer.Typer()
-
-
-@app.command()
-def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types and notifications.yaml; names every fault of every file."""
-    faults = []
-    for path in reports:
-        try:
-            if path.name == notifiers.FILE and path.is_file():
-                notifiers.load(path, {file.stem for file in report_types.report_files(find())})
-            else:
-                report_types.load(path)
-            print(f"{path}: good")
-        except BenchlabError as error:
-            faults.append(str(error))
-    if faults:
-        raise BenchlabError("\n".join(faults))
 
 
 @app.command("plan")

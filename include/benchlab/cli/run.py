@@ -15,16 +15,9 @@ import typer
 from benchlab import targets
 from benchlab.campaign import planning, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.cli.options import (
-    Assignments,
-    CampaignId,
-    OnDay,
-    ReportType,
-    open_store,
-    report_type_on,
-    width,
-)
+from benchlab.cli.options import CampaignId, width
 from benchlab.cli.progress_view import ProgressView
+from benchlab.cli.report_argument import Assignments, OnDay, ReportType, report_type_on
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
@@ -37,7 +30,7 @@ from benchlab.plan.schedule import midnight
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.records import ID
-from benchlab.results.store import Store
+from benchlab.results.store import Store, open_store
 from benchlab.targets.ec2 import reaper
 
 app = typer.Typer()

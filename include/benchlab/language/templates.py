@@ -6,7 +6,10 @@ Example:
 
 from __future__ import annotations
 
-import jinja2
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 def environment(
@@ -18,6 +21,8 @@ def environment(
         package: whose folder ``templates`` is read.
         autoescape: False only where no HTML is written and values are escaped in another way.
     """
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.PackageLoader(package),
         autoescape=autoescape,  # noqa: S701 - on, unless a caller says why not

@@ -12,7 +12,6 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Literal
 
 import pydantic
-from croniter import CroniterBadDateError, croniter, croniter_range
 from pydantic import Field
 
 from benchlab.plan.documents import Frozen
@@ -62,6 +61,8 @@ class Weekly(_Schedule):
     @pydantic.field_validator("cron")
     @classmethod
     def _well_formed(cls, value: str) -> str:
+        from croniter import CroniterBadDateError, croniter
+
         if _CRON.fullmatch(value) is None or not croniter.is_valid(value):
             raise ValueError(
                 f"{value!r} is not a cron expression of five fields whose minute and hour are "
@@ -99,6 +100,8 @@ def moments(
         first, last: with a time zone.
     """
     if isinstance(schedule, Weekly):
+        from croniter import croniter_range
+
         if first > last:  # croniter would count backwards
             return ()
         return tuple(croniter_range(first.astimezone(UTC), last.astimezone(UTC), schedule.cron))

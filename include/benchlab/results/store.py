@@ -26,6 +26,7 @@ from sqlalchemy.engine import Connection, Engine, RowMapping, make_url
 from upath import UPath
 
 from benchlab.errors import StoreError
+from benchlab.home import Home
 from benchlab.results.records import Campaign, SideFacts, TrialResult
 from benchlab.results.rows import (
     CAMPAIGNS,
@@ -314,6 +315,18 @@ class Store:
         except sa.exc.SQLAlchemyError as error:
             cause = getattr(error, "orig", None) or error
             raise StoreError(f"results store {self.shown_url}: {cause}") from error
+
+
+def open_store(home: Home) -> Store:
+    """The results store of an installation.
+
+    Example:
+        ``with open_store(find()) as store: store.campaigns()``
+
+    Raises:
+        StoreError: as :class:`Store`.
+    """
+    return Store(home.store_url, home.objects)
 
 
 def _connect(url: str) -> Engine:

@@ -27,7 +27,7 @@ from benchlab.campaign import planning, report_types
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.progress import ProgressLog
 from benchlab.campaign.stages import new_id
-from benchlab.cli.options import open_store, width
+from benchlab.cli.options import width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.run import end_campaign
 from benchlab.errors import BenchlabError, LockHeldError, SpecError
@@ -37,7 +37,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.report_type import ReportSpec
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.store import Store
+from benchlab.results.store import Store, open_store
 from benchlab_airflow.local.airflow_home import (
     RESULTS_CONNECTION_ID,
     SETTINGS,

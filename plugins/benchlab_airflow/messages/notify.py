@@ -148,7 +148,7 @@ def _send_all(here: Home, find: Find, say: Say) -> None:
 
     try:
         reports = {path.stem for path in report_types.report_files(here)}
-        configured = notifiers_module.load(here.configs / notifiers_module.FILE, reports)
+        configured = notifiers_module.load(here.notifications, reports)
         if not configured:
             return
         with contextlib.ExitStack() as stack:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from benchlab import targets
+from benchlab.cli import main
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
@@ -385,6 +386,23 @@ def test_a_day_that_does_not_exist_is_refused(here: Here, command: tuple[str, ..
     assert done.returncode == 2
     said = " ".join(done.stderr.replace("│", " ").split())
     assert f"'{command[-1]}': there is no such day, or it is not written as YYYY-MM-DD" in said
+
+
+@pytest.mark.parametrize("module", main.COMMANDS)
+def test_the_help_says_what_the_commands_say(module: str) -> None:
+    """The table from which `benchlab --help` is written equals what its modules declare."""
+    declared = main.commands_of(module)
+    lines = {name: command.help.split("\n")[0] for name, command in declared.items()}
+    assert lines == main.COMMANDS[module]
+    hidden = {name for name, command in declared.items() if command.hidden}
+    assert hidden == main.HIDDEN & declared.keys()
+
+
+def test_every_module_with_a_command_is_in_the_table() -> None:
+    """A new file in `cli/` is not forgotten."""
+    folder = Path(main.__file__).parent
+    with_commands = {path.stem for path in folder.glob("*.py") if "\napp = " in path.read_text()}
+    assert with_commands - {"main"} == main.COMMANDS.keys()
 
 
 def test_help_names_the_commands() -> None:

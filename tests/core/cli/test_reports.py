@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from benchlab.cli.options import open_store
 from benchlab.published import page as published
 from benchlab.results.rows import PUBLISHED_REPORTS
+from benchlab.results.store import open_store
 from tests.builders.installation import Here
 
 PAGE = """---

@@ -18,12 +18,12 @@ from benchlab.analysis.trend.chain import Ratio, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.verdict.compare import Comparison, compare
-from benchlab.cli.options import open_store
 from benchlab.errors import SpecError
 from benchlab.published import history_chart, history_text
 from benchlab.published.history import history_of
 from benchlab.published.reading.model import PublishedReport
 from benchlab.results.records import Campaign
+from benchlab.results.store import open_store
 from benchlab.studies.long_view import chart
 from benchlab.studies.long_view.selection import AaFigure, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, Link, LongView

@@ -37,12 +37,12 @@ def event(kind: EventKind = "regression", *, report: str | None = "weekly") -> E
 
 def test_the_file_that_comes_with_benchlab_notifies_nobody() -> None:
     """Nothing is sent before somebody asks for it."""
-    assert notifiers.load(home.find().configs / notifiers.FILE, ()) == ()
+    assert notifiers.load(home.find().notifications, ()) == ()
 
 
 def test_its_example_is_one_that_can_be_used(tmp_path: Path) -> None:
     """Without the comment signs from ``notifiers:`` on it has each kind of notifier."""
-    lines = (home.find().configs / notifiers.FILE).read_text().splitlines()
+    lines = home.find().notifications.read_text().splitlines()
     begin = lines.index("# notifiers:")
     path = tmp_path / "example.yaml"
     uncommented = [line.removeprefix("#").removeprefix(" ") for line in lines[begin:]]
@@ -65,7 +65,7 @@ def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 def test_every_event_is_described_in_the_file() -> None:
     """Whoever writes an entry sees what there is."""
-    text = (home.find().configs / notifiers.FILE).read_text()
+    text = home.find().notifications.read_text()
     comment = text.partition("An entry without")[0]
     assert not [kind for kind in KINDS if kind not in comment]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from benchlab.campaign import overrides, planning, report_types
-from benchlab.cli.options import open_store
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import open_store
 from benchlab.studies import backfill, backfill_text
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan
 from tests.builders import campaigns

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from benchlab.analysis.trend.change_points import ChangePoint
-from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.verdict.compare import Comparison
-from benchlab.results.records import Campaign
+if TYPE_CHECKING:
+    from benchlab.analysis.trend.change_points import ChangePoint
+    from benchlab.analysis.trend.drift import Drift
+    from benchlab.analysis.verdict.compare import Comparison
+    from benchlab.results.records import Campaign
 
 EventKind = Literal[
     "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
@@ -123,6 +124,8 @@ def of_changes(
         campaign: after which they were found.
         found: by workload.
     """
+    from benchlab.analysis.trend.drift import Drift
+
     parts: dict[EventKind, list[Part]] = {"change_point": [], "drift": []}
     for workload, changes in found.items():
         for change in changes:

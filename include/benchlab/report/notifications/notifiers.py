@@ -1,6 +1,6 @@
 """Who is notified of which events: ``configs/notifications.yaml``.
 
->>> [notifier.place for notifier in load(home.configs / FILE, reports=["sysbench_ec2"])]
+>>> [notifier.place for notifier in load(home.notifications, reports=["sysbench_ec2"])]
 ['slack slack_api_default #performance']
 """
 
@@ -17,7 +17,6 @@ from benchlab.plan import documents
 from benchlab.plan.report_type import Name
 from benchlab.report.notifications.events import KINDS, Event, EventKind
 
-FILE = "notifications.yaml"
 # Sent by default: an improvement calls for no action, and an inconclusive verdict is frequent.
 TOLD: tuple[EventKind, ...] = tuple(
     kind for kind in KINDS if kind not in ("improvement", "inconclusive")

@@ -29,7 +29,7 @@ from benchlab.home import Home
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.records import Campaign, TrialResult
-from benchlab.results.store import Store
+from benchlab.results.store import Store, open_store
 from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
 
 MOST_PROPOSALS = 5
@@ -140,7 +140,7 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     """
     if spec.sides == "single" or not _has_store(home):
         return None
-    with Store(home.store_url, home.objects) as store:
+    with open_store(home) as store:
         campaigns = _like(store, spec, planned)
         if not campaigns:
             return None
