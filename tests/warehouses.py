@@ -10,7 +10,6 @@ from benchlab.engines.database import Database
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.workloads import tpcc_consistency
 from benchlab.workloads.workload import Query
 from tests.ports import free_port
 
