@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.published.audit import check_threads, recompute
@@ -37,7 +37,6 @@ def test_a_page_about_one_version_has_no_improvement() -> None:
     assert recompute.improvements(whole) == {4: None}
 
 
-@settings(deadline=None)
 @given(figures, figures, st.integers(0, 2), st.integers(0, 2))
 def test_rounding_of_the_figures_stays_within_the_bounds(
     old: Decimal, new: Decimal, places_old: int, places_new: int

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchlab.published.reading.model import (
@@ -83,7 +83,7 @@ def any_rows(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(
     made=any_rows(),
     shape=st.sampled_from([s for s in COLUMNS if s != "single_version"]),
@@ -100,7 +100,7 @@ recorded = st.text(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(texts=st.lists(recorded, min_size=7, max_size=7), code=st.sampled_from(LANGUAGES))
 def test_recorded_texts_do_not_disturb_the_figures(texts: list[str], code: str) -> None:
     """Markdown, HTML and percentages in names and settings stay what they are."""
