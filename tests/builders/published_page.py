@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from benchlab.published import page as published_page
 from benchlab.published.reading.model import PublishedReport
@@ -80,3 +81,139 @@ def _part(heading: str, body: str) -> Iterable[str]:
 def read(text: str, source: str) -> PublishedReport:
     """What is read of a page; half of a character stays one, which is not UTF-8."""
     return published_page.read(text.encode("utf-8", "surrogatepass"), source)
+
+
+# ---------------------------------------------------------------- pages of recorded facts
+
+TITLES = {
+    "oltp_point_select": "Point Select",
+    "oltp_read_write": "Read Write",
+    "oltp_update_index": "Update Index",
+    "oltp_update_non_index": "Update Non-index",
+    "oltp_insert": "Insert",
+    "tpcc": "TPC-C",
+}
+WORDS = {
+    "en": {
+        "threads": "Threads",
+        "version": "Version",
+        "latency": "95% latency (ms)",
+        "gain": "improvement",
+        "slower": "{new} is {pct}% slower than {old} in {title}.",
+        "faster": "{new} is {pct}% faster than {old} in {title}.",
+        "exact": "TiDB version: {}, {}",
+        "hosts": "### Hardware\n\n| Service | Type | Count |\n|---|---|---|",
+        "plan": "## Test plan",
+        "load": "Load the data{loader}: `{load}`.",
+        "tables": "There are {tables} tables of {table_size} rows each.",
+        "warehouses": "There are {warehouses} warehouses.",
+        "with": " with {}",
+        "balancer": "All connections go through {balancer}.",
+        "minutes": "Each test takes {minutes} minutes.",
+        "warmup_minutes": "The warm-up takes {warmup_minutes} minute.",
+        "threads_planned": "Test with {threads} threads.",
+    },
+    "zh": {
+        "threads": "线程数",
+        "version": "版本",
+        "latency": "95% 延迟 (ms)",
+        "gain": "提升",
+        "slower": "{title} 场景下，{new} 的性能比 {old} 下降 {pct}%。",
+        "faster": "{title} 场景下，{new} 的性能比 {old} 提升 {pct}%。",
+        "exact": "TiDB 版本：{}、{}",
+        "hosts": "### 硬件\n\n| 服务 | 类型 | 数量 |\n|---|---|---|",
+        "plan": "## 测试方案",
+        "load": "导入数据{loader}：`{load}`。",
+        "tables": "共 {tables} 张表，每张表 {table_size} 行数据。",
+        "warehouses": "共 {warehouses} 个仓库。",
+        "with": "（{}）",
+        "balancer": "所有连接经过 {balancer}。",
+        "minutes": "单次测试 {minutes} 分钟。",
+        "warmup_minutes": "预热 {warmup_minutes} 分钟。",
+        "threads_planned": "并发数为 {threads}。",
+    },
+}
+CHART = "![](/media/chart.png)"
+# The columns of a table beside the threads, by its shape: {0} is the metric, {p95} the latency.
+SIDE_BY_SIDE = {
+    "pairs": "{old} {0}|{old} {p95}|{new} {0}|{new} {p95}|{0} {gain}",
+    "metrics_then_latencies": "{old} {0}|{new} {0}|{old} {p95}|{new} {p95}|{0} {gain}",
+}
+
+
+def facts_in(facts: Mapping[str, Any], language: str) -> dict[str, Any]:
+    """The facts of a page in one language, which may have some of its own."""
+    return {**facts, **facts.get(language, {})}
+
+
+def of_facts(recorded: Mapping[str, Any], language: str) -> str:
+    """A page with the tables, figures and contradictions of a recorded one, in our own words.
+
+    Args:
+        recorded: a file of ``tests/golden/published_pages``.
+    """
+    facts, words = facts_in(recorded, language), WORDS[language]
+    others = facts.get("other_versions", {})
+
+    def sentence(name: str, change: str, versions: Sequence[str]) -> str:
+        way = words["slower" if change.startswith("-") else "faster"]
+        new, old = versions
+        return way.format(new=new, old=old, pct=change.removeprefix("-"), title=TITLES[name])
+
+    overview = [
+        sentence(name, change, facts["versions"])
+        for name, change in facts.get("overview", {}).items()
+    ]
+    parts = []
+    for name, found in facts["results"].items():
+        body = _results(facts, found["rows"], words) if found["rows"] else CHART
+        if "change" in found:
+            named = others.get(name, facts["versions"])
+            body += "\n\n" + sentence(name, found["change"], named)
+        parts.append((TITLES[name], body))
+    return page(
+        *parts,
+        kind={"tpcc": "TPC-C", "sysbench": "Sysbench"}[facts["kind"]],
+        versions=facts["versions"],
+        language=language,
+        overview="\n\n".join([*overview, *_setting(facts, words)]),
+    )
+
+
+def _setting(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str]:
+    """Hosts, versions, load balancer and plan."""
+    if exact := facts.get("exact"):
+        yield words["exact"].format(*exact)
+    if hosts := facts.get("hosts"):
+        rows = (f"| {name} | {' | '.join(kind.split(' x '))} |" for name, kind in hosts.items())
+        yield "\n".join([words["hosts"], *rows])
+    for version in exact or ():
+        yield f"### {version}\n\n" + table(["Component", "GitHash"], ["TiDB", version[1:3] * 20])
+    if port := facts.get("entry_port"):
+        yield f"### HAProxy configuration\n\n```\nlisten db\n   bind 0.0.0.0:{port}\n```"
+    yield words["plan"]
+    facts = {**facts, "loader": words["with"].format(facts["loader"]) if "loader" in facts else ""}
+    stated = ("load", "tables", "warehouses", "balancer", "warmup_minutes", "minutes")
+    steps = [words[name].format_map(facts) for name in stated if name in facts]
+    if "threads" in facts:
+        steps.append(words["threads_planned"].format(threads=", ".join(map(str, facts["threads"]))))
+    yield "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    if "run" in facts:
+        yield f"```bash\n{facts['run']}\n```"
+
+
+def _results(facts: Mapping[str, Any], figures: str, words: Mapping[str, str]) -> str:
+    """A table of the shape and with the figures of the recorded one."""
+    rows = [line.split() for line in figures.splitlines()]
+    shape, metric, p95 = facts["shape"], facts["metric"], words["latency"]
+    if shape in SIDE_BY_SIDE:
+        new, old = facts["versions"]
+        columns = SIDE_BY_SIDE[shape].format(metric, old=old, new=new, p95=p95, gain=words["gain"])
+        percent = "" if rows[0][-1].endswith("%") else " (%)"
+        headings = [words["threads"], *(columns + percent).split("|")]
+        if metric == "tpmC":  # of which these pages print no latencies
+            headings = [heading for heading in headings if p95 not in heading]
+    else:
+        first = [words["version"]] * (shape == "version_column")
+        headings = [*first, words["threads"], metric, p95][: len(rows[0])]
+    return table(headings, *rows)

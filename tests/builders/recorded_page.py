@@ -9,6 +9,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from benchlab import language
+from benchlab.published.audit.audit import audit
 from benchlab.published.reading.model import (
     Block,
     Claim,
@@ -20,8 +21,10 @@ from benchlab.published.reading.model import (
     StatedSetting,
     Workload,
 )
+from benchlab.published.reading.stated import published_headline
 from benchlab.published.rendering import bundle as published
 from benchlab.published.rendering.page import Page
+from tests.builders.published_page import read
 
 LANGUAGES = ("en", "zh")
 
@@ -159,6 +162,21 @@ def figures(found: PublishedReport) -> list[object]:
         )
         for workload in found.workloads
     ]
+
+
+def assert_reproduced(found: PublishedReport, code: str) -> None:
+    """Equal when it is read back, with the computed claims, and nothing is found wrong with it."""
+    page = Page(found, language.load(code))
+    back = read(published.markdown(page), "again.md")
+    assert figures(back) == figures(found)
+    assert (back.kind, back.language, back.versions) == (found.kind, code, found.versions)
+    assert back.unread == ()
+    assert audit([back])[0].findings == ()
+    for section, reread in zip(page.sections, back.workloads, strict=True):
+        if section.headline:
+            claimed = published_headline(back, reread)
+            assert claimed is not None
+            assert claimed.value == section.headline
 
 
 def texts(printed: Mapping[Metric, Printed]) -> dict[Metric, str]:

@@ -205,7 +205,7 @@ def test_an_interrupted_campaign_leaves_nothing_running(machine: Machine) -> Non
     )
     machine.wait_for("ctrl-c", "run")
     os.kill(run.pid, signal.SIGINT)
-    run.communicate(timeout=60)
+    run.communicate(timeout=LIMIT_S)
     assert run.returncode != 0
     assert machine.left_running("ctrl-c") == []
     assert machine.holder() is None
@@ -229,7 +229,7 @@ def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Ma
     assert first.poll() is None, "the first goes on"
     machine.run("benchlab.cli.main", "give-back", "first")
     assert machine.holder() is None
-    first.communicate(timeout=60)
+    first.communicate(timeout=LIMIT_S)
     assert first.returncode != 0
     assert machine.left_running("first") == []
 
@@ -242,7 +242,7 @@ def test_after_a_killed_campaign_the_next_one_cleans_up_and_says_so(machine: Mac
     )
     machine.wait_for("dead", "run")
     os.killpg(first.pid, signal.SIGKILL)
-    first.communicate(timeout=30)
+    first.communicate(timeout=LIMIT_S)
     assert machine.left_running("dead"), "servers and client run on"
     output = machine.run(
         "benchlab.cli.main", "run", "sysbench_local", "--campaign", "next", *machine.settings()
@@ -262,7 +262,7 @@ def test_a_killed_campaign_is_gone_on_with_and_no_pair_mixes_two_deployments(
     first = machine.start(*command)
     machine.wait_for("cut", "run", after=6)
     os.killpg(first.pid, signal.SIGKILL)
-    first.communicate(timeout=30)
+    first.communicate(timeout=LIMIT_S)
     machine.run(*command)
     campaign, trials = machine.outcome("cut")
     assert campaign.state == "complete"

@@ -129,7 +129,7 @@ many = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(many, st.randoms())
 def test_the_order_in_which_ratios_come_does_not_matter(
     ratios: list[Ratio], random: object
@@ -140,7 +140,7 @@ def test_the_order_in_which_ratios_come_does_not_matter(
     assert chain(shuffled) == chain(ratios)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(many, st.floats(0.1, 10))
 def test_levels_are_sums_of_the_ratios(ratios: list[Ratio], scale: float) -> None:
     """As the weights say: what is k times as large in all ratios is so in all levels."""
@@ -151,7 +151,7 @@ def test_levels_are_sums_of_the_ratios(ratios: list[Ratio], scale: float) -> Non
     assert np.allclose(scale * np.array(levels(made)), levels(scaled))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(many)
 def test_a_later_campaign_changes_no_level(ratios: list[Ratio]) -> None:
     """What was said of the past stays said."""

@@ -218,7 +218,7 @@ def test_fewer_than_ten_points_have_none() -> None:
     assert [change_point.index for change_point in found(ratios)] == [3]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.floats(-0.5, 0.5))
 def test_only_changes_count_not_how_far_the_baseline_is(seed: int, shift: float) -> None:
     """Another reference for all ratios moves all levels, and no change point."""
@@ -230,7 +230,7 @@ def test_only_changes_count_not_how_far_the_baseline_is(seed: int, shift: float)
         assert one.p == pytest.approx(other.p)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_a_gain_is_found_like_a_loss(seed: int) -> None:
     """With all signs turned round the places are the same."""
@@ -259,7 +259,7 @@ def test_e_divisive_proposes_where_the_values_change(
     assert list(propose(np.array(values, dtype=float))) == places
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=9))
 def test_e_divisive_takes_the_pair_of_stretches_with_the_largest_statistic(
     values: list[int],

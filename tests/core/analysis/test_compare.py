@@ -69,7 +69,7 @@ def outcome_of(percents: Sequence[float], threshold: float = THRESHOLD) -> Workl
 # ---------------------------------------------------------------- numbers
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(measured())
 def test_the_numbers_are_those_of_an_independent_paired_t_test(
     case: tuple[Plan, list[TrialResult]],
@@ -149,7 +149,7 @@ def test_the_arithmetic_mean_is_that_of_the_printed_percentages() -> None:
 # ---------------------------------------------------------------- invariances
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(measured(), st.floats(0.01, 100))
 def test_a_machine_twice_as_fast_changes_nothing(
     case: tuple[Plan, list[TrialResult]], factor: float
@@ -165,7 +165,7 @@ def test_a_machine_twice_as_fast_changes_nothing(
             assert a.verdict == b.verdict
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(measured(spread=0.05))
 def test_swapping_the_sides_mirrors_the_verdict(case: tuple[Plan, list[TrialResult]]) -> None:
     """What is a regression one way is an improvement the other way, by the same distance."""
@@ -207,7 +207,7 @@ def clear_cut(outcome: WorkloadComparison) -> bool:
     return min(distances) > 1e-3 and abs(outcome.p_adjusted - 0.05) > 1e-6
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(measured(), st.randoms(use_true_random=False))
 def test_the_order_of_results_does_not_matter(
     case: tuple[Plan, list[TrialResult]], chance: object

@@ -405,9 +405,7 @@ def test_what_cannot_be_placed_is_refused(here: Home, tmp_path: Path, text: str,
     assert str(path) in str(refused.value)
 
 
-@settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.fixed_dictionaries(

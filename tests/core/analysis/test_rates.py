@@ -102,7 +102,7 @@ any_campaign = given(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @any_campaign
 def test_the_rule_over_arrays_is_the_rule(
     seed: int, rounds: int, width: int, kind: MetricKind, known: Calibration
@@ -118,7 +118,7 @@ def test_the_rule_over_arrays_is_the_rule(
         assert is_change == flags.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @any_campaign
 def test_a_slowdown_is_found_from_its_limit_on_and_not_below(
     seed: int, rounds: int, width: int, kind: MetricKind, known: Calibration

@@ -38,7 +38,7 @@ def damaged(draw: st.DrawFn) -> tuple[Plan, list[TrialResult]]:
     return plan, kept
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(damaged())
 @example((plans.plan(), []))
 def test_missing_data_never_becomes_a_verdict(case: tuple[Plan, list[TrialResult]]) -> None:
@@ -54,7 +54,7 @@ def test_missing_data_never_becomes_a_verdict(case: tuple[Plan, list[TrialResult
         assert (workload.estimate_pct is None) == (workload.rounds_used == 0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(damaged())
 def test_every_measured_trial_is_used_or_excluded_with_a_reason(
     case: tuple[Plan, list[TrialResult]],
@@ -76,7 +76,7 @@ def test_every_measured_trial_is_used_or_excluded_with_a_reason(
     assert missing == {t.id for t in plan.trials} - {r.trial.id for r in used}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(damaged())
 def test_a_pair_is_measured_again_until_one_attempt_is_whole(
     case: tuple[Plan, list[TrialResult]],

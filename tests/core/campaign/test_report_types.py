@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.campaign import overrides as overrides_module
@@ -190,7 +190,6 @@ def test_an_assignment_that_cannot_be_read_is_quoted(assignments: list[str]) -> 
         overrides_module.parse_assignments(assignments)
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(), max_size=3))
 def test_any_assignment_is_accepted_or_refused(assignments: list[str]) -> None:
     """Any command line gives a report type or a SpecError."""

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.language import Language, codes, english, load
@@ -27,7 +27,6 @@ class German(Language):
         return english().say(id, **values)  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(value=FIGURES, decimals=st.integers(0, 6))
 def test_english_is_rounded_as_python_rounds(value: float, decimals: int) -> None:
     """The figure itself is rounded, not its decimal notation, and thousands are grouped."""
@@ -35,7 +34,6 @@ def test_english_is_rounded_as_python_rounds(value: float, decimals: int) -> Non
     assert shown == f"{value:,.{decimals}f}"
 
 
-@settings(deadline=None)
 @given(value=FIGURES)
 def test_a_change_has_a_sign_unless_it_is_printed_as_zero(value: float) -> None:
     """Also below a percent and above a thousand."""
@@ -43,7 +41,6 @@ def test_a_change_has_a_sign_unless_it_is_printed_as_zero(value: float) -> None:
     assert shown == ("0.00%" if round(value, 2) == 0 else f"{value:+,.2f}%")
 
 
-@settings(deadline=None)
 @given(value=FIGURES, threshold=st.sampled_from([0.5, 2.0, 5.0]))
 def test_a_size_is_the_estimate_without_its_sign(value: float, threshold: float) -> None:
     """What a sentence says in words is not said by a sign once more."""
@@ -52,7 +49,6 @@ def test_a_size_is_the_estimate_without_its_sign(value: float, threshold: float)
 
 
 @pytest.mark.parametrize("code", codes())
-@settings(deadline=None)
 @given(value=FIGURES)
 def test_no_language_has_other_digits(code: str, value: float) -> None:
     """A figure is the same in every language, however it is written."""

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab import workloads as catalog
@@ -64,7 +64,6 @@ def blocks(plan: Plan) -> list[tuple[int, str, str]]:
     return [key for key, _ in itertools.groupby((t.round, t.workload, t.side) for t in plan.trials)]
 
 
-@settings(deadline=None)
 @given(plans())
 def test_every_trial_is_planned_exactly_once(plan: Plan) -> None:
     """Round x side x workload x threads, each once, numbered in order, with an id of its own."""
@@ -77,7 +76,6 @@ def test_every_trial_is_planned_exactly_once(plan: Plan) -> None:
     assert len({t.id for t in plan.trials}) == len(plan.trials)
 
 
-@settings(deadline=None)
 @given(plans())
 def test_the_two_blocks_of_a_pair_are_adjacent(plan: Plan) -> None:
     """In a round each workload runs on one side, then the other: drift affects both alike."""
@@ -89,7 +87,6 @@ def test_the_two_blocks_of_a_pair_are_adjacent(plan: Plan) -> None:
     assert [number for number, _, _ in order] == sorted(number for number, _, _ in order)
 
 
-@settings(deadline=None)
 @given(plans())
 def test_both_sides_run_the_same_blocks(plan: Plan) -> None:
     """Within a pair both sides run the same thread counts in the same order."""
@@ -102,7 +99,6 @@ def test_both_sides_run_the_same_blocks(plan: Plan) -> None:
     assert len({tuple(sweep) for sweep in sweeps.values()}) == 1
 
 
-@settings(deadline=None)
 @given(plans())
 def test_which_side_comes_first_is_balanced(plan: Plan) -> None:
     """Over the rounds of a workload each side comes first equally often, give or take one."""
@@ -121,7 +117,6 @@ def test_which_side_comes_first_is_left_to_chance() -> None:
     assert len(firsts) > 4
 
 
-@settings(deadline=None)
 @given(plans(), st.integers(0, 2**32))
 def test_the_seed_decides_the_order(plan: Plan, seed: int) -> None:
     """The same seed gives the same plan, whatever the campaign is called."""
@@ -145,7 +140,6 @@ def test_without_a_seed_the_campaign_decides_the_order() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(plans(restore="after_writes"))
 def test_no_trial_meets_data_that_was_written_to(plan: Plan) -> None:
     """`after_writes`: every trial begins with its side's snapshot; no restore is superfluous."""
@@ -155,7 +149,6 @@ def test_no_trial_meets_data_that_was_written_to(plan: Plan) -> None:
         clean[trial.side] = trial.workload in READ_ONLY
 
 
-@settings(deadline=None)
 @given(plans(restore="every_trial"), plans(restore="never"), plans(restore="per_workload"))
 def test_the_other_restore_policies(every: Plan, never: Plan, per_workload: Plan) -> None:
     """`every_trial` restores before each, `never` before none, `per_workload` before each block."""
@@ -235,7 +228,6 @@ def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
     assert Plan.from_json(json.loads(json.dumps(made.to_json()))) == made
 
 
-@settings(deadline=None)
 @given(plans(placement="sequential"))
 def test_in_sequence_all_of_the_baseline_comes_first(plan: Plan) -> None:
     """As published: all rounds of all workloads on the baseline, then the same on the candidate."""
@@ -260,7 +252,6 @@ def test_one_version_is_measured_without_a_second_side() -> None:
     assert plan.disk_gib == pytest.approx(testing.plan().disk_gib / 2, abs=0.01)
 
 
-@settings(deadline=None)
 @given(plans())
 def test_the_steps_add_up_to_the_estimate(plan: Plan) -> None:
     """The total contains nothing but the steps, and every trial belongs to one of them."""

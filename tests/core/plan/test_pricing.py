@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
@@ -66,7 +66,6 @@ def test_an_hour_costs_its_price_to_the_cent(tmp_path: Path) -> None:
     assert rent.dollars(0) == 0
 
 
-@settings(deadline=None)
 @given(st.floats(0, 100_000), st.floats(0, 100_000))
 def test_more_time_is_never_cheaper(first: float, second: float) -> None:
     """Rounded up to whole cents, and by whole seconds, as EC2 bills."""

@@ -21,7 +21,7 @@ from benchlab.plan.versions import Release
 from tests.builders.installation import Here
 
 SHIPPED = find().configs / "releases.csv"
-FEW = settings(deadline=None, max_examples=50)
+FEW = settings(max_examples=50)
 HEADER = "version,release_date,type\n"
 
 

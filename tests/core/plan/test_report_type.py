@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
@@ -298,7 +298,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     is_read_or_refused(text)
 
 
-@settings(deadline=None)
 @given(st.dictionaries(paths, values, min_size=1, max_size=3))
 def test_a_good_report_type_with_anything_in_it_is_read_or_refused(fields: dict[str, Any]) -> None:
     """Whatever a field holds, the outcome is a valid report type or a SpecError."""
@@ -312,7 +311,6 @@ def test_a_good_report_type_with_anything_in_it_is_read_or_refused(fields: dict[
     is_read_or_refused(yaml.safe_dump(raw))
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*GOOD, "dataset.tables", "x.y"]) | st.text(), values))
 def test_any_override_is_taken_or_refused(overrides: dict[str, Any]) -> None:
     """Whatever a form sends, the outcome is a valid report type or a SpecError."""

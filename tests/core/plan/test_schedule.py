@@ -15,7 +15,7 @@ from benchlab.plan.versions import Release, ReleaseKind
 
 MONDAYS = "0 2 * * 1"
 MONDAY = datetime(2024, 1, 1, 2, tzinfo=UTC)
-FEW = settings(deadline=None, max_examples=50)
+FEW = settings(max_examples=50)
 days = st.dates(date(2000, 1, 1), date(2050, 12, 31))
 
 

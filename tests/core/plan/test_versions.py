@@ -162,7 +162,7 @@ def test_a_baseline_rule_needs_a_candidate() -> None:
 
 # ---------------------------------------------------------------- any calendar
 
-FEW = settings(deadline=None, max_examples=50)
+FEW = settings(max_examples=50)
 small = st.integers(0, 4)
 days = st.integers(0, 20).map(lambda n: date(2020, 1, 1) + timedelta(n))
 

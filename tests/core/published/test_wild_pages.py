@@ -139,14 +139,14 @@ def judge(text: str) -> None:
 
 
 @given(mangled())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_mangled_page(text: str) -> None:
     """A mangled page is answered or refused, and no figure is invented."""
     judge(text)
 
 
 @given(st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES + CELLS)).map("".join)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_random_text(noise: str) -> None:
     """So is any text, alone or below a title."""
     judge(noise)
@@ -154,7 +154,7 @@ def test_random_text(noise: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_cells(cell: str) -> None:
     """A cell is a finite number whose digits it has, or none."""
     for figure in (

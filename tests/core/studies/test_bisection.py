@@ -126,7 +126,7 @@ def single_steps(draw: st.DrawFn) -> tuple[World, str]:
 
 
 # The first example imports scipy.
-FEW = settings(deadline=None, max_examples=40)
+FEW = settings(max_examples=40)
 
 
 @FEW

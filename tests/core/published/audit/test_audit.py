@@ -1,11 +1,8 @@
-"""Audits as JSON and as text; the findings of Benchlab's own reports and of published pages."""
+"""Audits as JSON and as text; what is found in Benchlab's own reports."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +10,8 @@ import pytest
 from benchlab.analysis.verdict.compare import compare
 from benchlab.language import load
 from benchlab.published.audit import text as audit_view
-from benchlab.published.audit.audit import Audit, audit
+from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import KINDS
-from benchlab.published.page import load as load_page
 from benchlab.published.reading.model import PublishedReport, Unread
 from benchlab.report.formats import markdown
 from benchlab.report.model import report as model
@@ -33,11 +29,6 @@ from tests.builders import campaigns
 from tests.builders.findings import FASTER
 from tests.builders.published_page import read
 from tests.core.language.test_language import CASES, pages
-
-SHARED = Path(__file__).parents[4].parent / "shared"
-
-
-with_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"{SHARED} is not there")
 
 
 def test_the_json_has_numbers_and_nulls() -> None:
@@ -127,89 +118,3 @@ def test_own_reports_of_one_workload_have_no_findings(
     (audited,) = audit([read(markdown.render(made_report), "page.md")])
     assert len(audited.report.workloads) == 1
     assert [finding for finding in audited.findings if finding.kind in OF_SENTENCES] == []
-
-
-def audit_of(path: Path) -> Audit:
-    """The audit of one file."""
-    return audit([load_page(path)[0]])[0]
-
-
-SEEDS = {
-    "000": {"version_mismatch": 2, "entry_point_mismatch": 1},
-    "001": {"thread_plan_mismatch": 2},
-    "002": {"headline_mismatch": 1},
-    "003": {"tool_mismatch": 1, "entry_point_mismatch": 1},
-    "004": {"overview_mismatch": 1, "command_error": 2},
-}
-
-
-@with_shared
-@pytest.mark.parametrize("number", sorted(SEEDS))
-def test_the_five_documents_have_their_findings(number: str) -> None:
-    """They have these findings and no others."""
-    (path,) = (SHARED / "seeds").glob(f"{number}_*")
-    assert Counter(finding.kind for finding in audit_of(path).findings) == SEEDS[number]
-
-
-PAGES: dict[str, dict[str, int]] = {
-    "cloud-sysbench-v7.1": {"thread_plan_mismatch": 2},
-    "cloud-tpcc-v7.1": {},
-    "sysbench-v2.1-vs-v2.0": {"headline_mismatch": 1},
-    "sysbench-v4.0-vs-v3.0": {"headline_mismatch": 4},
-    "sysbench-v5.0-vs-v4.0": {"headline_mismatch": 1},
-    "sysbench-v5.1.0-vs-v5.0.2": {"entry_point_mismatch": 1},
-    "sysbench-v5.2.0-vs-v5.1.1": {"entry_point_mismatch": 1},
-    "sysbench-v5.4.0-vs-v5.3.0": {"entry_point_mismatch": 1},
-    "tpcc-v3.0-vs-v2.1": {"headline_mismatch": 1},
-    "tpcc-v5.2": {"command_error": 1},
-    "tpcc-v5.4": {"entry_point_mismatch": 1},
-    "tpcc-v6.0": {"entry_point_mismatch": 1, "command_error": 1},
-}
-
-
-# What only the English page has.
-ENGLISH = {
-    "sysbench-v5.2.0-vs-v5.1.1": {"version_mismatch": 2},
-    "tpcc-v5.2": {"tool_mismatch": 1},
-    "tpcc-v5.4": {"tool_mismatch": 1},
-    "tpcc-v6.0": {"tool_mismatch": 1, "command_error": 1},
-}
-
-
-@with_shared
-@pytest.mark.parametrize("name", sorted(PAGES))
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_published_pages_have_the_findings_that_were_checked(name: str, language: str) -> None:
-    """Each was read by a person and found to be true."""
-    found = audit_of(SHARED / "published" / "pages" / f"{language}-{name}.md").findings
-    expected = Counter(PAGES[name]) + Counter(ENGLISH.get(name, {}) if language == "en" else {})
-    assert Counter(finding.kind for finding in found) == expected
-    assert all(finding.kind in KINDS and finding.where and finding.line for finding in found)
-
-
-@with_shared
-def test_a_row_is_possible_at_its_threads_in_all_published_pages() -> None:
-    """Little's law holds for every published latency, and every row recomputes."""
-    for path in sorted((SHARED / "published" / "pages").glob("*.md")):
-        told = {finding.kind for finding in audit_of(path).findings}
-        assert not told & {"implausible_latency", "row_mismatch"}
-
-
-@with_shared
-def test_published_pages_drift_between_reports() -> None:
-    """v4.0 was measured twice, in four workloads, 2 to 12 % apart."""
-    pages = sorted((SHARED / "published" / "pages").glob("en-*.md"))
-    audits = audit([load_page(path)[0] for path in pages])
-    drifts = {
-        audit_.report.source: [
-            finding.recomputed
-            for finding in audit_.findings
-            if finding.kind == "same_version_drift"
-        ]
-        for audit_ in audits
-    }
-    assert {source: found for source, found in drifts.items() if found} == {
-        "en-sysbench-v5.0-vs-v4.0.md": [
-            Decimal("4.77"), Decimal("5.71"), Decimal("2.06"), Decimal("11.90"),
-        ]
-    }  # fmt: skip

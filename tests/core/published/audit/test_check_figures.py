@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.published.audit import check_figures, recompute
@@ -171,7 +171,6 @@ def sentence(rows: Sequence[Row], places: int) -> Any:
     return change(str(abs(mean)), 1 if mean > 0 else -1 if mean < 0 else 0)
 
 
-@settings(deadline=None)
 @given(tables(), tables())
 def test_a_page_with_computed_figures_has_no_findings(one: list[Row], other: list[Row]) -> None:
     """Whatever was measured: rounded figures and the mean of the rows are never called wrong."""
@@ -187,7 +186,6 @@ def test_a_page_with_computed_figures_has_no_findings(one: list[Row], other: lis
     assert found_in(report) == []
 
 
-@settings(deadline=None)
 @given(tables(), st.data(), st.sampled_from([1, -1]))
 def test_one_changed_improvement_is_one_finding(
     rows: list[Row], data: st.DataObject, sign: int

@@ -326,7 +326,11 @@ def seconds(stated: list[str]) -> set[int]:
     }
 
 
-@pytest.mark.skipif(not prepared(), reason=f"no published pages: {SHARED} is not there")
+@pytest.mark.skipif(
+    not prepared(),
+    reason="without ../shared: that the pages' own sentences on hosts and plan are understood; "
+    "tests/golden/test_published_pages.py has what they say",
+)
 @pytest.mark.parametrize("page", prepared(), ids=lambda page: page["source"])
 def test_settings_of_the_published_pages(page: dict[str, Any]) -> None:
     """Hosts, versions, parameters and plan are those that were prepared."""

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchlab import language
-from benchlab.published.audit.audit import audit
 from benchlab.published.reading.model import (
     Block,
     Claim,
     Metric,
     Printed,
-    PublishedReport,
     Row,
     Shape,
     StatedChange,
     Unread,
 )
-from benchlab.published.reading.stated import published_headline
 from benchlab.published.reading.vocabulary import column
-from benchlab.published.rendering import bundle as published
-from benchlab.published.rendering.page import Page
-from tests.builders.published_page import read
 from tests.builders.recorded_page import (
     COLUMNS,
     LANGUAGES,
@@ -35,34 +27,12 @@ from tests.builders.recorded_page import (
     OLD,
     RECORDED,
     ROWS,
-    figures,
-    markdown,
-    numbers,
+    assert_reproduced,
     printed,
     report,
     side,
     workload,
 )
-
-SHARED = Path(__file__).parents[4].parent / "shared"
-
-
-PAGES = sorted([*SHARED.glob("seeds/*.txt"), *SHARED.glob("published/pages/*.md")])
-
-
-def assert_reproduced(found: PublishedReport, code: str) -> None:
-    """Equal when it is read back, with the computed claims, and nothing is found wrong with it."""
-    page = Page(found, language.load(code))
-    back = read(published.markdown(page), "again.md")
-    assert figures(back) == figures(found)
-    assert (back.kind, back.language, back.versions) == (found.kind, code, found.versions)
-    assert back.unread == ()
-    assert audit([back])[0].findings == ()
-    for section, reread in zip(page.sections, back.workloads, strict=True):
-        if section.headline:
-            claimed = published_headline(back, reread)
-            assert claimed is not None
-            assert claimed.value == section.headline
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
@@ -113,7 +83,7 @@ def any_rows(draw: st.DrawFn) -> list[Row]:
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(
     made=any_rows(),
     shape=st.sampled_from([s for s in COLUMNS if s != "single_version"]),
@@ -130,7 +100,7 @@ recorded = st.text(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(texts=st.lists(recorded, min_size=7, max_size=7), code=st.sampled_from(LANGUAGES))
 def test_recorded_texts_do_not_disturb_the_figures(texts: list[str], code: str) -> None:
     """Markdown, HTML and percentages in names and settings stay what they are."""
@@ -146,22 +116,3 @@ def test_recorded_texts_do_not_disturb_the_figures(texts: list[str], code: str) 
     )
     found = replace(report(setting=setting), unread=(Unread(3, what),))
     assert_reproduced(found, code)
-
-
-here = pytest.mark.skipif(not PAGES, reason="the published pages are not here: ../shared")
-
-
-@here
-@pytest.mark.parametrize("code", LANGUAGES)
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_published_pages_are_reproduced(path: Path, code: str) -> None:
-    """Every page of the seeds and of the published ones, in each language."""
-    assert_reproduced(read(path.read_text(encoding="utf-8"), path.name), code)
-
-
-@here
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_published_pages_have_the_same_numbers_in_every_language(path: Path) -> None:
-    """Each figure of the English page is in the Chinese one, and no other."""
-    found = read(path.read_text(encoding="utf-8"), path.name)
-    assert numbers(markdown(found, "en")) == numbers(markdown(found, "zh"))

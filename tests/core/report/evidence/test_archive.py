@@ -23,7 +23,7 @@ from benchlab.report.evidence import Verification, archive, manifest
 from tests.builders.evidence import Files, as_json, files_of, named, small
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_no_byte_of_an_archive_changes_unnoticed(
     good: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

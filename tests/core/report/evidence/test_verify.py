@@ -225,7 +225,7 @@ def test_a_gate_of_two_files_is_noted_at_one_of_them(
     assert (difference.file, "also in gates/validity.yaml" in difference.found) == (*same, True)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_rows_that_make_no_sense_are_no_traceback(
     good: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

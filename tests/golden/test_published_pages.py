@@ -1,0 +1,178 @@
+"""Published pages are read, recomputed, audited, rendered and listed in a history as they were.
+
+The facts of each page lie in ``published_pages/``: versions, hosts, plan, commands and the figures
+of its tables as they are printed, and the findings that a person has checked. The pages themselves
+are made of these facts, in our own words (:mod:`tests.builders.published_page`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from benchlab.published.audit import recompute
+from benchlab.published.audit.audit import audit
+from benchlab.published.history import history_of
+from benchlab.published.reading.model import PublishedReport
+from benchlab.published.reading.stated import published_headline
+from tests.builders.pages_read import improvements, printed
+from tests.builders.published_page import facts_in, of_facts, read
+from tests.builders.recorded_page import LANGUAGES, assert_reproduced, markdown, numbers
+
+FOLDER = Path(__file__).parent / "published_pages"
+RECORDED: dict[str, dict[str, Any]] = {
+    path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))
+}
+PAGES = [
+    pytest.param(name, language, id=f"{language}-{name}")
+    for name, facts in RECORDED.items()
+    for language in facts.get("languages", LANGUAGES)
+]
+METRICS = {"QPS": "qps", "TPS": "tps", "tpmC": "tpmc"}
+
+each_page = pytest.mark.parametrize(("name", "language"), PAGES)
+
+
+@cache
+def page(name: str, language: str) -> PublishedReport:
+    """What is read of a page."""
+    return read(of_facts(RECORDED[name], language), f"{language}-{name}.md")
+
+
+def table(facts: dict[str, Any], rows: str) -> tuple[dict[str, Any], list[str | None]]:
+    """The figures of a table by version and metric, with their threads; and its improvements."""
+    versions = facts["versions"][::-1]
+    figures: dict[str, dict[str, list[tuple[int, str]]]] = {}
+    gains: list[str | None] = []
+    for line in rows.splitlines():
+        cells = line.split()
+        sides = [cells.pop(0)] if facts["shape"] == "version_column" else versions
+        threads = int(cells.pop(0))
+        gain = cells.pop().removesuffix("%") if len(sides) == 2 else None
+        metrics = [METRICS[facts["metric"]], "p95_ms"][: len(cells) // len(sides)]
+        places = [(side, metric) for side in sides for metric in metrics]
+        if facts["shape"] == "metrics_then_latencies":
+            places = [(side, metric) for metric in metrics for side in sides]
+        for (side, metric), cell in zip(places, cells, strict=True):
+            figures.setdefault(side, {}).setdefault(metric, []).append((threads, cell))
+        gains.append(gain)
+    return figures, gains
+
+
+@each_page
+def test_every_figure_is_read_as_it_is_printed(name: str, language: str) -> None:
+    """With its version, threads and metric, from any shape of table; nothing is left over."""
+    facts, report = facts_in(RECORDED[name], language), page(name, language)
+    assert (report.kind, report.language, report.unread) == (facts["kind"], language, ())
+    assert report.versions == tuple(facts["versions"][::-1])
+    assert report.exact_versions == tuple(facts.get("exact", ())[::-1])
+    assert [workload.name for workload in report.workloads] == list(facts["results"])
+    for workload, found in zip(report.workloads, facts["results"].values(), strict=True):
+        assert workload.shape == facts.get("shape")
+        assert len(workload.charts) == (not found["rows"])
+        figures, gains = table(facts, found["rows"]) if found["rows"] else ({}, [])
+        assert printed(workload) == figures
+        if workload.shape != "version_column":
+            assert improvements(workload) == gains
+        headline = published_headline(report, workload)
+        assert (headline and headline.value) == (
+            Decimal(found["change"]) if "change" in found else None
+        )
+
+
+@each_page
+def test_the_setting_is_read_as_it_is_printed(name: str, language: str) -> None:
+    """Hosts, dataset, durations, thread counts, load balancer and its port."""
+    facts, found = facts_in(RECORDED[name], language), page(name, language).setting
+    hosts = {service: " x ".join(cells.values()) for service, cells in found.hardware.items()}
+    assert hosts == facts.get("hosts", {})
+    assert set(found.git_hashes) == set(facts.get("exact", ()))
+    for key in ("tables", "table_size", "warehouses", "seconds"):
+        assert getattr(found, key) == facts.get(key), key
+    for key, value in (("minutes", found.stated_seconds), ("warmup_minutes", found.warmup_seconds)):
+        assert value == (60 * facts[key] if key in facts else None), key
+    assert [list(planned.threads) for planned in found.thread_lists] == [
+        facts[key] for key in ("threads",) if key in facts
+    ]
+    assert list(found.load_balancers) == [facts[key] for key in ("balancer",) if key in facts]
+    assert list(found.entry_ports) == [facts[key] for key in ("entry_port",) if key in facts]
+
+
+@each_page
+def test_improvements_recompute(name: str, language: str) -> None:
+    """Each is candidate over baseline, of the figures that are printed."""
+    facts, report = RECORDED[name], page(name, language)
+    for workload, found in zip(report.workloads, facts["results"].values(), strict=True):
+        if len(facts["versions"]) < 2 or not found["rows"]:
+            continue
+        (new, old), metric = facts["versions"], METRICS[facts["metric"]]
+        figures, _ = table(facts, found["rows"])
+        expected = {
+            threads: (float(after) / float(before) - 1) * 100
+            for (threads, before), (_, after) in zip(
+                figures[old][metric], figures[new][metric], strict=True
+            )
+        }
+        recomputed = recompute.improvements(workload)
+        assert {n: float(pct or 0) for n, pct in recomputed.items()} == pytest.approx(expected)
+
+
+@each_page
+def test_the_findings_are_those_that_were_checked(name: str, language: str) -> None:
+    """These and no others: every row recomputes, and every latency is possible at its threads."""
+    found = audit([page(name, language)])[0].findings
+    assert Counter(one.kind for one in found) == facts_in(RECORDED[name], language)["findings"]
+    assert all(one.where and one.line for one in found)
+
+
+def test_the_release_that_was_measured_twice_has_drifted() -> None:
+    """v4.0, in four workloads, 2 to 12 % apart."""
+    audits = audit(
+        [page(name, "en") for name, facts in RECORDED.items() if "languages" not in facts]
+    )
+    drifts = {
+        one.report.source: [
+            finding.recomputed for finding in one.findings if finding.kind == "same_version_drift"
+        ]
+        for one in audits
+    }
+    assert {source: found for source, found in drifts.items() if found} == {
+        "en-sysbench-v5.0-vs-v4.0.md": list(map(Decimal, ("4.77", "5.71", "2.06", "11.90")))
+    }
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@each_page
+def test_what_is_rendered_reads_back_as_the_page(name: str, language: str, code: str) -> None:
+    """In either language, with no finding left."""
+    assert_reproduced(page(name, language), code)
+
+
+@each_page
+def test_a_rendered_page_has_the_same_numbers_in_every_language(name: str, language: str) -> None:
+    """Each figure of the English page is in the Chinese one, and no other."""
+    found = page(name, language)
+    assert numbers(markdown(found, "en")) == numbers(markdown(found, "zh"))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_history_has_every_page_of_its_workload(language: str) -> None:
+    """By version, with what each page prints and what its figures give."""
+    pages = [page(name, language) for name, f in RECORDED.items() if "languages" not in f]
+    found = history_of("oltp_point_select", pages, [])
+    wanted = {
+        f["versions"][0]: f["results"]["oltp_point_select"]["change"]
+        for f in RECORDED.values()
+        if f["kind"] == "sysbench" and len(f["versions"]) == 2
+    }
+    compared = [change for change in found.published if change.baseline]
+    assert {change.candidate: change.printed_pct for change in compared} == {
+        version: float(change) for version, change in wanted.items()
+    }
+    assert [change.candidate for change in compared] == sorted(wanted), "by version"
