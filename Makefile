@@ -31,7 +31,7 @@ test: setup-dev ## Run the checks and all tests (PYTEST_ARGS=... is passed to py
 	@bin/check
 	@.venv/bin/python -m tests.layers $(PYTEST_ARGS)
 
-check: setup-dev ## Formatting, lint, types, import rules, configurations, generated files
+check: setup-dev ## Formatting, lint, types, dead code, import rules, configurations, generated files, secrets
 	@bin/check
 
 format: setup-dev ## Format the code and repair what ruff can repair
