@@ -28,6 +28,6 @@ RUN bin/setup benchlab \
     && install --directory --owner=benchlab --group=benchlab .benchlab "$AIRFLOW_HOME" "$AIRFLOW_HOME/logs" \
     && chown -R benchlab:benchlab .benchlab
 
-USER benchlab
+USER 10001
 ENTRYPOINT ["bin/container"]
 CMD ["airflow", "version"]

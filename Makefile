@@ -31,7 +31,7 @@ test: setup-dev ## Run the checks and all tests (PYTEST_ARGS=... is passed to py
 	@bin/check
 	@.venv/bin/python -m tests.layers $(PYTEST_ARGS)
 
-check: setup-dev ## Formatting, lint, types, import rules, configurations, generated files
+check: setup-dev ## Formatting, lint, types, dead code, import rules, configurations, generated files, secrets
 	@bin/check
 
 format: setup-dev ## Format the code and repair what ruff can repair
@@ -48,6 +48,6 @@ study: setup-dev ## Simulate the decision rule and others; writes docs/statistic
 	@.venv/bin/python -m tests.study
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
-	@rm -rf .venv .benchlab/stamps .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build
+	@rm -rf .venv .benchlab/stamps* .benchlab/python-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .kingfisher_cache .hypothesis build
 	@find . -name __pycache__ -prune -exec rm -rf {} +
 	@find . -name '*.egg-info' -prune -exec rm -rf {} +

@@ -76,7 +76,14 @@ class Store:
             self._engine = _connect(url)
         except (OSError, ImportError, sa.exc.ArgumentError) as error:
             raise StoreError(f"results store {self.shown_url}: {error}") from error
-        self._create_tables()
+        try:
+            self._create_tables()
+            self._check_schema()
+        except StoreError:
+            self.close()  # the caller has no store to close
+            raise
+
+    def _check_schema(self) -> None:
         with self.transaction() as connection:
             version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
             if version is None:

@@ -20,7 +20,6 @@ from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from tests.builders import fakes
 
 PASSWORD = "hunter2"
-HASHES = {"tikv": "aaa", "pd": "bbb", "tidb": "ccc"}
 # The answer of a server that answers with an error.
 SICK = "no leader"
 

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from upath import UPath
 
@@ -448,12 +449,16 @@ def test_two_processes_open_an_old_store_at_once(store: Store, url: str) -> None
 
 
 def test_a_store_of_a_newer_benchlab_is_refused(store: Store, url: str) -> None:
-    """A Benchlab that does not know its schema does not write to it."""
+    """A Benchlab that does not know its schema does not write to it, and leaves no connection."""
     with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
         connection.execute("UPDATE benchlab_schema SET version = version + 1")
     connection.close()
-    with pytest.raises(StoreError, match=r"has schema \d+; this Benchlab knows \d+: update"):
+    store.close()
+    said = r"has schema \d+; this Benchlab knows \d+: update"
+    with pytest.raises(StoreError, match=said) as refused:
         Store(url, store.objects)
+    opened = [file.path for file in psutil.Process().open_files()]
+    assert url.removeprefix("sqlite:///") not in opened, refused
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ HIDDEN = "${PASSWORD}"
         "mysql -uroot -e \"ALTER USER u IDENTIFIED BY '{}'\"",
         r'mysql -uroot -e "ALTER USER u IDENTIFIED BY \"{}\""',
         r"mysql -uroot -e 'ALTER USER u IDENTIFIED BY '\''{}'\'' '",
-        "curl -u root:{} http://h:10080/status",
+        "curl -u root:{} http://h:10080/status",  # kingfisher:ignore
         "curl -sku 'root:{}' https://h",
         'curl --user "root:{}" https://h',
         "curl -H 'Authorization: Bearer {}' https://h",
