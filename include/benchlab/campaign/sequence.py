@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -187,9 +188,19 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self._mark(f"checked-{planned.side}").touch()
             self._mark(f"measured-{planned.side}").touch()
-            return self._keep(collected)
+            result = self._keep(collected)
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
+        if begun.attempt == 1:
+            self._stop_soon(planned)
+        return result
+
+    def _stop_soon(self, measured: PlannedTrial) -> None:
+        """Let the server end while the next trial's task starts, if that trial begins by it."""
+        following = self.plan.trials[measured.index + 1 : measured.index + 2]
+        if any(after.restore or after.side != measured.side for after in following):
+            with contextlib.suppress(BenchlabError):  # the next trial stops it, or says why not
+                self.deployment.engine(measured.side).stop_soon()
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried, including this try."""
