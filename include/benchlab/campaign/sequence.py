@@ -15,7 +15,7 @@ from pathlib import Path
 from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.verdict import usable_trials
-from benchlab.campaign import trial
+from benchlab.campaign import preload, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.trial import Begun
@@ -167,6 +167,7 @@ class TrialSequence:
         planned = self._next(results, attempt)
         if planned is None:
             return None
+        preload.wait()
         self.deployment.acquire(self.campaign.origin)
         with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()}\n")
