@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from benchlab import workloads
 from benchlab.analysis.gates import gates
+from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import usable_trials
 from benchlab.campaign import preload, trial
 from benchlab.campaign.deployment import TrialSetup
@@ -286,8 +288,13 @@ class TrialSequence:
             campaign=self.store.campaign(self.campaign.id),
             workload=workloads.by_name()[planned.workload],
             password=self.home.password(self.campaign.id),
-            gates=gates.of_table(gates.load_all(self.home.configs / "quality"), "trials"),
+            gates=self._gates,
         )
+
+    @cached_property
+    def _gates(self) -> tuple[Gate, ...]:
+        # Once for both halves of a trial: reading them takes longer than evaluating them.
+        return gates.of_table(gates.load_all(self.home.configs / "quality"), "trials")
 
     def _keep(self, collected: trial.Collected) -> TrialResult:
         result = collected.result

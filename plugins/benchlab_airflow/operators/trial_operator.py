@@ -34,6 +34,9 @@ class TrialOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.planned, self.attempt, self.deferrable = planned, attempt, deferrable
+        # Before each trial Airflow makes it from the mapped task, with a copy of the whole form
+        # (flow.py); the task's context has the form in any case.
+        self.params = type(self.params)()
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Measure, or begin to and defer; return what ``stages.measure`` returns."""
