@@ -1,4 +1,4 @@
-"""What `make demo` shows at its end, without Airflow."""
+"""What `make demo` shows at its end, without Airflow; and the API that its tasks call."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.results.store import Store
 from benchlab_airflow.local import demo
+from tests.airflow.conftest import told
 from tests.builders import campaigns
 
 PROJECT = Path(__file__).parents[2]
@@ -49,3 +50,18 @@ def test_what_failed_is_said_even_if_nothing_can_be_compared(
     assert said.out == f"{page}\n"
     assert said.err.startswith("error: configs/quality/trial.yaml: clok: unknown key\n")
     assert ("error: task publish: no space left" in said.err) == failed
+
+
+API = """
+from benchlab_airflow.local import one_run
+one_run.keep_newest_version()
+from airflow.sdk.execution_time.supervisor import InProcessTestSupervisor
+from airflow.api_fastapi.execution_api import versions
+client = InProcessTestSupervisor._api_client()
+say(len(versions.bundle.versions), client.variables.get("missing").error.value)
+"""
+
+
+def test_the_tasks_of_a_demo_are_answered_by_the_newest_api(airflow_env: dict[str, str]) -> None:
+    """Airflow makes no routes of older versions, and answers what a task asks."""
+    assert told(API, airflow_env) == ["1 VARIABLE_NOT_FOUND"]

@@ -23,6 +23,7 @@ for name, dag in vars(file).items():
             "max_active_runs": dag.max_active_runs, "paused": dag.is_paused_upon_creation,
             "tags": sorted(dag.tags),
             "dagrun_timeout": str(dag.dagrun_timeout), "doc": dag.doc_md, "catchup": dag.catchup,
+            "fields": sorted(dag.params),
             "tasks": {
                 task.task_id: {
                     "setup": task.is_setup, "teardown": task.is_teardown,
@@ -30,7 +31,7 @@ for name, dag in vars(file).items():
                     "rule": str(task.trigger_rule.value),
                     "timeout": task.execution_timeout is not None,
                     "answer_within": getattr(task, "response_timeout", None) is not None,
-                    "retries": task.retries,
+                    "retries": task.retries, "fields": sorted(task.params),
                     "downstream": sorted(task.downstream_task_ids),
                     "upstream": sorted(task.upstream_task_ids),
                     "mapped": task.is_mapped,
@@ -100,6 +101,21 @@ def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:
         for earlier, later in zip(steps, [*steps[1:], "trials"], strict=True):
             assert later in downstream(dag, earlier)
             assert dag["tasks"][later]["rule"] == "all_success"
+
+
+def test_the_form_is_kept_once_and_not_with_every_task(dag: dict[str, Any]) -> None:
+    """Airflow validates each copy whenever it stores the DAG: seconds of CPU beside the trials."""
+    assert {"rounds", "overrides"} <= set(dag["fields"])
+    assert {name: task["fields"] for name, task in dag["tasks"].items() if task["fields"]} == {}
+
+
+def test_a_process_that_runs_a_task_builds_the_dag_of_that_task_only(
+    airflow_env: dict[str, str],
+) -> None:
+    """Every task parses the file again, also between two trials."""
+    assert list(describe(airflow_env, _AIRFLOW_PARSING_CONTEXT_DAG_ID="tpcc_local")) == [
+        "tpcc_local"
+    ]
 
 
 def test_a_dataset_with_conditions_is_checked_twice_and_any_other_is_not(

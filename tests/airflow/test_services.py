@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import configparser
+import contextlib
 import os
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -157,6 +159,35 @@ def test_a_proxy_is_not_asked_for_loopback(
     environment = home.environment()
     assert environment["no_proxy"] == "intranet,127.0.0.1,localhost"
     assert "127.0.0.1" in environment["NO_PROXY"].split(",")
+
+
+def test_airflow_makes_an_empty_database_once_for_all_homes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new home copies it; one that has a database, of an older Airflow, is migrated and kept."""
+    migrated = []
+
+    def migrate(self: AirflowHome) -> None:
+        migrated.append(self.home.name)
+        with contextlib.closing(sqlite3.connect(self.database)) as database, database:
+            database.execute("CREATE TABLE IF NOT EXISTS dag (dag_id)")
+
+    monkeypatch.setenv("BENCHLAB_HOME", str(tmp_path / "installation"))
+    monkeypatch.setattr(AirflowHome, "_run_migrations", migrate)
+    old = AirflowHome(tmp_path / "old")
+    old.root.mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(old.database)) as database, database:
+        database.execute("CREATE TABLE dag (dag_id)")
+        database.execute("INSERT INTO dag VALUES ('mine')")
+    homes = [AirflowHome(tmp_path / name) for name in ("first", "second")]
+    for one in (old, *homes, *homes):
+        one.ensure()
+    assert migrated == ["old", "first"]
+    found = {}
+    for one in (old, *homes):
+        with contextlib.closing(sqlite3.connect(one.database)) as database:
+            found[one.home.name] = database.execute("SELECT * FROM dag").fetchall()
+    assert found == {"old": [("mine",)], "first": [], "second": []}
 
 
 def test_demo_and_services_share_nothing(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
-"""The same campaign twice: as a DAG, and as the plain script ``campaign.sh``."""
+"""The same campaigns twice: as a DAG, and as the plain script ``campaign.sh``."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +32,10 @@ from tests.bench.row import Row, ratio
 
 REPORT = "sysbench_local"
 SCRIPT = Path(__file__).with_name("campaign.sh")
-TARGET = 1.10
+RECORDED = Path(__file__).parents[1] / "golden" / "sysbench" / "sysbench_point_select_t4.txt"
+COMMAND_TARGET = 1.10
+RUN_TARGET = 1.05
+GROWTH_TARGET_S = 0.15
 
 # 4 workloads x 1 thread count x 3 rounds x 2 sides = 24 trials of 5 s; the dataset and the
 # versions are the report type's. With a seed the plan is the same whatever the campaign's id.
@@ -41,14 +46,26 @@ FULL = (
     "seconds=5",
 )
 QUICK = ("workloads=oltp_point_select,oltp_update_index", "rounds=1", "seconds=2")
+# 120 trials whose client prints at once what a run of 5 s printed.
+MANY = ("workloads=oltp_point_select", "rounds=60", "seconds=5")
+MANY_QUICK = ("workloads=oltp_point_select", "rounds=3", "seconds=5")
 
 
 @dataclass(frozen=True)
 class DagTimes:
-    """Seconds of the whole command, and of Airflow's run within it."""
+    """Seconds of the whole command, of Airflow's run within it, and of a trial in the mean."""
 
     command: float
     run: float
+    trial: float
+
+
+@dataclass(frozen=True)
+class ScriptTimes:
+    """Seconds of the whole script, and of a trial in the mean."""
+
+    whole: float
+    trial: float
 
 
 def measure(home: Home, work: Path, quick: bool) -> list[Row]:
@@ -57,19 +74,54 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     spec, plan = _spec(home, assignments), planned(assignments)
     for side in SIDES:
         engines.install(plan.engine, plan.sides[side].version, home)
-    dag = time_dag(home, work, assignments, len(plan.trials))
-    script = time_script(home, work, spec, plan)
+    dag = time_dag(home, work, assignments, len(plan.trials), os.environ)
+    script = time_script(home, work, spec, plan, os.environ)
     name = f"{len(plan.trials)} trials of {spec.seconds} s"
     # A few short trials do not outweigh Airflow's start: no target for them.
-    target = None if quick else TARGET
-    plain = ("plain script", [script])
+    targets = (None, None) if quick else (COMMAND_TARGET, RUN_TARGET)
+    plain = ("plain script", [script.whole])
     return [
-        ratio(f"{name}, whole command", ("demo command", [dag.command]), plain, target),
-        ratio(f"{name}, the run alone", ("Airflow's run", [dag.run]), plain, target),
+        ratio(f"{name}, whole command", ("demo command", [dag.command]), plain, targets[0]),
+        ratio(f"{name}, the run alone", ("Airflow's run", [dag.run]), plain, targets[1]),
+        measure_growth(home, work, quick),
     ]
 
 
-def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> DagTimes:
+def measure_growth(home: Home, work: Path, quick: bool) -> Row:
+    """How much longer a trial takes in the DAG, from its start to the next one's."""
+    assignments = [*COMMON, *(MANY_QUICK if quick else MANY)]
+    spec, plan = _spec(home, assignments), planned(assignments)
+    env = {**os.environ, "PATH": f"{_simulated_client(work)}{os.pathsep}{os.environ['PATH']}"}
+    dag = time_dag(home, work, assignments, len(plan.trials), env)
+    script = time_script(home, work, spec, plan, env)
+    return Row(
+        name=f"growth per trial, {len(plan.trials)} trials",
+        compared=f"a trial without a client: Airflow's run ({dag.trial:.3g} s) minus plain script "
+        f"({script.trial:.3g} s)",
+        figure=dag.trial - script.trial,
+        unit="s",
+        target=None if quick else GROWTH_TARGET_S,
+        seconds={"Airflow's run": [dag.trial], "plain script": [script.trial]},
+    )
+
+
+def _simulated_client(work: Path) -> Path:
+    """A folder with a `sysbench` that loads as the real one, and whose runs take no time."""
+    folder = work / "simulated"
+    folder.mkdir(parents=True, exist_ok=True)
+    client = folder / "sysbench"
+    client.write_text(
+        "#!/bin/sh\n"
+        f'for word; do [ "$word" != run ] || exec cat {shlex.quote(str(RECORDED))}; done\n'
+        f'exec {shlex.quote(shutil.which("sysbench") or "sysbench")} "$@"\n'
+    )
+    client.chmod(0o755)
+    return folder
+
+
+def time_dag(
+    home: Home, work: Path, assignments: list[str], trials: int, env: Mapping[str, str]
+) -> DagTimes:
     """The campaign through Airflow, with a home of its own that uses the same servers.
 
     Raises:
@@ -77,7 +129,7 @@ def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> Dag
     """
     own = _own_home(home, work)
     env = {
-        **os.environ,
+        **env,
         "BENCHLAB_PROJECT": str(home.project),
         "BENCHLAB_HOME": str(own.root),
         "BENCHLAB_STORE_URL": _store_url(own),
@@ -91,11 +143,13 @@ def time_dag(home: Home, work: Path, assignments: list[str], trials: int) -> Dag
     with alone(home):
         pass  # the demo takes the machine itself, and is to find it free
     seconds = timed(command, env, work / "dag.log")
-    _refuse_other_than(trials, own)
-    return DagTimes(seconds, _run_seconds(airflow))
+    begun = _refuse_other_than(trials, own)
+    return DagTimes(seconds, _run_seconds(airflow), _mean_step(begun))
 
 
-def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
+def time_script(
+    home: Home, work: Path, spec: ReportSpec, plan: Plan, env: Mapping[str, str]
+) -> ScriptTimes:
     """The campaign as a plain script, the trials in the plan's order.
 
     Raises:
@@ -111,7 +165,7 @@ def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
     servers = home.servers / plan.engine
     assert isinstance(spec.dataset, Dataset)
     env = {
-        **os.environ,
+        **env,
         "BASELINE": str(servers / plan.sides["baseline"].version),
         "CANDIDATE": str(servers / plan.sides["candidate"].version),
         "TABLES": str(spec.dataset.tables),
@@ -127,7 +181,13 @@ def time_script(home: Home, work: Path, spec: ReportSpec, plan: Plan) -> float:
     complete = [path for path in outputs if "total time:" in path.read_text()]
     if len(complete) != len(plan.trials):
         raise BenchlabError(f"{directory}: {len(complete)} of {len(plan.trials)} trials complete")
-    return seconds
+    return ScriptTimes(seconds, _mean_step(path.stat().st_mtime for path in outputs))
+
+
+def _mean_step(moments: Iterable[float]) -> float:
+    """The mean time from one trial to the next, whatever came before the first one."""
+    ordered = sorted(moments)
+    return (ordered[-1] - ordered[0]) / (len(ordered) - 1)
 
 
 def _spec(home: Home, assignments: list[str]) -> ReportSpec:
@@ -180,15 +240,17 @@ def _store_url(own: Home) -> str:
     return f"sqlite:///{own.root}/results.db"
 
 
-def _refuse_other_than(trials: int, own: Home) -> None:
-    """A pair of blocks that was measured again would be counted as overhead."""
+def _refuse_other_than(trials: int, own: Home) -> list[float]:
+    """When each trial began; a pair of blocks that was measured again would count as overhead."""
     with Store(_store_url(own), UPath(own.root / "objects")) as store:
-        measured = len(store.trials(store.campaign_ids()[0]))
-    if measured != trials:
+        measured = store.trials(store.campaign_ids()[0])
+    if len(measured) != trials:
         raise BenchlabError(
-            f"the DAG measured {measured} trials instead of {trials}: some were invalid and were "
-            "measured again, so the times do not compare; run it once more on a quieter machine"
+            f"the DAG measured {len(measured)} trials instead of {trials}: some were invalid and "
+            "were measured again, so the times do not compare; run it once more on a quieter "
+            "machine"
         )
+    return [result.started_at.timestamp() for result in measured]
 
 
 def _run_seconds(airflow: AirflowHome) -> float:

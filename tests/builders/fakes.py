@@ -92,6 +92,10 @@ class FakeExecutor:
         """See :class:`benchlab.hosts.executor.Executor`."""
         return self.jobs[job][1] if job in self.jobs else ""
 
+    def ask_job_to_end(self, job: str) -> None:
+        """See :class:`benchlab.hosts.executor.Executor`; it still runs until it is stopped."""
+        self.log.append(f"ask {job}")
+
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         """See :class:`benchlab.hosts.executor.Executor`."""
         if self.job_status(job).state == "running":

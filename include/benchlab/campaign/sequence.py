@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -9,12 +10,14 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from benchlab import workloads
 from benchlab.analysis.gates import gates
+from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import usable_trials
-from benchlab.campaign import trial
+from benchlab.campaign import preload, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.trial import Begun
@@ -166,6 +169,7 @@ class TrialSequence:
         planned = self._next(results, attempt)
         if planned is None:
             return None
+        preload.wait()
         self.deployment.acquire(self.campaign.origin)
         with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()}\n")
@@ -187,9 +191,19 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self._mark(f"checked-{planned.side}").touch()
             self._mark(f"measured-{planned.side}").touch()
-            return self._keep(collected)
+            result = self._keep(collected)
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
+        if begun.attempt == 1:
+            self._stop_soon(planned)
+        return result
+
+    def _stop_soon(self, measured: PlannedTrial) -> None:
+        """Let the server end while the next trial's task starts, if that trial begins by it."""
+        following = self.plan.trials[measured.index + 1 : measured.index + 2]
+        if any(after.restore or after.side != measured.side for after in following):
+            with contextlib.suppress(BenchlabError):  # the next trial stops it, or says why not
+                self.deployment.engine(measured.side).stop_soon()
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried, including this try."""
@@ -274,8 +288,13 @@ class TrialSequence:
             campaign=self.store.campaign(self.campaign.id),
             workload=workloads.by_name()[planned.workload],
             password=self.home.password(self.campaign.id),
-            gates=gates.of_table(gates.load_all(self.home.configs / "quality"), "trials"),
+            gates=self._gates,
         )
+
+    @cached_property
+    def _gates(self) -> tuple[Gate, ...]:
+        # Once for both halves of a trial: reading them takes longer than evaluating them.
+        return gates.of_table(gates.load_all(self.home.configs / "quality"), "trials")
 
     def _keep(self, collected: trial.Collected) -> TrialResult:
         result = collected.result

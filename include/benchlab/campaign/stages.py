@@ -16,7 +16,7 @@ from pathlib import Path
 from benchlab import targets
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import planning
+from benchlab.campaign import planning, preload
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stored import StoredCampaign
@@ -408,6 +408,7 @@ class CampaignRun(StoredCampaign):
     def _begin(self, phase: str, side: Side) -> Database:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
         self.note("prepare", f"{phase} {side}")
+        preload.begin()
         self.target.acquire(self.campaign.origin)
         mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"
         if mark.exists():

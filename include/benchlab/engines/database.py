@@ -109,6 +109,9 @@ class Database(ABC):
     def stop(self) -> None:
         """Stop it and wait until it has ended; does nothing where it is not running."""
 
+    def stop_soon(self) -> None:  # noqa: B027 - a cluster is stopped by a command that waits
+        """Begin to stop it without waiting, where that is possible; :meth:`stop` has to follow."""
+
     @abstractmethod
     def running(self) -> bool:
         """Whether all of its servers are running."""

@@ -174,6 +174,10 @@ class BaseEngine(Database):
         self._stop_server()
         self.executor.forget_job(self.job)
 
+    def stop_soon(self) -> None:
+        if not self.instance.slowdown_pct:  # a slowdown has to end before its server
+            self.executor.ask_job_to_end(self.job)
+
     def running(self) -> bool:
         return self.executor.job_status(self.job).state == "running"
 

@@ -100,6 +100,9 @@ class Executor(Protocol):
     def job_output(self, job: str) -> str:
         """What a job has printed so far; empty where it is absent."""
 
+    def ask_job_to_end(self, job: str) -> None:
+        """Send a running job SIGTERM and return at once; :meth:`stop_job` waits for its end."""
+
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         """End a job: SIGTERM, after ``timeout_s`` SIGKILL. Nothing happens where it has ended."""
 
@@ -223,6 +226,10 @@ class LocalExecutor:
             return (self._jobs / job / "output").read_text(errors="replace")
         except FileNotFoundError:
             return ""
+
+    def ask_job_to_end(self, job: str) -> None:
+        if (pid := self._pid_of(job)) is not None:
+            _ask_to_end([pid])
 
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         asked = False

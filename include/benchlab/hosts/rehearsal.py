@@ -97,6 +97,9 @@ class Rehearsal:
     def job_output(self, job: str) -> str:
         return self._job_output
 
+    def ask_job_to_end(self, job: str) -> None:
+        pass  # it is stopped later, and a command is shown for neither
+
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         if job in self._jobs:
             self._jobs[job] = JobStatus("complete", 0)

@@ -83,6 +83,9 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             # With verdict before give_back, a failed verdict would make a green run.
             [_given_back(spec.target, registered), _judged(planned)],
         )
+    # Last: every task that is made in a DAG with params copies them all, and Airflow validates each
+    # copy whenever it serializes the task, which takes longer than everything else here together.
+    dag.params.update(trigger_form.form(spec))
     return dag
 
 
@@ -98,7 +101,6 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
         # Starting Airflow must not rent hosts.
         is_paused_upon_creation=True if spec.schedule else None,
         max_active_runs=1,
-        params=trigger_form.form(spec),
         tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
             "retries": 1,

@@ -1,7 +1,7 @@
 """Runs one campaign in Airflow: ``python -m benchlab_airflow.local.demo REPORT``.
 
-Airflow runs the DAG in one process (``airflow dags test``) with its own metadata database. This
-process shows the progress, and ends everything if it is interrupted.
+Airflow runs the DAG in one process (``airflow dags test``, through :mod:`.one_run`) with its own
+metadata database. This process shows the progress, and ends everything if it is interrupted.
 """
 
 from __future__ import annotations
@@ -165,7 +165,8 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
         process = subprocess.Popen(
             # Airflow's process is the campaign's driver: when it is gone, the machine is free.
             [
-                *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec airflow dags test "$@"', "demo"),
+                *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec "$@"', "demo"),
+                *(sys.executable, "-m", "benchlab_airflow.local.one_run"),
                 *(demo.spec.report, demo.started.isoformat(), "-c", conf),
             ],
             stdin=subprocess.DEVNULL,

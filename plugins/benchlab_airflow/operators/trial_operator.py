@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from airflow.sdk import BaseOperator, Context
+from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import TaskDeferred
 
 from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
@@ -34,6 +35,9 @@ class TrialOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.planned, self.attempt, self.deferrable = planned, attempt, deferrable
+        # Before each trial Airflow makes it from the mapped task, with a copy of the whole form
+        # (flow.py); the task's context has the form in any case.
+        self.params = ParamsDict()
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Measure, or begin to and defer; return what ``stages.measure`` returns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -89,6 +90,23 @@ def test_every_trial_is_executed_once_in_the_plans_order(make: Callable[..., Ben
     bench.sequence.measure_all()
     assert [r.trial for r in bench.results()] == list(bench.plan.trials)
     assert bench.sequence.measure_next() is None
+
+
+@pytest.mark.parametrize("restore", ["every_trial", "never"])
+def test_a_server_is_asked_to_end_only_before_a_trial_that_stops_it(
+    make: Callable[..., Bench], restore: str
+) -> None:
+    """Once the trial is stored; a trial that goes on with the same server finds it running."""
+    bench = make(restore=restore, threads=[4, 8], rounds=1)
+    bench.sequence.measure_all()
+    trials = bench.plan.trials
+    stopped = [
+        f"ask server-{earlier.side}"
+        for earlier, later in itertools.pairwise(trials)
+        if later.restore or later.side != earlier.side
+    ]
+    assert [line for line in bench.executor.log if line.startswith("ask")] == stopped
+    assert len(stopped) == {"every_trial": len(trials) - 1, "never": 1}[restore]
 
 
 def test_an_invalid_trial_has_its_whole_pair_measured_again(make: Callable[..., Bench]) -> None:

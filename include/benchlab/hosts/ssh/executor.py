@@ -122,6 +122,9 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         path = str(self._jobs / job / "output")
         return self._script(f"output of job {job}", script, path, timeout_s=OUTPUT_LIMIT_S).stdout
 
+    def ask_job_to_end(self, job: str) -> None:
+        self._script(f"ask job {job} to end", scripts.ASK_TO_END, *self._job(job))
+
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         arguments = (*self._job(job), f"{timeout_s * 100:.0f}")
         limit_s = timeout_s + SCRIPT_LIMIT_S

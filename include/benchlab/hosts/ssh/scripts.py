@@ -81,13 +81,19 @@ state() {
 }
 """
 
+_SIGNAL = """
+signal() { kill -s "$1" "$2" 2> /dev/null || [ ! -d "/proc/$2" ] || as_root kill -s "$1" "$2"; }
+"""
+
+ASK_TO_END = JOB + _SIGNAL + 'pid=$(program); [ -z "$pid" ] || signal TERM "$pid"'
+
 # $4 hundredths of a second until SIGKILL. By the job's status, not its pid: during execve a process
 # has for a moment no environment by which it could be recognized.
 STOP = (
     JOB
+    + _SIGNAL
     + """
 now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
-signal() { kill -s "$1" "$2" 2> /dev/null || [ ! -d "/proc/$2" ] || as_root kill -s "$1" "$2"; }
 kill_program() {
     # sudo cannot pass SIGKILL on.
     if [ "$(cat "/proc/$1/comm" 2> /dev/null)" = sudo ]; then

@@ -1,0 +1,63 @@
+"""What is imported while the sides of a campaign are prepared."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+
+from benchlab.analysis.gates.data_docs import expectations
+from benchlab.campaign import preload
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads that have imported, slowly; none has begun yet."""
+    names: list[str] = []
+
+    def slowly() -> None:
+        time.sleep(0.2)
+        names.append(threading.current_thread().name)
+
+    monkeypatch.setattr(expectations, "load", slowly)
+    monkeypatch.setattr(preload, "_threads", [])
+    return names
+
+
+def test_a_trial_waits_until_nothing_is_imported(
+    loaded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, in the background, in the process that drives the whole campaign."""
+    monkeypatch.setenv("BENCHLAB_DRIVER", str(os.getpid()))
+    preload.begin()
+    preload.begin()
+    assert loaded == []
+    preload.wait()
+    assert len(loaded) == 1
+    assert loaded != [threading.current_thread().name]
+
+
+def test_a_process_of_a_single_stage_imports_nothing_ahead(
+    loaded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under a scheduler each task has a process of its own, which the import would only delay."""
+    monkeypatch.setenv("BENCHLAB_DRIVER", str(os.getppid()))
+    preload.begin()
+    preload.wait()
+    assert loaded == []
+
+
+def test_what_cannot_be_imported_ends_nothing(
+    loaded: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stage that needs it says what is missing."""
+
+    def missing() -> None:
+        raise ImportError("no module named great_expectations")
+
+    monkeypatch.setattr(expectations, "load", missing)
+    monkeypatch.setenv("BENCHLAB_DRIVER", str(os.getpid()))
+    preload.begin()
+    preload.wait()
