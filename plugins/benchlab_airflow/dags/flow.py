@@ -62,6 +62,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+    form = trigger_form.form(spec)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
             task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
@@ -83,6 +84,9 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             # With verdict before give_back, a failed verdict would make a green run.
             [_given_back(spec.target, registered), _judged(planned)],
         )
+    # Last: Airflow copies the params that a DAG has to each of its tasks, where nobody asks for
+    # them, and writes them with each.
+    dag.params.update(form)
     return dag
 
 
@@ -98,7 +102,6 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
         # Starting Airflow must not rent hosts.
         is_paused_upon_creation=True if spec.schedule else None,
         max_active_runs=1,
-        params=trigger_form.form(spec),
         tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
             "retries": 1,
