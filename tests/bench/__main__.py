@@ -19,12 +19,25 @@ from typing import NoReturn
 from benchlab import home as homes
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from tests.bench import campaign, compare, dag_file, fleet, parsing, plans, restore, tpcc
+from tests.bench import (
+    campaign,
+    command_line,
+    compare,
+    dag_file,
+    fleet,
+    parsing,
+    plans,
+    restore,
+    tpcc,
+)
 from tests.bench.machine import alone
 from tests.bench.row import Row, table
 
 # In the order in which they run: what is quick comes first.
-MEASURES = ("plans", "parsing", "compare", "dag-file", "restore", "fleet", "tpcc", "campaign")
+MEASURES = (
+    *("plans", "command-line", "parsing", "compare", "dag-file", "restore", "fleet", "tpcc"),
+    "campaign",
+)
 
 
 def main() -> int:
@@ -75,6 +88,7 @@ def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
     if name == "plans":  # only reckoned
         return plans.measure(home)
     measures: dict[str, Callable[[], list[Row]]] = {
+        "command-line": lambda: command_line.measure(home),
         "parsing": lambda: parsing.measure(quick),
         "compare": lambda: compare.measure(home, work, quick),
         "dag-file": lambda: dag_file.measure(home, work, quick),

@@ -15,6 +15,7 @@ from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.bench.row import Row, ratio
 
 TARGET = 1.5
+INSIDE_TARGET_MS = 300.0
 REPEATS = 9
 QUICK_REPEATS = 7
 
@@ -28,9 +29,9 @@ PARSE = """\
 import sys, time
 from airflow.dag_processing.dagbag import DagBag
 
-began = time.monotonic()
+began = time.process_time()
 bag = DagBag(sys.argv[1])
-seconds = time.monotonic() - began
+seconds = time.process_time() - began
 assert bag.dags and not bag.import_errors, bag.import_errors
 print(seconds)
 """
@@ -61,6 +62,7 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
             compared=f"{ours}; {other}: {1000 * statistics.median(inside[other]):.0f} ms",
             figure=1000 * statistics.median(inside[ours]),
             unit="ms",
+            target=INSIDE_TARGET_MS,
             seconds=inside,
         ),
     ]

@@ -38,9 +38,9 @@ def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
     found = {}
     for path in published_files(home):
         with contextlib.suppress(SpecError):
-            plan = load(path)
+            plan = report_type.load(path)
             if plan.report == report:
-                found[path] = plan
+                found[path] = fit.check(plan, where=str(path))
     return found
 
 

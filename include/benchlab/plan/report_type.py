@@ -8,6 +8,7 @@ allowed.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
@@ -467,7 +468,13 @@ def load(path: Path) -> ReportSpec:
         SpecError: the file cannot be read, is not YAML, does not validate, or has another name than
             its report type; all faults of validation are named at once.
     """
-    spec = loads(read_text(path), where=str(path))
+    return _read(path, read_text(path))
+
+
+# By text, so that a change is seen: a DAG file reads each published plan for every report type.
+@functools.lru_cache(maxsize=256)
+def _read(path: Path, text: str) -> ReportSpec:
+    spec = loads(text, where=str(path))
     if spec.report != path.stem and spec.published is None:
         raise SpecError(f"{path}: report: {spec.report!r} must be the file's name, {path.stem!r}")
     return spec

@@ -7,6 +7,7 @@ cluster that TiDB Cloud runs. Unknown keys are errors.
 from __future__ import annotations
 
 import contextlib
+import functools
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -193,7 +194,12 @@ def load(path: Path) -> Topology:
     Raises:
         SpecError: it cannot be read or does not validate; names the file and each field.
     """
-    raw = from_yaml(read_text(path), str(path))
+    return _read(path, read_text(path))
+
+
+@functools.lru_cache(maxsize=256)  # every trigger form of a fleet offers all of them
+def _read(path: Path, text: str) -> Topology:
+    raw = from_yaml(text, str(path))
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")

@@ -62,6 +62,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
+    form = trigger_form.form(spec)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
             task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
@@ -83,9 +84,10 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
             # With verdict before give_back, a failed verdict would make a green run.
             [_given_back(spec.target, registered), _judged(planned)],
         )
-    # Last: every task that is made in a DAG with params copies them all, and Airflow validates each
-    # copy whenever it serializes the task, which takes longer than everything else here together.
-    dag.params.update(trigger_form.form(spec))
+    # Last: every task that is made in a DAG with params copies them all, where nobody asks for
+    # them, and Airflow validates each copy whenever it serializes the task, which takes longer than
+    # everything else here together.
+    dag.params.update(form)
     return dag
 
 

@@ -17,8 +17,7 @@ from benchlab_airflow.dags import flow
 def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) -> Iterator[DAG]:
     """The DAGs of all report types; a broken one does not affect the others.
 
-    A process that runs a task parses the file as well, and says which DAG it needs: the others are
-    left out.
+    Where Airflow reads the file for a single DAG, as before each task, only that one is built.
 
     >>> [dag.dag_id for dag in build_all(__doc__)]
     ['sysbench_ec2', 'sysbench_local', ...]
@@ -27,13 +26,14 @@ def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) ->
         doc_md: the page of every DAG.
         on_target: text to append to it, by target.
     """
-    wanted = get_parsing_context().dag_id
+    asked = get_parsing_context().dag_id
     for path in report_types.report_files(home.find()):
         try:
             spec = report_types.load(path)
-            if wanted not in (None, spec.report):
-                continue
-            yield flow.build(spec, path, (doc_md or "") + (on_target or {}).get(spec.target, ""))
+            if asked in (None, spec.report):
+                yield flow.build(
+                    spec, path, (doc_md or "") + (on_target or {}).get(spec.target, "")
+                )
         except BenchlabError as error:
             yield _invalid(path, str(error))
 

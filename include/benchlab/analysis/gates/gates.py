@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
+from benchlab.plan.documents import parse_yaml
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
 Table = Literal["trials", "cells"]
@@ -116,7 +117,7 @@ def load(path: Path) -> tuple[Gate, ...]:
 def parse(text: str, where: str) -> tuple[Gate, ...]:
     """As :func:`load`, from the text of a file; ``where``: its name, for errors."""
     try:
-        entries = yaml.safe_load(text)
+        entries = parse_yaml(text)
         gates = tuple(Gate.model_validate(entry) for entry in entries)
     except (TypeError, ValueError, yaml.YAMLError) as error:
         raise SpecError(f"{where}: not a list of gates: {error}") from error

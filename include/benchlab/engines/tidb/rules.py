@@ -23,6 +23,7 @@ from benchlab.engines.database import written
 from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import versions
+from benchlab.plan.documents import parse_yaml
 from benchlab.plan.report_type import Parameters
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
@@ -143,7 +144,7 @@ def rules() -> tuple[Rule, ...]:
 @cache
 def _load(path: Path) -> tuple[Rule, ...]:
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = parse_yaml(path.read_text(encoding="utf-8"))
         return tuple(Rule.model_validate(entry) for entry in raw)
     except (OSError, yaml.YAMLError, TypeError, pydantic.ValidationError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from error
