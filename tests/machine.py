@@ -173,7 +173,9 @@ def machine_in(
     """
     root = folder / "home"
     root.mkdir()
-    (root / "servers").symlink_to(servers)
+    for shared in ("servers", "airflow-empty"):  # what takes long to make and is never changed
+        (servers.parent / shared).mkdir(mode=0o700, exist_ok=True)
+        (root / shared).symlink_to(servers.parent / shared)
     named = {
         "BENCHLAB_HOME": str(root),
         "BENCHLAB_PROJECT": str(project),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -53,19 +55,26 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 
 @pytest.fixture(scope="module")
-def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql() -> Iterator[str]:
     """A real PostgreSQL that holds a store; its URL."""
+    # Not in pytest's folder, which every other run of pytest makes private to this account again.
+    with (
+        tempfile.TemporaryDirectory(prefix="benchlab-postgresql-") as directory,
+        _postgresql_in(Path(directory)) as url,
+    ):
+        yield url
+
+
+@contextmanager
+def _postgresql_in(directory: Path) -> Iterator[str]:
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
         pytest.skip("PostgreSQL's server is not installed: `make setup-dev` installs it")
-    directory = tmp_path_factory.mktemp("postgresql")
     port = free_port()
     # The server refuses to run as root.
     as_user: list[str] = []
     if (Path("/proc/self").stat().st_uid) == 0:
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        for parent in (directory, *directory.parents[:3]):
-            parent.chmod(0o755)
         shutil.chown(directory, "postgres", "postgres")
     data = directory / "data"
     subprocess.run(

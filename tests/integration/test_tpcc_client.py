@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import shutil
 import signal
@@ -147,8 +148,9 @@ def test_a_run_is_whole_and_leaves_the_data_consistent(loaded: Loaded) -> None:
     new_orders, payments = found.operations["NEW_ORDER"], found.operations["PAYMENT"]
     assert found.tpmc == pytest.approx(new_orders.count * 60 / found.duration_s, rel=0.15)
     assert found.transactions is not None
-    assert new_orders.count / found.transactions == pytest.approx(0.45, abs=0.06)
-    assert payments.count / found.transactions == pytest.approx(0.43, abs=0.06)
+    chance = 4 * math.sqrt(0.45 * 0.55 / found.transactions)  # four standard errors
+    assert new_orders.count / found.transactions == pytest.approx(0.45, abs=chance)
+    assert payments.count / found.transactions == pytest.approx(0.43, abs=chance)
     for one in found.operations.values():
         assert one.p50_ms <= one.p95_ms <= one.p999_ms <= one.max_ms
         assert one.sum_ms == pytest.approx(one.avg_ms * one.count, abs=0.06 * one.count)
@@ -159,9 +161,9 @@ def test_a_run_is_whole_and_leaves_the_data_consistent(loaded: Loaded) -> None:
     after = loaded.count()
     assert loaded.violations() == dict.fromkeys(CONDITIONS, 0)
     assert after["history"] - before["history"] == payments.count
-    # 1 % is rolled back, which is counted as done.
+    # 1 % is rolled back, which is counted as done; of few on a busy machine perhaps none.
     written = after["orders"] - before["orders"]
-    assert 0.96 * new_orders.count < written < new_orders.count
+    assert 0.95 * new_orders.count < written <= new_orders.count
 
 
 def test_a_run_has_a_series_without_gaps(loaded: Loaded) -> None:
