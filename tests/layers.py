@@ -28,13 +28,14 @@ LAST = ("browser",)
 # Tests of a file share what is slow to start: a scheduler, a fleet, a server.
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 # How a layer runs: the tests that are meant, as a marker expression, and pytest's options.
-PASSES = {
+Passes = dict[str, tuple[str, ...]]
+PASSES: dict[str, Passes] = {
     "core": {"": ("-n", "2")},
     "airflow": {"": BY_FILE},
     "hosts": {"": BY_FILE},
     "integration": {"not alone": BY_FILE, "alone": ()},
 }
-ALL_AT_ONCE: dict[str, tuple[str, ...]] = {"": ()}
+ALL_AT_ONCE: Passes = {"": ()}
 LONG = "--long"
 NO_TESTS_COLLECTED = 5
 

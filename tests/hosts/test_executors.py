@@ -207,7 +207,7 @@ def test_a_command_killed_by_somebody_else_took_no_time_limit(executor: Executor
 
 def test_every_process_carries_the_tag(place: Place) -> None:
     """Commands and jobs are found by their environment, which callers add to but cannot break."""
-    executor, tag = place.executor("tagged"), place.tag("tagged")
+    executor, tag = place.executor("tagged"), own("tagged")
     script = ["sh", "-c", f"echo ${TAG} $OTHER"]
     assert executor.run(script, env={"OTHER": "x", TAG: "y"}).stdout == f"{tag} x\n"
     executor.start_job("a", script, env={"OTHER": "x", TAG: "y"})

@@ -92,7 +92,7 @@ def test_a_deployment_variance_is_known_as_well_as_satterthwaite_says() -> None:
     df = value**2 / (0.00025**2 / 4 + within**2 / df_within)
     found = calibrate(aa).deployment(rounds([0.0, 0.0]), "throughput")
     assert found is not None
-    assert (found.value, found.df) == (pytest.approx(value), pytest.approx(df))
+    assert (found.value, found.df) == pytest.approx((value, df))
 
     d = [-0.029, -0.030, -0.031, -0.030]
     square = statistics.variance(d) / 4
@@ -107,7 +107,7 @@ def test_a_deployment_variance_has_one_degree_of_freedom_at_least() -> None:
     means = [mean * math.sqrt(1.01 * 20 / 3 / 4) * 0.01 / math.sqrt(0.00025) for mean in MEANS]
     found = calibrate(campaigns(means, 0.01)).deployment(rounds([0.0]), "throughput")
     assert found is not None
-    assert (found.value, found.df) == (pytest.approx(0.01 * 0.01**2 * 20 / 3 / 4), 1)
+    assert (found.value, found.df) == pytest.approx((0.01 * 0.01**2 * 20 / 3 / 4, 1))
 
 
 def test_more_workloads_do_not_make_more_deployments() -> None:
@@ -125,7 +125,7 @@ def test_more_workloads_do_not_make_more_deployments() -> None:
     }
     found = calibrate(aa).deployment(rounds([0.0], workload=agreeing), "throughput")
     assert found is not None
-    assert (found.value, found.df) == (pytest.approx(0.0005 / 3), pytest.approx(4))
+    assert (found.value, found.df) == pytest.approx((0.0005 / 3, 4))
 
 
 def test_a_change_that_one_deployment_may_be_is_no_change_once_it_is_known() -> None:
