@@ -1,6 +1,6 @@
 """What a start of Benchlab may import: whatever is added is waited for at every start.
 
-A heavy package belongs where it is used, or into a module of its own; see CONTRIBUTING.md.
+A heavy package belongs where it is used, or into a module of its own.
 """
 
 from __future__ import annotations
