@@ -7,10 +7,10 @@ PYTEST_ARGS ?=
 export PYTHON REPORT
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up down test check format lock bench study clean
+.PHONY: help setup setup-dev demo up down test test-long check format lock bench study clean
 
 help: ## List these commands
-	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 setup: ## Install what Benchlab needs: Debian packages, .venv, database servers
 	@bin/setup packages requirements benchlab servers
@@ -30,6 +30,11 @@ down: ## End what `make up` started
 test: setup-dev ## Run the checks and all tests (PYTEST_ARGS=... is passed to pytest)
 	@bin/check
 	@.venv/bin/python -m tests.layers $(PYTEST_ARGS)
+
+test-long: setup-dev ## The same with the long tests, and the core's tests with Python 3.13
+	@bin/check
+	@.venv/bin/python -m tests.layers --long $(PYTEST_ARGS)
+	@bin/test-python 3.13
 
 check: setup-dev ## Formatting, lint, types, dead code, import rules, configurations, generated files, secrets
 	@bin/check

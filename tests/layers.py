@@ -31,6 +31,7 @@ BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 Passes = dict[str, tuple[str, ...]]
 PASSES: dict[str, Passes] = {
     "core": {"": ("-n", "2")},
+    "golden": {"": ("-n", "2")},
     "airflow": {"": BY_FILE},
     "hosts": {"": BY_FILE},
     "integration": {"not alone": BY_FILE, "alone": ()},
