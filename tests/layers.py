@@ -2,11 +2,11 @@
 
     .venv/bin/python -m tests.layers [--long] [PYTEST ARGUMENT...]
 
-A layer is a folder of tests/ with a test file in it. The layers run one by one, each with two
-workers, because most of what they do is waiting: for servers to start, for hosts to boot. Tests
-marked `alone` measure something that a neighbour would disturb; they run afterwards, one by one.
-Tests marked `long` run only with `--long`, that is, in `make test-long`. A failed layer does not
-keep the next one from running.
+A layer is a folder of tests/ with a test file in it. The layers run one by one, most of them with
+two or three workers, because much of what they do is waiting: for servers to start, for hosts to
+boot. Tests marked `alone` measure something that a neighbour would disturb; they run afterwards,
+one by one. Tests marked `long` run only with `--long`, that is, in `make test-long`. A failed layer
+does not keep the next one from running.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ FIRST = ("core", "golden", "airflow")
 LAST = ("browser",)
 # Tests of a file share what is slow to start: a scheduler, a fleet, a server.
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+# Hosts boot and links time out, which takes no CPU.
+BY_GROUP = ("-n", "3", "--dist", "loadgroup", "--no-loadscope-reorder")
 # How a layer runs: the tests that are meant, as a marker expression, and pytest's options.
 Passes = dict[str, tuple[str, ...]]
 PASSES: dict[str, Passes] = {
     "core": {"": ("-n", "2")},
     "golden": {"": ("-n", "2")},
     "airflow": {"": BY_FILE},
-    "hosts": {"": BY_FILE},
+    "hosts": {"": BY_GROUP},
     "integration": {"not alone": BY_FILE, "alone": ()},
 }
 ALL_AT_ONCE: Passes = {"": ()}

@@ -33,8 +33,15 @@ exec unshare --net --pid --mount --uts --fork sh -ec '
 NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
 
 
-# Minutes each; the others take seconds.
-LONGEST = ("test_fleet_dag", "test_campaign", "test_owned_hosts", "test_cluster")
+# Minutes each; the others take seconds. The tests of SEPARATE share nothing, not even a host.
+LONGEST = (
+    "test_fleet_dag",
+    "test_fleet_dag_ending",
+    "test_campaign",
+    "test_owned_hosts",
+    "test_cluster",
+)
+SEPARATE = ("test_campaign",)
 
 
 @cache
@@ -55,11 +62,14 @@ def missing() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that two workers end at about the same time.
+    """The longest files first, so that all workers end at about the same time.
 
-    Where there can be no hosts, this folder's tests are skipped, with the reason.
+    Tests of a file stay together. Where there can be no hosts, they are skipped, with the reason.
     """
     items.sort(key=lambda item: [*LONGEST, item.path.stem].index(item.path.stem))
+    for item in items:
+        if item.path.stem not in SEPARATE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if reason := missing():
         here = Path(__file__).parent
         for item in items:

@@ -142,6 +142,7 @@ def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) 
     assert_nothing_left(rented, "host-died")
 
 
+@pytest.mark.long  # two fleets; test_cluster has the way to the storage and back
 def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) -> None:
     """The first campaign loads and keeps both sides; later ones restore, or refuse what differs."""
     machine = rented.machine

@@ -81,7 +81,7 @@ def host(namespaces: Namespaces, ssh_key: tuple[str, str]) -> NamespaceHost:
     return made
 
 
-@pytest.fixture(params=["local", "ssh", "ssh as root"])
+@pytest.fixture(params=["local", "ssh", pytest.param("ssh as root", marks=pytest.mark.long)])
 def place(
     request: pytest.FixtureRequest,
     tmp_path: Path,
