@@ -16,8 +16,11 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -27,7 +30,7 @@ FIRST = ("core", "golden", "airflow")
 LAST = ("browser",)
 # Tests of a file share what is slow to start: a scheduler, a fleet, a server.
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-# Hosts boot and links time out, which takes no CPU.
+# Servers start, hosts boot and links time out, which takes no CPU: see `spread`.
 BY_GROUP = ("-n", "3", "--dist", "loadgroup", "--no-loadscope-reorder")
 # How a layer runs: the tests that are meant, as a marker expression, and pytest's options.
 Passes = dict[str, tuple[str, ...]]
@@ -36,7 +39,7 @@ PASSES: dict[str, Passes] = {
     "golden": {"": ("-n", "2")},
     "airflow": {"": BY_FILE},
     "hosts": {"": BY_GROUP},
-    "integration": {"not alone": BY_FILE, "alone": ()},
+    "integration": {"not alone": BY_GROUP, "alone": ()},
 }
 ALL_AT_ONCE: Passes = {"": ()}
 LONG = "--long"
@@ -63,6 +66,20 @@ def layers() -> list[str]:
     return [name for name in (*FIRST, *middle, *LAST) if name in found]
 
 
+def spread(items: list[pytest.Item], longest: Sequence[str], separate: Collection[str]) -> None:
+    """Put a layer's tests into an order and into groups by which all workers end at about one time.
+
+    Args:
+        items: the tests, in pytest's order.
+        longest: the names of the files that take minutes, the longest first.
+        separate: the files whose tests share nothing; those of any other file stay together.
+    """
+    items.sort(key=lambda item: [*longest, item.path.stem].index(item.path.stem))
+    for item in items:
+        if item.path.stem not in separate:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 def run(layer: str, arguments: list[str], *, long: bool = False) -> Outcome:
     """Run one layer with pytest, whose output goes to the terminal."""
     print(f"\n######## {layer}", flush=True)
@@ -70,7 +87,8 @@ def run(layer: str, arguments: list[str], *, long: bool = False) -> Outcome:
     codes = set()
     for marked, options in PASSES.get(layer, ALL_AT_ONCE).items():
         expression = " and ".join(filter(None, [marked, "" if long else "not long"]))
-        codes.add(_pytest(outcome, ["-m", expression, *options, *arguments]))
+        report = RESULTS / f"{layer}{marked and f' {marked}'}.xml".replace(" ", "-")
+        codes.add(_pytest(outcome, report, ["-m", expression, *options, *arguments]))
     # Arguments may deselect a whole layer; without any, a layer that tests nothing is a mistake.
     if codes == {NO_TESTS_COLLECTED} and not arguments:
         outcome.errors += 1
@@ -78,9 +96,8 @@ def run(layer: str, arguments: list[str], *, long: bool = False) -> Outcome:
     return outcome
 
 
-def _pytest(outcome: Outcome, options: list[str]) -> int:
+def _pytest(outcome: Outcome, report: Path, options: list[str]) -> int:
     """Run tests of a layer and add up what became of them; pytest's exit code."""
-    report = RESULTS / f"{outcome.layer}.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", str(TESTS / outcome.layer), f"--junitxml={report}"]
     # Campaigns are hundreds of Python processes, each of which would compile Benchlab anew.

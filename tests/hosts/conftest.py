@@ -19,6 +19,7 @@ from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.hosts.ssh.link import Limits
 from tests.hosts.cloud import Cloud
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, own, unused
+from tests.layers import spread
 
 # What a host is made of: namespaces, an overlay over the root, a link to another namespace.
 _TRY = """
@@ -33,7 +34,6 @@ exec unshare --net --pid --mount --uts --fork sh -ec '
 NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
 
 
-# Minutes each; the others take seconds. The tests of SEPARATE share nothing, not even a host.
 LONGEST = (
     "test_fleet_dag",
     "test_fleet_dag_ending",
@@ -62,14 +62,8 @@ def missing() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that all workers end at about the same time.
-
-    Tests of a file stay together. Where there can be no hosts, they are skipped, with the reason.
-    """
-    items.sort(key=lambda item: [*LONGEST, item.path.stem].index(item.path.stem))
-    for item in items:
-        if item.path.stem not in SEPARATE:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    """Spread the tests; where there can be no hosts, skip them, with the reason."""
+    spread(items, LONGEST, SEPARATE)
     if reason := missing():
         here = Path(__file__).parent
         for item in items:

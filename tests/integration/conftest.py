@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from tests.layers import spread
 from tests.machine import machine, servers
 
 __all__ = ["machine", "servers"]
 
-# Minutes each, in the order of their time; the others take seconds.
-LONGEST = ("test_backfill", "test_campaign", "test_scheduler", "test_demo", "test_tpcc_campaign")
+SEPARATE = ("test_demo", "test_campaign", "test_tpcc_campaign")
+LONGEST = ("test_backfill", "test_scheduler", *SEPARATE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that two workers end at about the same time."""
-    items.sort(key=lambda item: [*LONGEST, item.path.stem].index(item.path.stem))
+    """Spread the tests."""
+    spread(items, LONGEST, SEPARATE)
