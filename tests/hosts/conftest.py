@@ -34,13 +34,8 @@ exec unshare --net --pid --mount --uts --fork sh -ec '
 NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
 
 
-LONGEST = (
-    "test_fleet_dag",
-    "test_fleet_dag_ending",
-    "test_campaign",
-    "test_owned_hosts",
-    "test_cluster",
-)
+LONGEST = ("test_fleet_dag", "test_campaign", "test_owned_hosts", "test_cluster")
+# Its tests share nothing, not even a host.
 SEPARATE = ("test_campaign",)
 
 

@@ -102,7 +102,7 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
 def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented) -> None:
     """It is named; the trial has no figure, and the fleet is given back without SSH."""
     machine = rented.machine
-    settings = rented.settings(seconds=2, repeat_limit=0)
+    settings = rented.settings(seconds=10, repeat_limit=0)
     run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "client-lost")
     in_trial(machine, "client-lost", run, after=1)
     client = fleet_of(machine, "client-lost").client
@@ -123,7 +123,7 @@ def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented)
 def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) -> None:
     """What was measured meanwhile does not count, and what cannot be measured names the host."""
     machine = rented.machine
-    settings = rented.settings(seconds=3, repeat_limit=0)
+    settings = rented.settings(seconds=15, repeat_limit=0)
     run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "host-died")
     in_trial(machine, "host-died", run)
     rented.cloud.kill(rented.instance("tikv-2"))

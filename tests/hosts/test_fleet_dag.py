@@ -1,20 +1,113 @@
 """The DAGs of rented fleets under a real scheduler, on the test fleet: from the trigger form to the
-published report.
+published report, and what becomes of a fleet when a run does not end as it should.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from tests.hosts.cloud import NOTHING
-from tests.hosts.scheduled import Airflow, airflow
+import pytest
+
+from benchlab.campaign.progress import ProgressLog
+from benchlab_airflow.local.services import Services
+from tests.hosts.cloud import NOTHING, Cloud
+from tests.hosts.rented import TOPOLOGY, Rented, rented_in
 from tests.machine import servers
-from tests.scheduler import process_in_trial
+from tests.ports import free_port
+from tests.scheduler import Api, dag_ids, process_in_trial, wait
 
-__all__ = ["airflow", "servers"]  # fixtures
+__all__ = ["servers"]  # a fixture
 
+DAG = "sysbench_ec2"
 TPCC_DAG = "tpcc_ec2"
+REAPER = "/api/v2/dags/reap_expired_fleets/dagRuns"
+ENDED = ("success", "failed")
+
+
+@dataclass
+class Airflow:
+    """A scheduler of its own, and what its campaigns rent from."""
+
+    rented: Rented
+    api: Api
+
+    def trigger(self, campaign: str, **fields: Any) -> str:
+        """Start a run of sysbench as the trigger form does; its path in the API."""
+        small = {"workloads": ["oltp_update_index"], "tables": 1, "table_size": 1000}
+        return self.trigger_dag(DAG, campaign, **{**small, **fields})
+
+    def trigger_dag(self, dag: str, campaign: str, **fields: Any) -> str:
+        """The same of any DAG that rents."""
+        conf = {
+            "baseline": "v5.1.1",
+            "candidate": "v5.2.0",
+            "topology": TOPOLOGY,
+            "threads": [2],
+            "rounds": 1,
+            "seconds": 3,
+            "warmup_seconds": 0,
+            "campaign": campaign,
+            # The stand-in for a cluster has none of TiDB's own variables.
+            "overrides": {"engines.tidb.parameters": {}, "engines.tidb.by_version": []},
+            **fields,
+        }
+        runs = f"/api/v2/dags/{dag}/dagRuns"
+        made = self.api.call("POST", runs, {"logical_date": None, "conf": conf})
+        return f"{runs}/{made['dag_run_id']}"
+
+    def ended(self, run: str) -> str:
+        """The final state of a run."""
+
+        def state() -> str | None:
+            found = str(self.api.call("GET", run)["state"])
+            return found if found in ENDED else None
+
+        return str(wait(f"the end of {run}", state))
+
+    def tasks(self, run: str) -> dict[str, list[dict[str, Any]]]:
+        """The tasks of a run by id; a mapped one has several."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        answer = self.api.call("GET", f"{run}/taskInstances?limit=100")
+        for task in answer["task_instances"]:
+            found.setdefault(task["task_id"], []).append(task)
+        return found
+
+    def story(self, run: str, campaign: str) -> str:
+        """What did not go well in a run, for a message."""
+        states = [
+            f"{name}: {[str(task['state']) for task in found]}"
+            for name, found in self.tasks(run).items()
+            if {task["state"] for task in found} - {"success", "skipped"}
+        ]
+        log = ProgressLog(self.rented.machine.here.campaign(campaign) / "progress.jsonl")
+        steps = [
+            f"{s.stage} {s.phase} {s.note}"
+            for s in log.read()[0]
+            if s.phase == "failed" or s.stage == "failed"
+        ]
+        return "\n".join([*states, *steps])
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Airflow]:
+    """One scheduler for all runs of this file."""
+    with rented_in(tmp_path_factory.mktemp("dag"), servers) as rented:
+        services = Services(rented.machine.here.root)
+        port = free_port()
+        services.up(port)
+        try:
+            api = Api(port, services.airflow.password())
+            wait("the DAG", lambda: DAG in dag_ids(api))
+            # What is run by the calendar begins paused.
+            api.call("PATCH", f"/api/v2/dags/{DAG}", {"is_paused": False})
+            yield Airflow(rented, api)
+        finally:
+            services.down()
 
 
 def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow) -> None:
@@ -56,3 +149,66 @@ def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
             assert {f"3.3.2.{n}" for n in (1, 2, 3, 4)} <= {c.clause for c in found}
             assert not [c for c in found if c.violations]
     assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
+
+
+def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
+    """As an operator ends a campaign in the UI, in the middle of a trial."""
+    machine = airflow.rented.machine
+    run = airflow.trigger("marked", seconds=120)
+    machine.wait_for("marked", "run")
+    # Not at the very moment at which Airflow sets the task aside: that would be lost.
+    wait(
+        "the trial to wait for its client",
+        lambda: any(t["state"] == "deferred" for t in airflow.tasks(run)["trials"]),
+    )
+    airflow.api.call("PATCH", run, {"state": "failed"})
+    wait("the fleet's end", lambda: airflow.rented.cloud.holdings() == NOTHING)
+    assert airflow.rented.namespaces.addresses == ()
+    wait("the teardown", lambda: airflow.tasks(run)["give_back"][0]["state"] == "success")
+    assert airflow.ended(run) == "failed", "it does not turn green by its teardown"
+    campaign, _ = machine.outcome("marked")
+    assert campaign.state == "failed"
+    assert not (machine.here.campaign("marked") / "ssh_key").exists()
+
+
+def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
+    """And a run that is marked failed meanwhile is red, its campaign over."""
+    rentals = len(airflow.rented.cloud.requests("RunInstances"))
+    budget = {"budget": {"approve_above": 0, "limit": 60}, "engines.tidb.parameters": {}}
+    run = airflow.trigger("unasked", overrides=budget)
+    wait("the question", lambda: airflow.tasks(run)["approve"][0]["state"] == "awaiting_input")
+    airflow.api.call("PATCH", run, {"state": "failed"})
+    assert airflow.ended(run) == "failed"
+    campaign, _ = airflow.rented.machine.outcome("unasked")
+    assert campaign.state == "failed"
+    assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
+
+
+def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
+    """AWS refuses to terminate: the run is red, and the reaper ends the fleet at its expiry."""
+    machine, cloud = airflow.rented.machine, airflow.rented.cloud
+    cloud.fault("TerminateInstances", "UnauthorizedOperation", times=-1)
+    run = airflow.trigger("leaked")
+    assert airflow.ended(run) == "failed", "a leaked machine never looks green"
+    assert airflow.tasks(run)["give_back"][0]["state"] == "failed"
+    assert cloud.holdings()["instances"]
+    cloud.heal()
+    said = machine.run("benchlab.cli.main", "reap")
+    assert "nothing to end" in said, "it has not expired"
+    expire(cloud)
+    reaped = str(airflow.api.call("POST", REAPER, {"logical_date": None})["dag_run_id"])
+    wait("the reaper", lambda: cloud.holdings() == NOTHING)
+    wait("its end", lambda: airflow.api.call("GET", f"{REAPER}/{reaped}")["state"] == "success")
+    assert airflow.rented.namespaces.addresses == ()
+
+
+def expire(cloud: Cloud) -> None:
+    """As if the time of all that is rented were over."""
+    ec2 = cloud.client("ec2")
+    ours = [{"Name": "tag:benchlab:project", "Values": ["benchlab"]}]
+    listed = ec2.describe_instances(Filters=ours)["Reservations"]
+    instances = [i["InstanceId"] for group in listed for i in group["Instances"]]
+    groups = [g["GroupId"] for g in ec2.describe_security_groups(Filters=ours)["SecurityGroups"]]
+    past = "2020-01-01T00:00:00Z"
+    tags = [{"Key": f"benchlab:{name}", "Value": past} for name in ("created_at", "expires_at")]
+    ec2.create_tags(Resources=[*instances, *groups], Tags=tags)
