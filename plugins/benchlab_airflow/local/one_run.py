@@ -1,6 +1,6 @@
 """Airflow running one DAG in one process: ``python -m benchlab_airflow.local.one_run DAG DATE``.
 
-It is ``airflow dags test`` with the same arguments, and starts in a third of the time. There the
+It is ``airflow dags test`` with the same arguments, and starts with less CPU. There the
 tasks call an API in their own process, whose routes Airflow makes for every version that this API
 ever had, one after the other; the tasks call the newest.
 """
