@@ -154,8 +154,8 @@ def _uncollected() -> Iterator[None]:
 
 def _context() -> EphemeralDataContext:
     """In memory alone: without a directory, usage statistics and progress bars."""
-    with _uncollected():
-        import great_expectations as gx
+    load()
+    import great_expectations as gx
     from great_expectations.data_context.types.base import (
         DataContextConfig,
         InMemoryStoreBackendDefaults,
