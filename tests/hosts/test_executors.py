@@ -331,13 +331,16 @@ def test_a_program_has_its_time_to_end(executor: Executor) -> None:
     executor.stop_job("never started")
 
 
-def test_a_job_that_is_asked_to_end_is_not_waited_for(executor: Executor) -> None:
+def test_a_job_that_is_asked_to_end_is_not_waited_for(place: Place, executor: Executor) -> None:
     """It ends in its own way, also if it is then stopped; one that has ended is left alone."""
-    slowly = 'trap "sleep 1; exit 7" TERM; echo ready; while :; do sleep 0.02; done'
+    may_end = place.folder / "may-end"
+    ends = f"until [ -e {may_end} ]; do sleep 0.02; done; exit 7"
+    slowly = f'trap "{ends}" TERM; echo ready; while :; do sleep 0.02; done'
     executor.start_job("a", ["sh", "-c", slowly])
     until(lambda: executor.job_output("a") == "ready\n")
     executor.ask_job_to_end("a")
     assert executor.job_status("a").state == "running"
+    place.shell(f"touch {may_end}")
     executor.stop_job("a")
     assert executor.job_status("a") == JobStatus("complete", 7)
     executor.ask_job_to_end("a")

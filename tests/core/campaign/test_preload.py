@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 
 import pytest
 
@@ -13,12 +12,18 @@ from benchlab.campaign import preload
 
 
 @pytest.fixture
-def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the threads that have imported, slowly; none has begun yet."""
+def may_end() -> threading.Event:
+    """Until it is set no import ends."""
+    return threading.Event()
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch, may_end: threading.Event) -> list[str]:
+    """The names of the threads that have imported; none has begun yet."""
     names: list[str] = []
 
     def slowly() -> None:
-        time.sleep(0.2)
+        may_end.wait()
         names.append(threading.current_thread().name)
 
     monkeypatch.setattr(expectations, "load", slowly)
@@ -27,13 +32,14 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_trial_waits_until_nothing_is_imported(
-    loaded: list[str], monkeypatch: pytest.MonkeyPatch
+    loaded: list[str], may_end: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Once, in the background, in the process that drives the whole campaign."""
     monkeypatch.setenv("BENCHLAB_DRIVER", str(os.getpid()))
     preload.begin()
     preload.begin()
     assert loaded == []
+    may_end.set()
     preload.wait()
     assert len(loaded) == 1
     assert loaded != [threading.current_thread().name]

@@ -364,19 +364,6 @@ def test_a_stopped_job_has_ended(executor: LocalExecutor, tmp_path: Path) -> Non
     executor.stop_job("never started")
 
 
-def test_a_job_that_is_asked_to_end_is_not_waited_for(executor: LocalExecutor) -> None:
-    """It ends in its own way, also if it is then stopped; one that has ended is left alone."""
-    slowly = 'trap "sleep 0.3; exit 7" TERM; echo ready; while :; do sleep 0.02; done'
-    executor.start_job("a", ["sh", "-c", slowly])
-    until(lambda: executor.job_output("a") == "ready\n")
-    executor.ask_job_to_end("a")
-    assert executor.job_status("a").state == "running"
-    executor.stop_job("a")
-    assert executor.job_status("a") == JobStatus("complete", 7)
-    executor.ask_job_to_end("a")
-    executor.ask_job_to_end("never started")
-
-
 def test_a_program_is_given_time_to_end(executor: LocalExecutor, tmp_path: Path) -> None:
     """SIGTERM first: a database writes what it has and ends by itself."""
     script = "trap 'echo writing; exit 0' TERM; echo ready; while :; do sleep 0.02; done"
