@@ -3,10 +3,10 @@
     .venv/bin/python -m tests.layers [--long] [PYTEST ARGUMENT...]
 
 A layer is a folder of tests/ with a test file in it. The layers run one by one, most of them with
-two workers, because much of what they do is waiting: for servers to start, for hosts to
-boot. Tests marked `alone` measure something that a neighbour would disturb; they run afterwards,
-one by one. Tests marked `long` run only with `--long`, that is, in `make test-long`. A failed layer
-does not keep the next one from running.
+two workers, because much of what they do is waiting: for servers to start, for hosts to boot. Tests
+marked `alone` measure something that a neighbour would disturb; they run afterwards, one by one.
+Tests marked `long` run only with `--long`, that is, in `make test-long`. A failed layer does not
+keep the next one from running.
 """
 
 from __future__ import annotations

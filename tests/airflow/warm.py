@@ -32,8 +32,6 @@ PRELOADED = [
     "sqlalchemy.orm",
 ]
 TIME_LIMIT_S = 180
-
-
 # What Airflow reads at its import, which is before any code of a test.
 READ_AT_IMPORT = {"AIRFLOW__CORE__DAGS_FOLDER", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"}
 

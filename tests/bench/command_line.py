@@ -29,7 +29,7 @@ def measure(home: Home) -> list[Row]:
     for name, (target, command) in starts.items():
         seconds = _seconds(command)
         if name == "import benchlab":  # beside the interpreter, which it is part of
-            seconds = [each - statistics.median(interpreter) for each in seconds]
+            seconds = [whole - statistics.median(interpreter) for whole in seconds]
         rows.append(
             Row(
                 name,

@@ -1,8 +1,8 @@
 """Airflow running one DAG in one process: ``python -m benchlab_airflow.local.one_run DAG DATE``.
 
-It is ``airflow dags test`` with the same arguments, and starts with less CPU. There the
-tasks call an API in their own process, whose routes Airflow makes for every version that this API
-ever had, one after the other; the tasks call the newest.
+It is ``airflow dags test`` with the same arguments and takes less CPU to start. In such a run the
+tasks call an API in their own process. Airflow makes its routes for every version that this API
+ever had; the tasks need those of the newest only.
 """
 
 from __future__ import annotations
