@@ -39,7 +39,7 @@ class Engine(BaseEngine):
     title = "MariaDB"
     reserved = frozenset(
         {
-            *("basedir", "datadir", "port", "bind_address", "socket", "pid_file"),
+            *("basedir", "datadir", "tmpdir", "port", "bind_address", "socket", "pid_file"),
             *("max_connections", "skip_name_resolve", "ssl", "skip_ssl", "user"),
         }
     )
@@ -103,13 +103,14 @@ class Engine(BaseEngine):
         ) is None:
             raise EngineError(f"{self._name()}: no install script under {base / 'scripts'}")
         self.executor.put(self._config, self._options(base))
-        self.executor.run(["mkdir", "-p", str(self.data)])
+        self.executor.run(["mkdir", "-p", str(self.data), str(self._temporary)])
         self.executor.run(
             [
                 str(script),
                 "--no-defaults",
                 f"--basedir={base}",
                 f"--datadir={self.data}",
+                f"--tmpdir={self._temporary}",
                 "--skip-name-resolve",
                 "--auth-root-authentication-method=normal",
                 *self._run_as_root(),
@@ -164,10 +165,20 @@ class Engine(BaseEngine):
     def _config(self) -> Path:
         return self.instance.directory / "my.cnf"
 
+    @property
+    def _temporary(self) -> Path:
+        """The server's own directory of temporary files.
+
+        A server that starts removes every ``#sql*`` file in its directory of temporary files, those
+        of other servers too (``mysql_rm_tmp_tables``): in ``/tmp`` it would break their statements.
+        """
+        return self.instance.directory / "tmp"
+
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {
             "basedir": str(base),
             "datadir": str(self.data),
+            "tmpdir": str(self._temporary),
             "port": self.instance.port,
             "bind-address": self.instance.host,
             # Relative to the data directory, because socket paths are limited to 107 bytes.

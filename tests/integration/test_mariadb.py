@@ -1,4 +1,4 @@
-"""Background work as real MariaDB servers count it."""
+"""What real MariaDB servers of each release count as background work, and leave to others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from benchlab.engines.mariadb import Engine
 from tests import warehouses
 from tests.machine import LIMIT_S, VERSIONS
 
+OF_ANOTHER_SERVER = "#sql-temptable-73bc-1-4.MAD"
+
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def server(
@@ -20,10 +22,22 @@ def server(
 ) -> Iterator[Engine]:
     """A server of each release."""
     folder = tmp_path_factory.mktemp("server")
-    with warehouses.running(request.param, servers, folder) as found:
-        found.sql("CREATE DATABASE IF NOT EXISTS work; CREATE TABLE work.t (a INT PRIMARY KEY)")
-        found.sql("INSERT INTO work.t VALUES (1), (2)")
-        yield found
+    (shared := folder / "shared").mkdir()
+    (shared / OF_ANOTHER_SERVER).touch()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("TMPDIR", str(shared))
+        with warehouses.running(request.param, servers, folder) as found:
+            found.sql("CREATE DATABASE IF NOT EXISTS work; CREATE TABLE work.t (a INT PRIMARY KEY)")
+            found.sql("INSERT INTO work.t VALUES (1), (2)")
+            yield found
+
+
+def test_the_temporary_tables_of_another_server_stay(server: Engine) -> None:
+    """A server removes those in its directory when it starts, so it gets one of its own."""
+    shared = server.instance.directory.parent / "shared"
+    assert [file.name for file in shared.iterdir()] == [OF_ANOTHER_SERVER]
+    ((tmpdir,),) = server.sql("SELECT @@tmpdir")
+    assert Path(tmpdir).is_relative_to(server.instance.directory)
 
 
 def begun_by(server: Engine, statement: str) -> int:
