@@ -8,18 +8,23 @@ import itertools
 import os
 import signal
 
+import pytest
+
 from benchlab_airflow.local.services import Services
 from tests.machine import SMALL, Machine
 from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, parent_of, process_in_trial, wait
 
 
-def test_a_campaign_from_the_form_survives_killed_tasks(machine: Machine) -> None:
+def test_a_campaign_from_the_form_survives_killed_tasks(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Other threads, workloads and rounds than the report type's, and SIGKILL in two trials.
 
     Once of the task's process, once of its worker: the retries complete the campaign, no trial
     twice, no two clients at once.
     """
+    monkeypatch.setenv("BENCHLAB_DATA_DOCS", "yes")
     port = free_port()
     services = Services(machine.here.root)
     services.up(port)
@@ -67,6 +72,8 @@ def test_a_campaign_from_the_form_survives_killed_tasks(machine: Machine) -> Non
     assert len(tried_again) == 2
     names = {t["rendered_map_index"] for t in tasks if t["task_id"] == "trials"}
     assert "round 1 · baseline · insert · 3 threads" in names
-    assert (machine.here.reports / "from-the-form" / "report.html").exists()
+    reports = machine.here.reports / "from-the-form"
+    assert (reports / "report.html").exists()
+    assert (reports / "quality" / "index.html").exists()
     assert machine.left_running("from-the-form") == []
     assert machine.holder() is None
