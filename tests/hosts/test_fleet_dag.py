@@ -131,6 +131,22 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
     assert [t.adopted for t in trials].count(True) == 1
     labels = {task["rendered_map_index"] for task in tasks["trials"]}
     assert "round 1 · baseline · update_index · 2 threads" in labels
+    _clearing_it_rents_nothing(airflow, run, "form")
+
+
+def _clearing_it_rents_nothing(airflow: Airflow, run: str, campaign: str) -> None:
+    """Provisioning and all that follows, of a run that has ended: it is red, the campaign whole."""
+    rentals = len(airflow.rented.cloud.requests("RunInstances"))
+    dag, _, run_id = run.removeprefix("/api/v2/dags/").split("/")
+    cleared = {"dag_run_id": run_id, "task_ids": ["provision"], "include_downstream": True}
+    again = {"dry_run": False, "only_failed": False, "reset_dag_runs": True}
+    airflow.api.call("POST", f"/api/v2/dags/{dag}/clearTaskInstances", {**cleared, **again})
+    assert airflow.ended(run) == "failed"
+    # With the teardowns Airflow also clears what they tear down, `plan` first.
+    assert airflow.tasks(run)["plan"][0]["state"] == "failed"
+    assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
+    found, _ = airflow.rented.machine.outcome(campaign)
+    assert found.state == "complete"
 
 
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
