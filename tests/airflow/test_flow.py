@@ -176,14 +176,17 @@ def test_the_page_of_the_dag_explains_it(dag: dict[str, Any]) -> None:
 def test_a_broken_report_type_does_not_take_the_others_with_it(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
-    """Among good specs a broken one becomes a DAG that shows the error."""
+    """Among good specs a broken one becomes a DAG that shows the error; a broken topology, none."""
     shutil.copytree(PROJECT / "configs", tmp_path / "configs")
     good = (tmp_path / "configs/reports/sysbench_local.yaml").read_text()
     broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
+    (tmp_path / "configs/reports/huge.yaml").write_text(f"rounds: 0x{'f' * 9000}\n")
+    (tmp_path / "configs/topologies/huge.yaml").write_text(f"kind: 0x{'f' * 9000}\n")
     dags = describe(airflow_env, BENCHLAB_PROJECT=str(tmp_path))
     names = {path.stem for path in (PROJECT / "configs" / "reports").glob("*.yaml")}
-    assert set(dags) == {*names, "invalid_spec_broken_one"}
+    assert set(dags) == {*names, "invalid_spec_broken_one", "invalid_spec_huge"}
+    assert "line 1" in dags["invalid_spec_huge"]["doc"]
     assert "rouns: unknown key" in dags["invalid_spec_broken_one"]["doc"]
     assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
 

@@ -22,10 +22,13 @@ Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
 # Pydantic's tags for the kinds of a dataset; they are not fields.
 DATASET_KINDS = ("sysbench", "tpcc")
-# All but the first are for values that do not fit their tag: a 45th of a month, `!!int x`.
+# All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
+# `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
 # So deep a text may be that libyaml, which knows no bound, reads.
 _MOST_BRACKETS = 1000
+# Python prints no number of more than 4300 digits, not even in the message that refuses it.
+_MOST_BITS = 1024
 
 
 class Frozen(BaseModel):
@@ -52,23 +55,23 @@ def from_yaml(text: str, where: str) -> Any:
     Example:
         ``from_yaml("rounds: 2", "a.yaml")`` is ``{"rounds": 2}``.
 
+    Every YAML file is read here, so that whatever is wrong with one is an error of that file alone.
+
     Raises:
-        SpecError: it is not YAML, or a mapping has a key twice; begins with ``where``.
+        SpecError: it is not YAML, a mapping has a key twice, a value does not fit its tag, or it is
+            nested too deeply; begins with ``where`` and has the line, where that is known.
     """
     try:
-        return parse_yaml(text)
+        return _parsed(text)
     except YAML_FAULTS as error:
         raise SpecError(f"{where}: not YAML: {error}") from error
     except RecursionError as error:
-        raise SpecError(f"{where}: not YAML that can be read: nested too deeply") from error
+        raise SpecError(
+            f"{where}: not YAML that can be read: nested too deeply; is a bracket never closed?"
+        ) from error
 
 
-def parse_yaml(text: str) -> Any:
-    """The content of YAML text, for callers with words of their own for its faults.
-
-    Raises:
-        YAML_FAULTS, RecursionError: as PyYAML raises them.
-    """
+def _parsed(text: str) -> Any:
     # libyaml ends the process where the nesting is too deep, and reads tabs and bare tags in its
     # own way.
     if not {"\t", "!"} & set(text) and sum(map(text.count, "[{-?")) < _MOST_BRACKETS:
@@ -147,8 +150,25 @@ def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
     return columns, rows
 
 
-class _UniqueKeys(yaml.constructor.SafeConstructor):
-    """A repeated key is an error; PyYAML silently takes the last one."""
+class _Strict(yaml.constructor.SafeConstructor):
+    """Every fault has its line, and a repeated key is one; PyYAML silently takes the last."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            found = super().construct_object(node, deep=deep)
+            if isinstance(found, int) and found.bit_length() > _MOST_BITS:
+                raise ValueError("so large that it cannot be printed")
+            return found
+        except yaml.YAMLError:
+            raise
+        except YAML_FAULTS as error:
+            raise yaml.constructor.ConstructorError(
+                None,
+                None,
+                f"a value that is no {node.tag.rpartition(':')[2]} ({error}); write it in quotes "
+                "if it is a text",
+                node.start_mark,
+            ) from error
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -166,9 +186,9 @@ class _UniqueKeys(yaml.constructor.SafeConstructor):
         return super().construct_mapping(node, deep=deep)
 
 
-class _Loader(_UniqueKeys, yaml.SafeLoader):
+class _Loader(_Strict, yaml.SafeLoader):
     """Says which line is at fault."""
 
 
-class _QuickLoader(_UniqueKeys, _QuickBase):
+class _QuickLoader(_Strict, _QuickBase):
     """The same in C, where PyYAML was built with it: some ten times as fast."""

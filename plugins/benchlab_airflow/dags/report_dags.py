@@ -36,6 +36,8 @@ def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) ->
                 )
         except BenchlabError as error:
             yield _invalid(path, str(error))
+        except Exception as error:  # noqa: BLE001 - whatever one file brings up, the others stay
+            yield _invalid(path, f"{path}: {type(error).__name__}: {error}")
 
 
 def _invalid(path: Path, fault: str) -> DAG:

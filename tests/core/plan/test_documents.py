@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
-from benchlab.plan.documents import YAML_FAULTS, from_yaml, parse_yaml
+from benchlab.plan.documents import YAML_FAULTS, from_yaml
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,27 @@ def outcome(parse: Callable[[str], Any], text: str) -> tuple[str, Any]:
     """What was read, or the words with which it was refused."""
     try:
         return "read", parse(text)
-    except YAML_FAULTS as error:
+    except (*YAML_FAULTS, SpecError) as error:
         return "refused", str(error)
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    ["2024-13-45", "!!int x", "!!float x", "!!bool x", "2024-01-01T99:00:00", "0x" + "f" * 9000],
+)
+def test_a_value_that_does_not_fit_its_tag_is_refused_with_its_line(scalar: str) -> None:
+    """Whatever PyYAML raises for it, and with what to do."""
+    with pytest.raises(SpecError, match=r"(?s)^odd\.yaml: not YAML: .*in quotes.*line 2"):
+        from_yaml(f"rounds: 2\nnote: {scalar}\n", "odd.yaml")
 
 
 @given(st.text(alphabet="ab01 :-?[]{},#'\"|>&*!%@\n\t.~=", max_size=30))
 def test_it_is_what_pyyaml_reads(text: str) -> None:
     """The quick way and the slow one differ in time only, and refuse the same."""
-    by_pyyaml, found = outcome(yaml.safe_load, text), outcome(parse_yaml, text)
-    assert found == by_pyyaml or (found[0] == "refused" and "there twice" in found[1])
+    by_pyyaml = outcome(yaml.safe_load, text)
+    found = outcome(lambda text: from_yaml(text, "a.yaml"), text)
+    if by_pyyaml[0] == "refused" or found[0] == "refused":
+        assert found[0] == "refused"
+        assert by_pyyaml[0] == "refused" or "there twice" in found[1]
+    else:
+        assert found == by_pyyaml

@@ -112,3 +112,14 @@ def test_a_target_gets_the_kind_of_topology_it_needs(tmp_path: Path) -> None:
         with pytest.raises(SpecError, match=r"^topology: ") as refused:
             targets.load_topology(home, spec)
         assert named in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "line", ["note: 2024-13-45", "note: !!int x", f"note: {'[' * 3000}", f"kind: 0x{'f' * 9000}"]
+)
+def test_a_broken_topology_keeps_no_other_from_being_found(tmp_path: Path, line: str) -> None:
+    """The reaper and the search for what is left visit the regions of those that can be read."""
+    good = (HOME.configs / "topologies" / "ec2_published.yaml").read_text()
+    (tmp_path / "good.yaml").write_text(good)
+    (tmp_path / "bad.yaml").write_text(f"{line}\n")
+    assert topology.regions(tmp_path) == ["us-west-2"]

@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
-from benchlab.plan.documents import parse_yaml
+from benchlab.plan.documents import from_yaml, read_text
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
 Table = Literal["trials", "cells"]
@@ -107,19 +106,15 @@ def load(path: Path) -> tuple[Gate, ...]:
     Raises:
         SpecError: it cannot be read or a gate in it is wrong; names the file and the gate.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise SpecError(f"{path}: not a list of gates: {error}") from error
-    return parse(text, str(path))
+    return parse(read_text(path), str(path))
 
 
 def parse(text: str, where: str) -> tuple[Gate, ...]:
     """As :func:`load`, from the text of a file; ``where``: its name, for errors."""
+    entries = from_yaml(text, where)
     try:
-        entries = parse_yaml(text)
         gates = tuple(Gate.model_validate(entry) for entry in entries)
-    except (TypeError, ValueError, yaml.YAMLError) as error:
+    except (TypeError, ValueError) as error:
         raise SpecError(f"{where}: not a list of gates: {error}") from error
     for gate in gates:
         if (fault := gate.fault()) is not None:

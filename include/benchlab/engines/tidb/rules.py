@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pydantic
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab import home
@@ -23,7 +22,7 @@ from benchlab.engines.database import written
 from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.plan.documents import parse_yaml
+from benchlab.plan.documents import from_yaml, read_text
 from benchlab.plan.report_type import Parameters
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
@@ -143,10 +142,10 @@ def rules() -> tuple[Rule, ...]:
 
 @cache
 def _load(path: Path) -> tuple[Rule, ...]:
+    raw = from_yaml(read_text(path), str(path))
     try:
-        raw = parse_yaml(path.read_text(encoding="utf-8"))
         return tuple(Rule.model_validate(entry) for entry in raw)
-    except (OSError, yaml.YAMLError, TypeError, pydantic.ValidationError) as error:
+    except (TypeError, pydantic.ValidationError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from error
 
 

@@ -179,8 +179,6 @@ class Bundle:
             return quality.parse(text, name)
         except SpecError as error:
             raise _faulty(name, error) from error
-        except RecursionError as error:
-            raise FaultyFileError(name, f"not a list of gates: {error}") from error
 
 
 def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
