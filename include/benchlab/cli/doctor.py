@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -15,8 +15,9 @@ from benchlab import engines, targets
 from benchlab.campaign import planning, report_types
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
+from benchlab.hosts import metrics
 from benchlab.hosts.access import aws_credentials
-from benchlab.hosts.executor import TAG, tagged
+from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -30,6 +31,8 @@ app = typer.Typer()
 
 # A maintained engine has releases more often than this; else the calendar is out of date.
 STALE = timedelta(weeks=26)
+# Airflow's services idle at some percent; one busy loop takes half of two cores.
+CALM = 0.25
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def examine(home: Home) -> list[Check]:
         _notifiers(home),
         *_calendar(home, specs),
         _disk(home),
+        _cpu({"this machine": LocalExecutor(home.root, "doctor")}),
         *_fonts(),
         *_machine(),
     ]
@@ -174,6 +178,17 @@ def _disk(home: Home) -> Check:
     home.root.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home.root).free / GIB
     return Check("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
+
+
+def _cpu(executors: Mapping[str, Executor]) -> Check:
+    """Whether the machine is calm; what else runs beside a trial changes its figures."""
+    ((host, busy),) = metrics.busy(executors).items()
+    if busy is None:
+        return Check("cpu", False, f"{host} does not say how busy it is (/proc/stat)")
+    detail = f"{busy:.0%} of it was in use within a second"
+    if busy > CALM:
+        detail += "; trials that are measured now compete with that: `top` shows what it is"
+    return Check("cpu", busy <= CALM, detail)
 
 
 def _fonts() -> Iterator[Check]:

@@ -249,6 +249,22 @@ def stop_and_collect(
     )
 
 
+def busy(executors: Mapping[str, Executor]) -> dict[str, float | None]:
+    """The share of its CPU that each host used within a second, by host; None: it does not say.
+
+    Example:
+        ``busy({"localhost": executor})`` is ``{"localhost": 0.03}`` on a calm machine.
+    """
+
+    def look(executor: Executor) -> float | None:
+        printed = executor.run(["sh", "-c", _SAMPLER, "hosts", "1"]).stdout
+        found = figures(parse(printed)).get("cpu_busy")
+        return None if found is None else found.mean
+
+    shares, _ = try_on_all(executors, look)
+    return {host: shares.get(host) for host in executors}
+
+
 def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
     """The largest difference between the clocks of two hosts, in milliseconds.
 

@@ -53,6 +53,10 @@ SETTINGS: dict[str, dict[str, str]] = {
         "dags_are_paused_at_creation": "False",
         # A long plan is mapped over its trials; the default of 1,024 would refuse it.
         "max_map_length": "4096",
+        # Longer than dag_file_processor_timeout: an import that times out is an import error, which
+        # removes all DAGs of its file at once, whatever stale_dag_threshold says
+        # (dag_processing/collection.py, _update_import_errors). Tasks import their DAG file too.
+        "dagbag_import_timeout": "240",
         # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
         "hostname_callable": "socket.gethostname",
         # Seconds for notifications after a task has ended; the default of 20 is too short for a
@@ -97,6 +101,12 @@ SETTINGS: dict[str, dict[str, str]] = {
         "refresh_interval": "10",
         # ... and changed report types within a minute; parsing costs CPU that a trial needs.
         "min_file_process_interval": "60",
+        # Seconds of wall time for a parse that takes a few seconds of CPU: trials take the rest.
+        "dag_file_processor_timeout": "180",
+        # A killed parse counts as finished (dag_processing/manager.py), and a DAG is removed that
+        # was last parsed so long before. Two killed parses in a row, each after its interval and
+        # the other file's killed parse, take 2 x (60 + 2 x 180) s.
+        "stale_dag_threshold": "900",
         "parsing_processes": "1",
         "print_stats_interval": "600",
     },

@@ -9,6 +9,7 @@ import pytest
 
 from benchlab.cli import doctor
 from benchlab.cli.doctor import Check
+from benchlab.hosts import metrics
 from tests.builders.installation import Here
 
 TODAY = datetime.now(UTC).date()
@@ -17,7 +18,8 @@ OLD = "v6.4.0,2022-11-17,DMR\nv6.5.0,2022-12-29,LTS\n"
 
 @pytest.fixture(autouse=True)
 def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A machine without AWS credentials, even if the developer has some."""
+    """A calm machine without AWS credentials, even if the developer has some."""
+    monkeypatch.setattr(metrics, "busy", lambda executors: dict.fromkeys(executors, 0.03))
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -136,3 +138,17 @@ def test_an_outdated_calendar_is_reported(
     assert found.good is recent
     assert not found.blocks
     assert recent or "sysbench_ec2, sysbench_ec2_weekly may miss new ones" in found.detail
+
+
+@pytest.mark.parametrize(
+    ("busy", "good", "part"),
+    [(0.03, True, "3%"), (0.98, False, "98%"), (None, False, "does not say")],
+)
+def test_a_machine_that_is_busy_with_something_else_is_reported(
+    here: Here, monkeypatch: pytest.MonkeyPatch, busy: float | None, good: bool, part: str
+) -> None:
+    """It keeps no campaign from running, and is worth knowing before one is."""
+    monkeypatch.setattr(metrics, "busy", lambda executors: dict.fromkeys(executors, busy))
+    found = said(here, "cpu")
+    assert (found.good, found.blocks) == (good, False)
+    assert part in found.detail

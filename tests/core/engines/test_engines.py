@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from benchlab.engines import mariadb, tidb
 from benchlab.engines.server import BaseEngine, Instance
+from benchlab.engines.tidb import server as tidb_server
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.report_type import Parameters, SideSpec
@@ -47,10 +48,10 @@ def instance(version: str, directory: Path, **fields: Any) -> Instance:
     return Instance(**made)
 
 
-def program(path: Path) -> Path:
-    """An empty program."""
+def program(path: Path, script: str = "") -> Path:
+    """A program; by default it does nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n")
+    path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
 
@@ -297,13 +298,38 @@ def test_a_server_that_can_be_fetched_is_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With Maven for MariaDB and TiUP for TiDB."""
-    for tool in ("mvn", "tiup"):
-        program(tmp_path / "bin" / tool)
+    program(tmp_path / "bin" / "mvn")
+    program(tmp_path / "bin" / "tiup", "echo 'v6.5.0    2022-12-29  linux/amd64'")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("TIUP_HOME", str(tmp_path))
     monkeypatch.delenv("BENCHLAB_TIDB_HOME", raising=False)
     assert "Maven" in mariadb.Engine.availability("10.11.5", tmp_path).how
-    assert "TiUP" in tidb.Engine.availability("v6.5.0", tmp_path).how
+    found = tidb.Engine.availability("v6.5.0", tmp_path)
+    assert found.available
+    assert "TiUP" in found.how
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'Error: dial tcp: lookup mirror: no such host' >&2; exit 1", "no such host"),
+        ("echo 'v6.1.0    2022-06-13  linux/amd64'", "mirror does not have it"),
+        ("sleep 60", "did not answer"),
+    ],
+)
+def test_a_tiup_whose_mirror_does_not_offer_the_version_cannot_fetch_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str
+) -> None:
+    """Then `engine: auto` takes the next engine, and says why."""
+    program(tmp_path / "bin" / "tiup", script)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    monkeypatch.delenv("BENCHLAB_TIDB_HOME", raising=False)
+    monkeypatch.setattr(tidb_server, "ASK_MIRROR_LIMIT_S", 1.0)
+    found = tidb.Engine.availability("v6.5.0", tmp_path)
+    assert not found.available
+    assert "TiDB v6.5.0" in found.how
+    assert why in found.how
 
 
 def test_how_to_get_what_is_missing_is_said(

@@ -349,6 +349,12 @@ def test_the_csv_has_every_host_and_second() -> None:
     assert lines[-1] == "tikv-1,1.0,1.0,0.5000,0.0000,0.0000,0.0000,0.5000,0.5000,,,,,,"
 
 
+def test_a_host_that_does_not_say_how_busy_it_is_is_not_calm() -> None:
+    """None, and not zero; the others are known."""
+    busy = FakeExecutor(lambda command, stdin: printed([IDLE], [HALF]))
+    assert metrics.busy({"a": busy, "b": FakeExecutor()}) == {"a": 0.5, "b": None}
+
+
 def test_an_empty_series_has_no_figures() -> None:
     """Nothing is made up where nothing was reported."""
     assert figures(HostSeries(None, (), {})) == {}

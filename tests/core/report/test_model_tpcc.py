@@ -42,7 +42,7 @@ GOOD_COLUMNS = {
     "client_exit_code": 0.0,
     "duration_excess_s": 0.0,
     "effective_threads_ratio": 0.98,
-    "rate_error": 0.0,
+    "rate_excess": 0.0,
     "latency_disorder": 0.0,
     "tpcc_efficiency_error": 0.0,
     "tpcc_mix_deviation": 0.4,

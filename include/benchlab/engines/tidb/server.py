@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
 from benchlab.engines.server import Availability, BaseEngine
@@ -20,12 +21,14 @@ from benchlab.engines.tidb import rules
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
-from benchlab.errors import CommandError, UnavailableError
-from benchlab.hosts.executor import Executor
+from benchlab.errors import CommandError, CommandTimeout, UnavailableError
+from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.plan import versions
 from benchlab.plan.report_type import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
+# Asking TiUP's mirror takes a second or two; without a network TiUP tries for much longer.
+ASK_MIRROR_LIMIT_S = 20.0
 # From this version on there is `temp-dir`, for index creation; older versions refuse the item.
 TEMP_DIR_SINCE = (6, 3, 0)
 
@@ -57,10 +60,24 @@ class Engine(TiDB, BaseEngine):
 
     @classmethod
     def availability(cls, version: str, servers: Path) -> Availability:
-        """Whether it is in ``BENCHLAB_TIDB_HOME`` or installed by TiUP, or TiUP can fetch it."""
+        """Whether it is in ``BENCHLAB_TIDB_HOME`` or installed by TiUP, or TiUP can fetch it.
+
+        Where only TiUP could have it, its mirror is asked, once per process.
+        """
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
         if (tiup := _tiup()) is not None:
+            offered = _on_mirror(tiup)
+            if isinstance(offered, str):
+                return Availability(
+                    False, f"TiDB {version} is not here, and TiUP cannot fetch it: {offered}"
+                )
+            if version not in offered:
+                return Availability(
+                    False,
+                    f"TiDB {version} is not here, and TiUP's mirror does not have it: "
+                    "`tiup list tidb --all` shows those it has",
+                )
             return Availability(True, f"would be fetched with TiUP ({tiup})")
         return Availability(
             False,
@@ -174,6 +191,25 @@ def _fault(executor: Executor, version: str) -> str | None:
 def _tiup() -> str | None:
     """The path of ``tiup``, which its installer puts on the PATH of login shells only."""
     return shutil.which("tiup") or shutil.which("tiup", path=str(_tiup_home() / "bin"))
+
+
+@cache
+def _on_mirror(tiup: str) -> frozenset[str] | str:
+    """The versions of TiDB that TiUP's mirror has; why it cannot be asked, as a text.
+
+    ``tiup list tidb`` prints a table with a version first on each line (docs.pingcap.com, "tiup
+    list"); it needs the mirror for it.
+    """
+    try:
+        done = LocalExecutor(Path(), "tiup").run(
+            [tiup, "list", "tidb", "--all"], timeout_s=ASK_MIRROR_LIMIT_S
+        )
+    except CommandTimeout:
+        return f"its mirror did not answer `tiup list tidb` within {ASK_MIRROR_LIMIT_S:.0f} s"
+    except CommandError as error:
+        last = (error.output.strip().splitlines() or ["without a word"])[-1]
+        return f"`tiup list tidb` failed: {last}"
+    return frozenset(line.split()[0] for line in done.stdout.splitlines() if line.strip())
 
 
 def _tiup_home() -> Path:
