@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parent
 ROOT = TESTS.parent
@@ -28,19 +30,17 @@ RESULTS = ROOT / ".benchlab" / "tests"
 # The quickest answers first. Layers that are not named here run between these and `browser`.
 FIRST = ("core", "golden", "airflow")
 LAST = ("browser",)
-# Tests of a file share what is slow to start: a scheduler, a fleet, a server.
+# Tests of a file share what is slow to start: a scheduler, a fleet, a server. With three workers,
+# two cores are busy all the time, and what waits waits longer than the third worker saves.
 BY_FILE = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
-# The same, spread over the workers. With three, two cores are busy all the time, and what waits
-# for something waits longer than the third worker saves.
-BY_GROUP = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 # How a layer runs: the tests that are meant, as a marker expression, and pytest's options.
 Passes = dict[str, tuple[str, ...]]
 PASSES: dict[str, Passes] = {
     "core": {"": ("-n", "2")},
     "golden": {"": ("-n", "2")},
     "airflow": {"": BY_FILE},
-    "hosts": {"": BY_GROUP},
-    "integration": {"not alone": BY_GROUP, "alone": ()},
+    "hosts": {"": BY_FILE},
+    "integration": {"not alone": BY_FILE, "alone": ()},
 }
 ALL_AT_ONCE: Passes = {"": ()}
 LONG = "--long"
@@ -67,18 +67,32 @@ def layers() -> list[str]:
     return [name for name in (*FIRST, *middle, *LAST) if name in found]
 
 
-def spread(items: list[pytest.Item], longest: Sequence[str], separate: Collection[str]) -> None:
-    """Put a layer's tests into an order and into groups by which all workers end at about one time.
+def longest_first(items: list[pytest.Item], longest: Sequence[str]) -> None:
+    """Order a layer's tests so that all workers end at about one time.
 
     Args:
         items: the tests, in pytest's order.
         longest: the names of the files that take minutes, the longest first.
-        separate: the files whose tests share nothing; those of any other file stay together.
     """
     items.sort(key=lambda item: [*longest, item.path.stem].index(item.path.stem))
-    for item in items:
-        if item.path.stem not in separate:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+class Spread(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives a worker a whole file at a time, or one test of a file whose tests share nothing.
+
+    pytest-xdist's own `loadgroup` cannot do this: it marks tests in their ids in a way that pytest
+    does not look at any more.
+    """
+
+    def __init__(
+        self, config: pytest.Config, log: Producer | None, separate: Collection[str]
+    ) -> None:
+        super().__init__(config, log)
+        self._separate = separate
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return nodeid if Path(file).stem in self._separate else file
 
 
 def run(layer: str, arguments: list[str], *, long: bool = False) -> Outcome:

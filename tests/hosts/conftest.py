@@ -13,13 +13,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
 
 from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.hosts.ssh.link import Limits
 from tests.hosts.cloud import Cloud
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, own, unused
-from tests.layers import spread
+from tests.layers import Spread, longest_first
 
 # What a host is made of: namespaces, an overlay over the root, a link to another namespace.
 _TRY = """
@@ -56,9 +57,14 @@ def missing() -> str | None:
     return None
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spread:
+    """Which worker runs which tests."""
+    return Spread(config, log, SEPARATE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the tests; where there can be no hosts, skip them, with the reason."""
-    spread(items, LONGEST, SEPARATE)
+    """Order the tests; where there can be no hosts, skip them, with the reason."""
+    longest_first(items, LONGEST)
     if reason := missing():
         here = Path(__file__).parent
         for item in items:

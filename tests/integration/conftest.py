@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from xdist.remote import Producer
 
-from tests.layers import spread
+from tests.layers import Spread, longest_first
 from tests.machine import machine, servers
 
 __all__ = ["machine", "servers"]
@@ -13,6 +14,11 @@ SEPARATE = ("test_demo", "test_campaign", "test_tpcc_campaign")
 LONGEST = ("test_backfill", "test_scheduler", *SEPARATE)
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Spread:
+    """Which worker runs which tests."""
+    return Spread(config, log, SEPARATE)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the tests."""
-    spread(items, LONGEST, SEPARATE)
+    """Order the tests."""
+    longest_first(items, LONGEST)
