@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines.tidb import rules
 from benchlab.engines.tidb.tiup import TiUP, read_list, said
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
 from benchlab.hosts.executor import Completed
@@ -170,3 +171,9 @@ def test_br_is_given_the_region_of_the_bucket() -> None:
         ]
     ]
     assert host.envs == [None]
+
+
+def test_tikv_needs_imdsv1_before_it_knew_the_second_version() -> None:
+    """From v8.4.0 on hosts may require tokens."""
+    versions = ("v5.1.1", "v7.5.3", "v8.3.0", "v8.4.0", "v8.5.1")
+    assert [rules.needs_imdsv1(version) for version in versions] == [True] * 3 + [False] * 2
