@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 REGION = "us-west-2"
 # The parameter under which Debian publishes its newest image.
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
-NOTHING: dict[str, list[str]] = {"instances": [], "keys": [], "groups": []}
+NOTHING: dict[str, list[str]] = {"instances": [], "keys": [], "groups": [], "volumes": []}
 # boto's names of services, where IAM calls them otherwise.
 IAM_NAMES = {"service-quotas": "servicequotas"}
 LIMIT_S = 60.0
@@ -206,13 +206,19 @@ class Cloud:
         """The quota of every class of instance types."""
         self._admin("POST", "_quota", {"vcpus": vcpus})
 
+    def image_volume(self, device: str, gib: int) -> None:
+        """The image gets a further volume, which it keeps when its instance ends."""
+        self._admin("POST", "_volume", {"device": device, "gib": gib})
+
     def holdings(self) -> dict[str, list[str]]:
-        """What is left: instances not terminated, key pairs, groups that are no default ones."""
+        """What is left: instances not terminated, key pairs, groups that are no default ones, and
+        volumes of no instance.
+        """
         found: dict[str, list[str]] = self._admin("GET", "_holdings")
         return found
 
     def requests(self, action: str) -> list[dict[str, str]]:
-        """The parameters of every call of an action, in order."""
+        """The parameters of an action's calls, in order; without those not known yet."""
         listed: list[dict[str, Any]] = self._admin("GET", "_requests")
         return [one["parameters"] for one in listed if one["action"] == action]
 

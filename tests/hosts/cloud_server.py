@@ -1,8 +1,10 @@
 """The process behind `Cloud`: moto, made to behave like EC2 where it counts.
 
 moto ignores ClientToken, accepts any image, lets groups go that are in use, and its instances run
-at once and print always the same. Here a call with a known token launches nothing, an instance is
-pending until it has booted, and its console shows what its user data printed.
+at once and print always the same. Here a call with a known token launches nothing, or is refused
+where that instance has ended; what was made a moment ago is not known to the first call that names
+it; an instance is pending until it has booted, and its console shows what its user data printed.
+Codes are those of "Error codes for the Amazon EC2 API" (EC2 Developer Guide).
 
     python -m tests.hosts.cloud_server FOLDER REGION [NETWORK ADDRESS]
 
@@ -42,6 +44,8 @@ ATTEMPTS = 3
 LOCAL_DISKS = {"i3": 2, "i3en": 2, "i4i": 1, "c5d": 1, "m5d": 1}
 STANDARD = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
 QUOTA = 256.0
+# Of the root volume of moto's images.
+ROOT_GIB = 15
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
 UNAVAILABLE = {"RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"}
 Start = Callable[..., Any]
@@ -95,6 +99,10 @@ class Server:
         self.boots: dict[str, Boot] = {}
         self.settings: dict[str, dict[str, Any]] = {}
         self.gone: set[str] = set()
+        # Groups and key pairs that the next call that names them does not know yet.
+        self.unknown: set[str] = set()
+        # A further volume of the image: its device and size in GiB.
+        self.volume: tuple[str, int] | None = None
         self.requests: list[dict[str, Any]] = []
         self.quota = QUOTA
         # Any of those that moto knows, in every region the same.
@@ -130,6 +138,9 @@ class Server:
             for instance in reservation.instances
         ]
 
+    def _of(self, region: str, ids: Iterable[str]) -> list[Any]:
+        return [one for one in self.instances(region) if one.id in ids]
+
     def _state(self, instance: Any, name: str, code: int) -> None:
         instance._state.name, instance._state.code = name, code
 
@@ -155,6 +166,7 @@ class Server:
         """What a call is answered; injected faults first, or last where they are to be."""
         with self.lock:
             zone = self._zone(request)
+            self._refuse_unknown(request)
             tokens = {**request.form, **request.json}
             self.requests.append(
                 {"service": request.service, "action": request.action, "parameters": tokens}
@@ -211,6 +223,49 @@ class Server:
 
     # ------------------------------------------------------------ what moto does not do
 
+    def _refuse_unknown(self, request: Request) -> None:
+        """By eventual consistency; such a call is not among the recorded ones."""
+        if not request.action.startswith(("RunInstances", "Authorize")):
+            return
+        named = {value for key, value in request.form.items() if not key.startswith("Filter")}
+        for one in sorted(self.unknown & named):
+            self.unknown.remove(one)
+            kind = "Group" if one.startswith("sg-") else "KeyPair"
+            raise RefusedError(f"Invalid{kind}.NotFound", f"'{one}' does not exist")
+
+    def do_CreateSecurityGroup(self, _: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """The group is known everywhere only after a while."""
+        answer = forward()
+        self.unknown |= set(re.findall(r"<groupId>(sg-[0-9a-f]+)</groupId>", answer[2].decode()))
+        return answer
+
+    def do_ImportKeyPair(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """As for groups."""
+        answer = forward()
+        if answer[0] == 200:
+            self.unknown.add(request.form["KeyName"])
+        return answer
+
+    def do_DescribeImages(self, _: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """With the further volume, which the image keeps when its instance ends."""
+        status, kind, text = forward()
+        if self.volume is not None:
+            device, size = self.volume
+            ebs = f"<volumeSize>{size}</volumeSize><deleteOnTermination>false</deleteOnTermination>"
+            item = f"<item><deviceName>{device}</deviceName><ebs>{ebs}</ebs></item>"
+            text = text.replace(b"<blockDeviceMapping>", b"<blockDeviceMapping>" + item.encode())
+        return status, kind, text
+
+    def _add_volume(self, request: Request, instance: Any) -> None:
+        """What the image has and the request does not map differently."""
+        if self.volume is not None and self.volume[0] not in request.form.values():
+            device, size = self.volume
+            instance.add_block_device(size, device, None, False, False, None, None)
+            volume = self.ec2(request.region).volumes[
+                instance.block_device_mapping[device].volume_id
+            ]
+            volume.add_tags({tag["key"]: tag["value"] for tag in instance.get_tags()})
+
     def do_RunInstances(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
         """Idempotent by ClientToken; unknown images refused; then the instance boots."""
         if (image := request.form.get("ImageId", "")) not in self.ec2(request.region).amis:
@@ -224,22 +279,34 @@ class Server:
                     "Arguments on this idempotent request are inconsistent with arguments used "
                     "in previous request(s).",
                 )
+            if all(one.state == "terminated" for one in self._of(request.region, known[2])):
+                raise RefusedError(
+                    "IdempotentInstanceTerminated",
+                    "The request uses the same client token as a previous request for which the "
+                    "instance has been terminated.",
+                )
             return 200, "text/xml", self._with_state(request.region, known[1], known[2])
+        for key, size in request.form.items():
+            if key.endswith(".Ebs.VolumeSize") and int(size) < ROOT_GIB:
+                raise RefusedError(
+                    "InvalidBlockDeviceMapping",
+                    f"Volume of size {size}GB is smaller than snapshot, expect size >= {ROOT_GIB}",
+                )
         status, kind, text = forward()
         if status != 200:
             return status, kind, text
         ids = re.findall(r"<instanceId>(i-[0-9a-f]+)</instanceId>", text.decode())
         self.tokens[token] = (told, text, ids)
-        for instance in self.instances(request.region):
-            if instance.id in ids:
-                self._state(instance, "pending", 0)
-                boot = self.boots[instance.id] = Boot(request.region, instance)
-                self.pool.submit(self._boot, boot)
+        for instance in self._of(request.region, ids):
+            self._add_volume(request, instance)
+            self._state(instance, "pending", 0)
+            boot = self.boots[instance.id] = Boot(request.region, instance)
+            self.pool.submit(self._boot, boot)
         return status, kind, self._with_state(request.region, text, ids)
 
     def _with_state(self, region: str, text: bytes, ids: list[str]) -> bytes:
         """An earlier answer with the state of now."""
-        [instance] = [one for one in self.instances(region) if one.id in ids]
+        [instance] = self._of(region, ids)
         state = f"<code>{instance.state_code}</code><name>{instance.state}</name>"
         pattern = rb"(<instanceState>\s*)<code>\d+</code>\s*<name>[a-z-]+</name>"
         changed, count = re.subn(pattern, rb"\g<1>" + state.encode(), text)
@@ -429,6 +496,7 @@ class Server:
             "/_boots": self._admin_boots,
             "/_kill": self._admin_kill,
             "/_quota": self._admin_quota,
+            "/_volume": self._admin_volume,
             "/_holdings": self._admin_holdings,
             "/_requests": lambda *_: self.requests,
             "/_image": lambda *_: self.image,
@@ -453,7 +521,8 @@ class Server:
         for kept in (self.tokens, self.faults, self.boots, self.settings, self.requests):
             kept.clear()
         self.gone.clear()
-        self.quota = QUOTA
+        self.unknown.clear()
+        self.quota, self.volume = QUOTA, None
         return {}
 
     def _admin_boots(self, _: str, given: dict[str, Any]) -> Any:
@@ -467,6 +536,10 @@ class Server:
 
     def _admin_quota(self, _: str, given: dict[str, Any]) -> Any:
         self.quota = float(given["vcpus"])
+        return {}
+
+    def _admin_volume(self, _: str, given: dict[str, Any]) -> Any:
+        self.volume = (given["device"], given["gib"])
         return {}
 
     def _admin_holdings(self, *_: Any) -> Any:
@@ -486,7 +559,17 @@ class Server:
                 for group in groups.values()
                 if group.name != "default"
             ),
+            "volumes": sorted(
+                volume.id
+                for region in regions
+                for volume in self.ec2(region).volumes.values()
+                if not any(volume.id in _volumes_of(one) for one in self.instances(region))
+            ),
         }
+
+
+def _volumes_of(instance: Any) -> set[str]:
+    return {device.volume_id for device in instance.block_device_mapping.values()}
 
 
 def _understood(environ: dict[str, Any], body: bytes) -> Request:

@@ -24,6 +24,7 @@ COMMANDS = (
     "mount",
     "mountpoint",
     "shutdown",
+    "sleep",
     "sysctl",
     "systemctl",
 )
@@ -46,6 +47,14 @@ if [ -e "$state/fail/$command" ]; then
 fi
 last=${!#}
 case "$command" in
+apt-get)
+    # As apt 2.6 with another apt-get update at work: at once, whatever DPkg::Lock::Timeout says.
+    if [ -s "$state/locked" ]; then
+        sed -i 1d "$state/locked"
+        echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 9 (apt-get)" >&2
+        echo "E: Unable to lock directory /var/lib/apt/lists/" >&2
+        exit 100
+    fi ;;
 lsblk)
     if [ "${last#/}" = "$last" ]; then
         echo "/dev/nvme0n1 Amazon Elastic Block Store"
@@ -100,13 +109,16 @@ class FirstBoot:
     moved: tuple[str, ...] | None = None
     host_key: str = field(default="ssh-ed25519 " + "A" * 68)
 
-    def prepare(self, disks: dict[str, str] | None = None, *, fail: Iterable[str] = ()) -> None:
+    def prepare(
+        self, disks: dict[str, str] | None = None, *, fail: Iterable[str] = (), locked: int = 0
+    ) -> None:
         """Make the folder.
 
         Args:
             disks: the local NVMe disks, each with what is on it: empty for a blank one,
                 ``partitions`` for a partition table, else a file system's type.
             fail: the commands that fail.
+            locked: how many calls of apt-get find apt's lists locked.
         """
         state, root = self.folder / "state", self.folder / "root"
         for name in ("disks", "parts", "labels", "mounted", "settings", "fail"):
@@ -117,6 +129,7 @@ class FirstBoot:
                 (state / "parts" / name).touch()
         for name in fail:
             (state / "fail" / name).touch()
+        (state / "locked").write_text("\n" * locked)
         text = _SHIM.replace("@STATE@", str(self.seen_as / "state")).replace("@MODEL@", MODEL)
         (self.folder / "bin").mkdir(exist_ok=True)
         for name in self.commands:

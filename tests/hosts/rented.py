@@ -52,7 +52,14 @@ class RentingCloud(Cloud):
     def _boot(self, address: str, script: str, fail: list[str]) -> str:
         console = super()._boot(address, script, fail)
         host = self._hosts[address]
-        standin.install(host)
+        listed = self.client("ec2").describe_instances()["Reservations"]
+        tokens = {
+            instance["MetadataOptions"]["HttpTokens"]
+            for reservation in listed
+            for instance in reservation["Instances"]
+            if {"Key": "benchlab:role", "Value": "tikv"} in instance["Tags"]
+        }
+        standin.install(host, imdsv2_only="required" in tokens)
         lines = [f'{name}="{value}"\n' for name, value in self.granted.items()]
         (host.root / "etc/environment").write_text("".join(lines))
         return console

@@ -27,8 +27,14 @@ PYTHONPATH={packages} exec /usr/bin/python3 -W ignore /{place}/standin_tiup.py "
 """
 
 
-def install(client: NamespaceHost, releases: dict[str, str] = RELEASES) -> None:
-    """Make ``tiup`` a command of a host; versions that are not in ``releases`` are unknown."""
+def install(
+    client: NamespaceHost, releases: dict[str, str] = RELEASES, *, imdsv2_only: bool = False
+) -> None:
+    """Make ``tiup`` a command of a host; versions that are not in ``releases`` are unknown.
+
+    Args:
+        imdsv2_only: whether TiKV's hosts offer the second metadata service alone.
+    """
     place = client.root / PLACE
     place.mkdir(parents=True, exist_ok=True)
     for name in ("standin_tiup.py", "standin_server.py"):
@@ -37,4 +43,5 @@ def install(client: NamespaceHost, releases: dict[str, str] = RELEASES) -> None:
     program.write_text(_PROGRAM.format(packages=sysconfig.get_path("purelib"), place=PLACE))
     program.chmod(0o755)
     settings = {"servers": str((home.find().servers / "mariadb").resolve()), "versions": releases}
+    settings["imdsv2_only"] = imdsv2_only
     (client.root / "etc/standin-tiup.json").write_text(json.dumps(settings))

@@ -464,7 +464,21 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 
 def br(options: argparse.Namespace) -> None:
-    """``tiup br``."""
+    """``tiup br``; refuses credentials of a role, and hosts, as the real BR and TiKV do."""
+    version = tuple(int(part) for part in options.version.lstrip("v").split("-")[0].split("."))
+    if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
+        # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
+        raise Failure(
+            "error happen in store 1: failed to put object rusoto error Request ID: None Body: "
+            "<Error><Code>InvalidAccessKeyId</Code></Error>: [BR:KV:ErrKVStorage]tikv storage "
+            "occur I/O error"
+        )
+    if SETTINGS.get("imdsv2_only") and version < (8, 4, 0) and options.storage.startswith("s3:"):
+        # tikv#16443
+        raise Failure(
+            "error happen in store 1: failed to put object rusoto error Couldn't find AWS "
+            "credentials in sources: [BR:KV:ErrKVStorage]tikv storage occur I/O error"
+        )
     try:
         with urllib.request.urlopen(f"http://{options.pd}/standin/database", timeout=5) as answer:
             host, _, port = json.load(answer).rpartition(":")
@@ -565,6 +579,12 @@ def br_parser() -> Parser:
         parser.add_argument(option, required=True)
     parser.add_argument("--s3.endpoint", dest="endpoint")
     parser.add_argument("--s3.region", dest="region")
+    parser.add_argument(
+        "--send-credentials-to-tikv",
+        dest="send_credentials",
+        type=lambda text: text == "true",
+        default=True,
+    )
     parser.set_defaults(work=br, format="default", yes=True)
     return parser
 
@@ -576,6 +596,9 @@ def main(arguments: list[str]) -> int:
         component, *rest = arguments
         is_br = component.startswith("br:")
         options = (br_parser() if is_br else cluster_parser()).parse_args(rest)
+        options.version = (
+            component.removeprefix("br:") if is_br else getattr(options, "version", "")
+        )
         as_json = options.format == "json"
         if not options.yes:
             raise Failure("Operation aborted by user (with incorrect answer '')")

@@ -21,6 +21,7 @@ from tests.hosts import first_boot, namespaces
 from tests.hosts.cloud import NOTHING, REGION, Cloud
 
 SOON = Limits(ready_s=60, gone_s=60, poll_s=0.02)
+KEY = b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS c1"
 WHO = "import boto3; print(boto3.client('sts').get_caller_identity()['Account'])"
 
 
@@ -52,6 +53,35 @@ def test_the_same_token_launches_once(cloud: Cloud) -> None:
     with pytest.raises(ClientError) as caught:
         run(cloud, ClientToken="t1", InstanceType="m5.xlarge")
     assert code_of(caught) == "IdempotentParameterMismatch"
+    cloud.kill(run(cloud, ClientToken="t2"))
+    with pytest.raises(ClientError) as caught:
+        run(cloud, ClientToken="t2")
+    assert code_of(caught) == "IdempotentInstanceTerminated"
+
+
+def test_what_was_made_a_moment_ago_is_not_known_at_once(cloud: Cloud) -> None:
+    """Neither a key pair nor a group; to the second call they are."""
+    from botocore.exceptions import ClientError
+
+    client = cloud.client("ec2")
+    client.import_key_pair(KeyName="k", PublicKeyMaterial=KEY)
+    subnet = client.describe_subnets()["Subnets"][0]
+    made = client.create_security_group(GroupName="g", Description="g", VpcId=subnet["VpcId"])
+    fields = {"KeyName": "k", "SubnetId": subnet["SubnetId"], "SecurityGroupIds": [made["GroupId"]]}
+    for code in ("InvalidKeyPair.NotFound", "InvalidGroup.NotFound"):
+        with pytest.raises(ClientError) as caught:
+            run(cloud, **fields)
+        assert code_of(caught) == code
+    run(cloud, **fields)
+
+
+def test_a_root_volume_smaller_than_the_images_is_refused(cloud: Cloud) -> None:
+    """moto alone would make one."""
+    from botocore.exceptions import ClientError
+
+    with pytest.raises(ClientError) as caught:
+        run(cloud, BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {"VolumeSize": 8}}])
+    assert code_of(caught) == "InvalidBlockDeviceMapping"
 
 
 def test_an_unknown_image_is_refused(cloud: Cloud) -> None:
@@ -73,6 +103,8 @@ def test_a_group_in_use_is_kept(cloud: Cloud) -> None:
     group = client.create_security_group(GroupName="g", Description="g", VpcId=subnet["VpcId"])[
         "GroupId"
     ]
+    with pytest.raises(ClientError, match=r"InvalidGroup\.NotFound"):  # not known yet
+        run(cloud, SubnetId=subnet["SubnetId"], SecurityGroupIds=[group])
     instance = run(cloud, SubnetId=subnet["SubnetId"], SecurityGroupIds=[group])
     with pytest.raises(ClientError) as caught:
         client.delete_security_group(GroupId=group)

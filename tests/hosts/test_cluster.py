@@ -5,6 +5,7 @@ Hosts, SSH, data and their copies are real; PD, TiKV and TiDB are the stand-in's
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -270,6 +271,12 @@ def test_a_dataset_goes_to_object_storage_and_back(
     fleet: TestFleet, running: Cluster, bucket_region: str
 ) -> None:
     """By what the hosts are granted: Benchlab gives BR no credentials."""
+    client = fleet.hosts["client-1"].root / "etc/standin-tiup.json"
+    before = client.read_text()
+    client.write_text(json.dumps({**json.loads(before), "imdsv2_only": True}))
+    with pytest.raises(EngineError, match="Couldn't find AWS credentials"):
+        running.save_dataset("s3://datasets/small", bucket_region)
+    client.write_text(before)
     running.save_dataset("s3://datasets/small", bucket_region)
     running.sql("DELETE FROM sbtest.t")
     running.load_dataset("s3://datasets/small", bucket_region)

@@ -62,6 +62,42 @@ def test_what_cannot_be_given_back_keeps_nothing_else(cloud: Cloud, tmp_path: Pa
     assert cloud.holdings() == NOTHING
 
 
+def test_an_instance_that_is_listed_late_is_ended_while_the_group_is_waited_for(
+    cloud: Cloud, tmp_path: Path
+) -> None:
+    """It holds the group; without another look the group would never be free."""
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    cloud.fault("DescribeInstances", "empty", times=2)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    assert cloud.holdings() == NOTHING
+
+
+def test_rules_revoked_a_moment_ago_do_not_stop_giving_back(cloud: Cloud, tmp_path: Path) -> None:
+    """EC2 may list them still, and then refuse to revoke them again."""
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    cloud.fault("RevokeSecurityGroupIngress", "InvalidPermission.NotFound", times=1)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    assert cloud.holdings() == NOTHING
+
+
+@pytest.mark.parametrize("by_reaper", [False, True])
+def test_volumes_that_outlived_their_instances_are_deleted(cloud: Cloud, by_reaper: bool) -> None:
+    """Those with the campaign's tags; others are not touched."""
+    client = cloud.client("ec2")
+    for labels in (tags.of_campaign("c1"), {"benchlab:project": "another"}):
+        client.create_volume(
+            AvailabilityZone=f"{REGION}a",
+            Size=1,
+            TagSpecifications=tags.specifications(labels, "volume"),
+        )
+    if by_reaper:
+        [done] = reap(cloud.access(), [REGION], now=NOW, limits=SOON)
+        assert done.kind == "volume"
+    else:
+        assert "1 volumes" in give_back(client, "c1", limits=SOON)
+    assert len(cloud.holdings()["volumes"]) == 1
+
+
 # ---------------------------------------------------------------- the reaper
 
 

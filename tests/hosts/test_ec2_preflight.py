@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchlab.errors import TargetError
-from benchlab.targets.ec2 import preflight
+from benchlab.plan.topology import Ec2Topology
+from benchlab.plan.topology import valid as load_all
+from benchlab.targets.ec2 import preflight, tags
 from benchlab.targets.ec2.boot import provision
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.reaper import reap
+from tests.hosts import iam
 from tests.hosts.cloud import NOTHING, REGION, Cloud
 from tests.hosts.ec2_fleet import LATER, SOON, ZONES, rental, topology
 
 ROOT = Path(__file__).parents[2]
+PD_SMALL = {"instance_type": "m5.xlarge", "count": 1, "root_gib": 8}
 
 
 # ---------------------------------------------------------------- before anything starts
@@ -80,13 +83,6 @@ def test_each_class_of_instances_has_its_quota() -> None:
 # ---------------------------------------------------------------- permissions
 
 
-def policy() -> list[dict[str, Any]]:
-    """The statements of docs/iam-policy.json."""
-    loaded = json.loads((ROOT / "docs/iam-policy.json").read_text())
-    statements: list[dict[str, Any]] = loaded["Statement"]
-    return statements
-
-
 def actions(statement: dict[str, Any]) -> set[str]:
     """A statement's actions."""
     listed = statement["Action"]
@@ -95,31 +91,79 @@ def actions(statement: dict[str, Any]) -> set[str]:
 
 def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Path) -> None:
     """Every action of a life with its troubles, as recorded, is in the policy; and no other."""
-    iam = cloud.client("iam")
-    iam.create_instance_profile(InstanceProfileName="benchlab-host")
+    cloud.client("iam").create_instance_profile(InstanceProfileName="benchlab-host")
     access, wanted = cloud.access(), rental(tmp_path, instance_profile="benchlab-host")
     preflight.check(access, wanted.topology)
     cloud.fault("RunInstances", "InsufficientInstanceCapacity", zone=ZONES[0], match="tidb-1")
     launch(access, wanted, limits=SOON)
     provision(access, wanted, limits=SOON)
     give_back(access.aws("ec2", REGION), "c1", limits=SOON)
+    access.aws("ec2", REGION).create_volume(
+        AvailabilityZone=ZONES[0],
+        Size=1,
+        TagSpecifications=tags.specifications(tags.of_campaign("c1"), "volume"),
+    )
+    cloud.recorded.remove("ec2:CreateVolume")
     reap(access, [REGION], now=LATER, limits=SOON)
-    granted = {action for statement in policy() for action in actions(statement)}
+    granted = {action for statement in iam.statements() for action in actions(statement)}
     assert cloud.recorded == granted
 
 
-def test_the_policy_touches_only_what_carries_the_tag() -> None:
-    """Whatever creates, changes or ends something is bound to the project's tag."""
-    reading = ("Describe", "Get")
-    for statement in policy():
+OURS = {
+    "aws:RequestedRegion": REGION,
+    "aws:RequestTag/benchlab:project": "benchlab",
+    "aws:ResourceTag/benchlab:project": "benchlab",
+    "ec2:CreateAction": "RunInstances",
+    "iam:PassedToService": "ec2.amazonaws.com",
+    "iam:AssociatedResourceArn": f"arn:aws:ec2:{REGION}:{iam.ACCOUNT}:instance/one",
+}
+# Belong to the account or to Debian, and are only referred to: there is no tag of ours on them.
+REFERRED_TO = ("image", "parameter", "role", "subnet", "vpc")
+ASKED = [(action, kind) for action, kinds in iam.ASKED.items() for kind in kinds]
+
+
+@pytest.mark.parametrize(("action", "kind"), ASKED)
+def test_the_policy_allows_ours_and_denies_foreign_ones(action: str, kind: str) -> None:
+    """Of the shipped topologies; another region, tag, project, type or role is refused."""
+    topologies = load_all(ROOT / "configs/topologies").values()
+    shipped = [one for one in topologies if isinstance(one, Ec2Topology)]
+    types = {name for one in shipped for _, _, name in one.host_types()}
+    mine = iam.arn(kind, REGION)
+    assert {one.region for one in shipped} == {REGION}
+    assert all(iam.allows(action, mine, {**OURS, "ec2:InstanceType": name}) for name in types)
+    ours = {**OURS, "ec2:InstanceType": min(types)}
+    foreign: list[dict[str, str]] = [{**ours, "aws:RequestedRegion": "us-east-1"}]
+    if kind == "role":
+        foreign = [{**ours, "iam:PassedToService": "lambda.amazonaws.com"}]
+        other = OURS["iam:AssociatedResourceArn"].replace(REGION, "us-east-1")
+        foreign.append({**ours, "iam:AssociatedResourceArn": other})
+        assert not iam.allows(action, mine.replace("hosts", "admin"), ours)
+    elif kind not in REFERRED_TO:
+        tags_of = [key for key in ours if "benchlab:project" in key]
+        foreign.append({**ours, **dict.fromkeys(tags_of, "another")})
+        foreign.append({key: value for key, value in ours.items() if key not in tags_of})
+    if (action, kind) == ("ec2:RunInstances", "instance"):
+        foreign.append({**ours, "ec2:InstanceType": "p5.48xlarge"})
+    if action == "ec2:CreateTags":
+        foreign.append({**ours, "ec2:CreateAction": "CreateVolume"})
+    if kind == "key-pair":
+        assert not iam.allows(action, mine.replace("benchlab-c1", "of-others"), ours)
+    assert not any(iam.allows(action, mine, context) for context in foreign)
+
+
+def test_only_looking_is_allowed_on_everything() -> None:
+    """What changes something names its resources; each of its kinds is tried above."""
+    for statement in iam.statements():
         assert statement["Effect"] == "Allow"
-        changing = {one for one in actions(statement) if not one.split(":")[1].startswith(reading)}
-        if not changing:
-            continue
-        conditions = json.dumps(statement.get("Condition", {}))
-        if "benchlab:project" in conditions or "ec2:CreateAction" in conditions:
-            continue
-        # What is only referred to: it belongs to the account, and nothing happens to it.
-        assert changing <= {"ec2:RunInstances", "ec2:CreateSecurityGroup", "iam:PassRole"}
-        kinds = {one.split(":")[5].split("/")[0] for one in statement["Resource"]}
-        assert kinds <= {"image", "subnet", "network-interface", "vpc", "role"}, statement
+        listed = actions(statement)
+        if statement["Resource"] == ["*"]:
+            assert all(one.split(":")[1].startswith(("Describe", "Get")) for one in listed)
+        else:
+            assert listed <= iam.ASKED.keys()
+
+
+def test_a_root_volume_smaller_than_the_images_is_found_before(cloud: Cloud) -> None:
+    """EC2 would refuse it when key and group have been made."""
+    roles = {**topology().model_dump()["roles"], "pd": PD_SMALL}
+    with pytest.raises(TargetError, match=r"roles\.pd\.root_gib: 8; .* has 15 GiB"):
+        preflight.check(cloud.access(), topology(roles=roles))

@@ -210,6 +210,47 @@ def test_another_key_of_the_same_name_is_refused(cloud: Cloud, tmp_path: Path) -
         launch(cloud.access(), rental(tmp_path), limits=SOON)
 
 
+def test_a_foreign_group_of_the_same_name_is_neither_used_nor_opened(
+    cloud: Cloud, tmp_path: Path
+) -> None:
+    """Without the campaign's tags it belongs to somebody: its rules stay as they are."""
+    client = cloud.client("ec2")
+    vpc = client.describe_subnets()["Subnets"][0]["VpcId"]
+    client.create_security_group(GroupName="benchlab-c1", Description="of others", VpcId=vpc)
+    with pytest.raises(TargetError, match=r"benchlab-c1 \(sg-.*not Benchlab's"):
+        launch(cloud.access(), rental(tmp_path), limits=SOON)
+    assert cloud.requests("AuthorizeSecurityGroupIngress") == []
+
+
+def test_a_group_that_exists_but_is_not_listed_yet_is_waited_for(
+    cloud: Cloud, tmp_path: Path
+) -> None:
+    """A call that crashed after creating it is followed by one that sees it late, or never."""
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    cloud.fault("DescribeSecurityGroups", "empty", times=3)
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    cloud.fault("DescribeSecurityGroups", "empty")
+    soon = dataclasses.replace(SOON, known_s=0)
+    with pytest.raises(TargetError, match="says that it exists"):
+        launch(cloud.access(), rental(tmp_path), limits=soon)
+
+
+def test_an_images_further_volumes_end_with_their_instances(cloud: Cloud, tmp_path: Path) -> None:
+    """Whatever the image's own mapping says: kept ones would cost money for ever."""
+    cloud.image_volume("/dev/sdf", 100)
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    assert cloud.holdings() == NOTHING
+
+
+def test_only_tikv_hosts_offer_imdsv1_and_only_where_asked(cloud: Cloud, tmp_path: Path) -> None:
+    """The first version of the metadata service hands permissions out without a token."""
+    old = dataclasses.replace(rental(tmp_path), old_metadata=frozenset({"tikv"}))
+    launch(cloud.access(), old, limits=SOON)
+    asked = [request["MetadataOptions.HttpTokens"] for request in cloud.requests("RunInstances")]
+    assert asked == ["optional" if name.startswith("tikv") else "required" for name in NAMES]
+
+
 # ---------------------------------------------------------------- capacity, quota, throttling
 
 

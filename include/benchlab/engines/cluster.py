@@ -79,6 +79,15 @@ class BaseCluster(Database):
     def no_dataset_snapshots(cls, version: str) -> str | None:
         """Why a version's dataset cannot be saved or restored, as a sentence; None where it can."""
 
+    @classmethod
+    @abstractmethod
+    def needs_imdsv1(cls, version: str) -> bool:
+        """Whether a version's storage needs IMDSv1 on its hosts to reach dataset snapshots.
+
+        The first version of EC2's instance metadata service hands out the host's permissions
+        without a token, so hosts offer it only where they must.
+        """
+
     @abstractmethod
     def save_dataset(self, url: str, region: str) -> None:
         """Write the dataset to S3.

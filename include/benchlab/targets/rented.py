@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
+from benchlab import engines
 from benchlab.errors import UnreachableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -138,6 +139,15 @@ class Target(FleetTarget):
                 "pd": _packages(STORAGE_TOOLS),
                 "tikv": _packages(STORAGE_TOOLS),
             },
+            old_metadata=frozenset({"tikv"}) if self._needs_imdsv1() else frozenset(),
+        )
+
+    def _needs_imdsv1(self) -> bool:
+        """Whether a side's TiKV, which reads and writes datasets, cannot ask by IMDSv2."""
+        cluster = engines.cluster_of(self.plan.engine)
+        return any(
+            self._keeps_dataset(side) and cluster.needs_imdsv1(self.plan.sides[side].version)
+            for side in self.sides
         )
 
     def _probe(self, host: FleetHost) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines.tidb import rules
 from benchlab.engines.tidb.tiup import TiUP, read_list, said
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
 from benchlab.hosts.executor import Completed
@@ -158,14 +159,21 @@ def test_a_host_without_tiup_is_named() -> None:
 
 
 def test_br_is_given_the_region_of_the_bucket() -> None:
-    """It would assume another one; credentials are the hosts' own and are not passed."""
+    """It would assume another one; credentials are the hosts' own, and BR passes none on."""
     host = Host()
     where = {"pd": "10.0.0.1:2379", "storage": "s3://datasets/a", "database": "sbtest"}
     tiup(host).br("v5.2.0", "backup", **where, region="us-west-2")
     assert host.commands == [
         [
             *(PROGRAM, "br:v5.2.0", "backup", "db", "--pd", "10.0.0.1:2379"),
-            *("--storage", "s3://datasets/a", "--s3.region", "us-west-2", "--db", "sbtest"),
+            *("--storage", "s3://datasets/a", "--s3.region", "us-west-2"),
+            *("--send-credentials-to-tikv=false", "--db", "sbtest"),
         ]
     ]
     assert host.envs == [None]
+
+
+def test_tikv_needs_imdsv1_before_it_knew_the_second_version() -> None:
+    """From v8.4.0 on hosts may require tokens."""
+    versions = ("v5.1.1", "v7.5.3", "v8.3.0", "v8.4.0", "v8.5.1")
+    assert [rules.needs_imdsv1(version) for version in versions] == [True] * 3 + [False] * 2

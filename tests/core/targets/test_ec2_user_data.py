@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -67,6 +67,67 @@ def test_a_host_whose_switch_cannot_be_armed_is_not_used(boot: FirstBoot) -> Non
     assert heard.failed is not None
     assert "dead-man's switch" in heard.failed
     assert not heard.ready
+
+
+def end_of(boot: FirstBoot) -> datetime:
+    """The moment at which the timer ends the host."""
+    timer = boot.text("/etc/systemd/system/benchlab-end.timer")
+    [line] = [one for one in timer.splitlines() if one.startswith("OnCalendar=")]
+    return datetime.strptime(line, "OnCalendar=%Y-%m-%d %H:%M:%S UTC").replace(tzinfo=UTC)
+
+
+def test_a_reboot_does_not_disarm_the_dead_mans_switch(boot: FirstBoot) -> None:
+    """`shutdown` plans in /run; a timer on disk has the absolute time; a second run keeps it."""
+    boot.prepare(TWO)
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert boot.run(script()) == 0
+    first = end_of(boot)
+    assert before <= first - timedelta(hours=5) <= datetime.now(UTC)
+    assert calls_of(boot, "systemctl")[:2] == ["daemon-reload", "enable --now benchlab-end.timer"]
+    assert "Persistent=true" in boot.text("/etc/systemd/system/benchlab-end.timer")
+    assert "poweroff" in boot.text("/etc/systemd/system/benchlab-end.service")
+    assert boot.run(script(lifetime=timedelta(hours=9))) == 0
+    assert end_of(boot) == first
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_units(boot: FirstBoot) -> None:
+    """It would ignore a timer that it does not understand."""
+    boot.prepare()
+    assert boot.run(script()) == 0
+    units = boot.folder / "root/etc/systemd/system"
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", units / "benchlab-end.timer"],
+        env={"SYSTEMD_UNIT_PATH": f"{units}:", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "benchlab-end" not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_host_without_the_timer_is_not_used(boot: FirstBoot) -> None:
+    """After a reboot nothing would end it."""
+    boot.prepare(fail=["systemctl"])
+    assert boot.run(script()) != 0
+    assert "beyond reboots" in (console.parse(boot.console).failed or "")
+
+
+def test_apt_waits_while_another_one_reads_its_lists(boot: FirstBoot) -> None:
+    """Images update their lists after boot; apt-get fails at once beside that."""
+    boot.prepare(locked=3)
+    assert boot.run(script(packages=("sysbench",))) == 0
+    assert len(calls_of(boot, "apt-get")) == 3 + 2
+    assert calls_of(boot, "sleep") == ["5"] * 3
+
+
+def test_apt_does_not_wait_for_ever(boot: FirstBoot) -> None:
+    """After five minutes the host says so."""
+    boot.prepare(locked=1000)
+    assert boot.run(script(packages=("sysbench",))) != 0
+    assert "installing" in (console.parse(boot.console).failed or "")
+    assert "Could not get lock" in boot.console
 
 
 def test_blank_local_disks_become_one_file_system(boot: FirstBoot) -> None:

@@ -66,6 +66,7 @@ class Cluster(TiDB, BaseCluster):
 
     not_deployable = staticmethod(rules.not_deployable)
     no_dataset_snapshots = staticmethod(rules.no_br)
+    needs_imdsv1 = staticmethod(rules.needs_imdsv1)
 
     def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
         self.executor = executors(fleet.client)

@@ -28,6 +28,8 @@ from benchlab.plan.report_type import Parameters
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
 FIRST_OF_BR = "v4.0.0"
+# Earlier TiKV asks for its host's permissions by IMDSv1 only (tikv#16443, #17437, #11955).
+FIRST_OF_IMDSV2 = "v8.4.0"
 
 VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
@@ -129,6 +131,11 @@ def no_br(version: str) -> str | None:
         f"there is no BR of {version} to copy its dataset with (the first is {FIRST_OF_BR}); load "
         "the dataset with the benchmark client"
     )
+
+
+def needs_imdsv1(version: str) -> bool:
+    """Whether a version's TiKV can use its host's permissions on S3 by IMDSv1 only."""
+    return _before(version, FIRST_OF_IMDSV2)
 
 
 def rules() -> tuple[Rule, ...]:

@@ -1,32 +1,50 @@
-"""What a fleet has besides its instances: an SSH key pair and a security group.
+"""What a fleet has besides its instances: a key pair, a security group, and volumes.
 
 The key pair is made on this machine; EC2 receives only its public half. The group lets in SSH from
-the topology's ``ssh_from``, and all traffic within the fleet.
+the topology's ``ssh_from``, and all traffic within the fleet. Volumes end with their instances;
+those that do not, whatever the reason, are found by their tags.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from benchlab.errors import TargetError
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import tags
-from benchlab.targets.ec2.calls import AwsError, Limits, call, filters, pages, tag_filters
+from benchlab.targets.ec2.calls import (
+    PATIENT,
+    AwsError,
+    Limits,
+    call,
+    filters,
+    pages,
+    tag_filters,
+    until_known,
+)
 from benchlab.targets.ec2.tags import Rental
 
-Kind = Literal["key pair", "security group"]
+Kind = Literal["key pair", "security group", "volume"]
+# Refusals of what is still in use, and of what does not exist any more.
+IN_USE = frozenset({"DependencyViolation", "InvalidGroup.InUse", "VolumeInUse", "IncorrectState"})
+GONE = frozenset({"InvalidGroup.NotFound", "InvalidVolume.NotFound"})
+
+
+def _nothing() -> None:
+    """Nothing to do while waiting."""
 
 
 @dataclass(frozen=True)
 class Belonging:
-    """A key pair or security group as EC2 lists it.
+    """A key pair, security group or volume as EC2 lists it.
 
     Attributes:
-        id: the id of a group, or the name of a key pair.
+        id: its id, or the name of a key pair.
         campaign: from its tags; empty if it has no such tag.
         created_at: from its tags, since EC2 keeps no creation date for groups; None if the tag is
             missing or unreadable.
@@ -37,17 +55,24 @@ class Belonging:
     campaign: str
     created_at: datetime | None
 
-    def delete(self, client: Any, limits: Limits) -> None:
+    def delete(self, client: Any, limits: Limits, meanwhile: Callable[[], None] = _nothing) -> None:
         """Delete it; if it does not exist, that counts as deleted.
 
+        Args:
+            meanwhile: called again and again while a group or volume is in use.
+
         Raises:
-            TargetError: a group is still in use after ``limits.gone_s`` seconds.
+            TargetError: a group or volume is still in use after ``limits.gone_s`` seconds.
             AwsError: EC2 refuses.
         """
         if self.kind == "key pair":
             _delete_key_pair(client, self.id)
+        elif self.kind == "volume":
+            _delete_when_free(
+                self, partial(call, client, "delete_volume", VolumeId=self.id), limits, meanwhile
+            )
         else:
-            _delete_group(client, self.id, limits)
+            _delete_when_free(self, partial(_delete_group, client, self.id), limits, meanwhile)
 
 
 def key_pairs(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
@@ -63,7 +88,14 @@ def groups(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
     return [_belonging("security group", group["GroupId"], group) for group in listed]
 
 
-def ensure_key_pair(client: Any, rental: Rental) -> str:
+def volumes(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
+    """The EBS volumes with all these tags that no instance has."""
+    chosen = [*tag_filters(labels), *filters(status="available")]
+    listed = pages(client, "describe_volumes", "Volumes", Filters=chosen)
+    return [_belonging("volume", volume["VolumeId"], volume) for volume in listed]
+
+
+def ensure_key_pair(client: Any, rental: Rental, limits: Limits = PATIENT) -> str:
     """Import the campaign's public key into EC2, once; returns the key pair's name.
 
     Raises:
@@ -83,8 +115,9 @@ def ensure_key_pair(client: Any, rental: Rental) -> str:
     except AwsError as error:
         if error.code != "InvalidKeyPair.Duplicate":
             raise
-        known = call(client, "describe_key_pairs", KeyNames=[name], IncludePublicKey=True)
-        held = str(known["KeyPairs"][0].get("PublicKey", "")).split()[:2]
+        look = partial(call, client, "describe_key_pairs", KeyNames=[name], IncludePublicKey=True)
+        known = until_known(limits, lambda: look()["KeyPairs"] or None) or [{}]
+        held = str(known[0].get("PublicKey", "")).split()[:2]
         if held != public.split():
             ours = rental.directory / fleet_files.KEY_FILE
             raise TargetError(
@@ -94,15 +127,17 @@ def ensure_key_pair(client: Any, rental: Rental) -> str:
     return name
 
 
-def ensure_group(client: Any, rental: Rental, vpc: str) -> str:
+def ensure_group(client: Any, rental: Rental, vpc: str, limits: Limits = PATIENT) -> str:
     """Create the security group with its rules, once; returns its id.
 
     Raises:
+        TargetError: a group of this name is there that is not the campaign's.
         AwsError: EC2 refuses.
     """
-    group = _find_group(client, rental.campaign, vpc) or _create_group(client, rental, vpc)
-    _allow(client, group, _ssh_rule(rental.topology.ssh_from))
-    _allow(client, group, {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]})
+    group = _find_group(client, rental.campaign, vpc) or _create_group(client, rental, vpc, limits)
+    within = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
+    for rule in (_ssh_rule(rental.topology.ssh_from), within):
+        until_known(limits, partial(_allow, client, group, rule))
     return group
 
 
@@ -120,40 +155,45 @@ def _delete_key_pair(client: Any, name: str) -> None:
             raise
 
 
-def _delete_group(client: Any, group: str, limits: Limits) -> None:
-    """Delete a group once nothing uses it: a terminated instance holds its group for some time.
-
-    A rule that names its own group counts as a use, so the rules are revoked first.
-    """
+def _delete_when_free(
+    belonging: Belonging,
+    delete: Callable[[], object],
+    limits: Limits,
+    meanwhile: Callable[[], None],
+) -> None:
+    """Delete once nothing uses it: a terminated instance holds group and volumes for some time."""
     deadline, polls = time.monotonic() + limits.gone_s, limits.polls()
     while True:
         try:
-            _revoke_all(client, group)
-            call(client, "delete_security_group", GroupId=group)
+            delete()
             return
         except AwsError as error:
-            if error.code == "InvalidGroup.NotFound":
+            if error.code in GONE:
                 return
-            if error.code not in ("DependencyViolation", "InvalidGroup.InUse"):
+            if error.code not in IN_USE:
                 raise
             if time.monotonic() > deadline:
                 raise TargetError(
-                    f"security group {group}: still in use after {limits.gone_s:g} s; "
+                    f"{belonging.kind} {belonging.id}: still in use after {limits.gone_s:g} s; "
                     f"EC2 says: {error.said}"
                 ) from error
+        meanwhile()
         time.sleep(next(polls))
 
 
+def _delete_group(client: Any, group: str) -> None:
+    """A rule that names its own group counts as a use, so the rules are revoked first."""
+    _revoke_all(client, group)
+    call(client, "delete_security_group", GroupId=group)
+
+
 def _find_group(client: Any, campaign: str, vpc: str) -> str | None:
-    listed = call(
-        client,
-        "describe_security_groups",
-        Filters=[*tag_filters(tags.of_campaign(campaign)), *filters(vpc_id=vpc)],
-    )
-    return next((str(group["GroupId"]) for group in listed["SecurityGroups"]), None)
+    chosen = [*tag_filters(tags.of_campaign(campaign)), *filters(vpc_id=vpc)]
+    listed = pages(client, "describe_security_groups", "SecurityGroups", Filters=chosen)
+    return next((str(group["GroupId"]) for group in listed), None)
 
 
-def _create_group(client: Any, rental: Rental, vpc: str) -> str:
+def _create_group(client: Any, rental: Rental, vpc: str, limits: Limits) -> str:
     name = f"benchlab-{rental.campaign}"
     try:
         made = call(
@@ -167,11 +207,31 @@ def _create_group(client: Any, rental: Rental, vpc: str) -> str:
     except AwsError as error:
         if error.code != "InvalidGroup.Duplicate":
             raise
-        # Created a moment ago, and not yet listed by tag.
-        made = call(
-            client, "describe_security_groups", Filters=filters(group_name=name, vpc_id=vpc)
-        )["SecurityGroups"][0]
+        made = _group_named(client, name, vpc, limits)
+        if not tags.of_campaign(rental.campaign).items() <= tags.read(made).items():
+            raise TargetError(
+                f"security group {name} ({made['GroupId']}) is in {vpc} without the tags of "
+                f"campaign {rental.campaign}, so that it is not Benchlab's: it is neither used "
+                "nor opened. Delete or rename it, or take another campaign id"
+            ) from error
     return str(made["GroupId"])
+
+
+def _group_named(client: Any, name: str, vpc: str, limits: Limits) -> dict[str, Any]:
+    """A group that EC2 says is there: made a moment ago, it may not be listed yet."""
+    chosen = filters(group_name=name, vpc_id=vpc)
+
+    def look() -> dict[str, Any] | None:
+        return next(
+            pages(client, "describe_security_groups", "SecurityGroups", Filters=chosen), None
+        )
+
+    if (found := until_known(limits, look)) is None:
+        raise TargetError(
+            f"security group {name} in {vpc}: EC2 says that it exists, but has not listed it for "
+            f"{limits.known_s:g} s; try again later"
+        )
+    return found
 
 
 def _ssh_rule(source: str) -> dict[str, Any]:
@@ -183,16 +243,22 @@ def _ssh_rule(source: str) -> dict[str, Any]:
     return {"IpProtocol": "tcp", "FromPort": 22, "ToPort": 22, **ranges}
 
 
-def _allow(client: Any, group: str, rule: dict[str, Any]) -> None:
+def _allow(client: Any, group: str, rule: dict[str, Any]) -> bool:
     try:
         call(client, "authorize_security_group_ingress", GroupId=group, IpPermissions=[rule])
     except AwsError as error:
         if error.code != "InvalidPermission.Duplicate":
             raise
+    return True
 
 
 def _revoke_all(client: Any, group: str) -> None:
     described = call(client, "describe_security_groups", GroupIds=[group])["SecurityGroups"]
     rules = described[0]["IpPermissions"] if described else []
-    if rules:
+    if not rules:
+        return
+    try:
         call(client, "revoke_security_group_ingress", GroupId=group, IpPermissions=rules)
+    except AwsError as error:  # revoked a moment ago, and still listed
+        if error.code != "InvalidPermission.NotFound":
+            raise

@@ -148,6 +148,8 @@ def output(client: Any, instance: str) -> str:
     try:
         answer = call(client, "get_console_output", InstanceId=instance, Latest=True)
     except AwsError as error:
+        if error.code == "InvalidInstanceID.NotFound":  # launched a moment ago
+            return ""
         if error.code not in ("UnsupportedOperation", "InvalidParameterCombination"):
             raise
         answer = call(client, "get_console_output", InstanceId=instance)

@@ -6,15 +6,23 @@ connections and 5xx; what still fails is raised as :class:`AwsError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from benchlab.errors import TargetError
+
+Answer = TypeVar("Answer")
 
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 # Where the permissions are listed that a service needs; for all others in the policy.
 PERMISSIONS = {"s3": "docs/GUIDE.md (Dataset snapshots)"}
+# What EC2 says of something made a moment ago that not all of it knows yet (Amazon EC2 Developer
+# Guide, "Eventual consistency").
+NOT_KNOWN = frozenset(
+    {"InvalidGroup.NotFound", "InvalidKeyPair.NotFound", "InvalidInstanceID.NotFound"}
+)
 # Wait before the second poll; it doubles before each further one.
 FIRST_POLL_S = 0.25
 
@@ -25,7 +33,8 @@ class Limits:
 
     Attributes:
         ready_s: for a fleet to boot and become ready.
-        gone_s: for instances to be terminated, and for their group to be free.
+        gone_s: for instances to be terminated, and for their group and volumes to be free.
+        known_s: for what was made a moment ago to be known in all of EC2.
         poll_s: the longest wait between two polls.
 
     Example:
@@ -34,6 +43,7 @@ class Limits:
 
     ready_s: float = 900.0
     gone_s: float = 600.0
+    known_s: float = 120.0
     poll_s: float = 5.0
 
     def polls(self) -> Iterator[float]:
@@ -93,6 +103,34 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
         unsigned = isinstance(error, NoCredentialsError)
         raise AwsError(operation, region, "", str(error), no_credentials=unsigned) from error
     return answer
+
+
+def until_known(limits: Limits, ask: Callable[[], Answer | None]) -> Answer | None:
+    """Ask about something made a moment ago, again and again while EC2 does not know it yet.
+
+    Args:
+        limits: asks at most ``limits.known_s`` seconds.
+        ask: is refused with one of :data:`NOT_KNOWN`, or returns None, while it is not known.
+
+    Example:
+        ``until_known(limits, lambda: call(client, "run_instances", **request))``
+
+    Returns:
+        What ``ask`` returned last.
+
+    Raises:
+        AwsError: it is not known in time either, or EC2 refuses for another reason.
+    """
+    deadline, polls = time.monotonic() + limits.known_s, limits.polls()
+    while True:
+        late = time.monotonic() > deadline
+        try:
+            if (answer := ask()) is not None or late:
+                return answer
+        except AwsError as error:
+            if error.code not in NOT_KNOWN or late:
+                raise
+        time.sleep(next(polls))
 
 
 def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:

@@ -3,8 +3,8 @@
 Two things keep a repeated call from launching a host twice. Instances with the campaign's tags
 count as there. A ClientToken made of campaign, time of renting, host, generation and subnet lets
 EC2 recognise a call whose instance is not listed yet. The generation counts the instances of that
-name that have died in the subnet: their tokens would only return the dead ones. (Amazon EC2 API,
-"Ensuring idempotency".)
+name that have died in the subnet: for their tokens EC2 returns the dead ones while they shut down,
+and refuses them afterwards. (Amazon EC2 API, "Ensuring idempotency", and its error codes.)
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from benchlab.errors import TargetError
@@ -21,7 +22,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Role
 from benchlab.plan.topology import Image
 from benchlab.targets.ec2 import belongings, inventory, tags, user_data
-from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call, until_known
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 from benchlab.targets.ec2.tags import Rental
@@ -63,6 +64,7 @@ class _Order:
     image: FoundImage
     key: str
     group: str
+    limits: Limits
 
 
 def launch(
@@ -94,9 +96,9 @@ def launch(
     image = Image(id=next(iter(living.values())).image) if living else rental.topology.image
     found = find_image(access, client, image)
     subnets = _in_order(find_subnets(client, rental.topology), living)
-    key = belongings.ensure_key_pair(client, rental)
-    group = belongings.ensure_group(client, rental, subnets[0].vpc)
-    order = _Order(client, rental, found, key, group)
+    key = belongings.ensure_key_pair(client, rental, limits)
+    group = belongings.ensure_group(client, rental, subnets[0].vpc, limits)
+    order = _Order(client, rental, found, key, group, limits)
     refusals: list[str] = []
     for subnet in subnets:
         launched: list[Launched] = []
@@ -110,7 +112,7 @@ def launch(
                 raise
             refusals.append(f"{subnet}: {error.code}: {error.said}")
             say(f"no capacity in {refusals[-1]}")
-            _give_back(order, launched, limits)
+            _give_back(order, launched)
             living = {}
     tried = "\n".join(refusals)
     raise TargetError(
@@ -193,13 +195,17 @@ def _launch_in(
 
 
 def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int) -> Instance:
-    """Launch one instance; if EC2 returns a dead one, the next generation is tried."""
+    """Launch one instance; if that of a token is dead, the next generation is tried."""
     for generation in range(dead, dead + MAX_GENERATIONS):
+        ask = partial(
+            call, order.client, "run_instances", **_request(subnet, order, name, role, generation)
+        )
         try:
-            answer = call(
-                order.client, "run_instances", **_request(subnet, order, name, role, generation)
-            )
+            # Its key pair and group may have been made a moment ago.
+            answer = until_known(order.limits, ask) or {}
         except AwsError as error:
+            if error.code == "IdempotentInstanceTerminated":
+                continue
             if error.code != "IdempotentParameterMismatch":
                 raise
             raise TargetError(
@@ -243,10 +249,13 @@ def _request(
         "ClientToken": client_token(
             rental.campaign, rental.created_at, name, generation, subnet.id
         ),
-        "BlockDeviceMappings": [root],
+        "BlockDeviceMappings": [root, *order.image.volumes],
         "InstanceInitiatedShutdownBehavior": "terminate",
-        "MetadataOptions": {"HttpTokens": "required", "HttpEndpoint": "enabled"},
-        "TagSpecifications": tags.specifications(labels, "instance", "volume"),
+        "MetadataOptions": {
+            "HttpTokens": "optional" if role in rental.old_metadata else "required",
+            "HttpEndpoint": "enabled",
+        },
+        "TagSpecifications": tags.specifications(labels, "instance", "volume", "network-interface"),
     }
     if topology.ssh_by == "public":
         interface = {
@@ -263,7 +272,7 @@ def _request(
     return request
 
 
-def _give_back(order: _Order, launched: list[Launched], limits: Limits) -> None:
+def _give_back(order: _Order, launched: list[Launched]) -> None:
     """End the campaign's instances and wait: until they are gone they count against the quota."""
     client, ids = order.client, [host.instance for host in launched]
 
@@ -272,8 +281,10 @@ def _give_back(order: _Order, launched: list[Launched], limits: Limits) -> None:
         listed = {one.id: one for one in inventory.of_campaign(client, order.rental.campaign)}
         return list((listed | inventory.by_id(client, ids)).values())
 
-    inventory.terminate(client, ids)
-    inventory.wait_until_gone(client, left, limits)
+    # What EC2 does not know yet is not gone: it would go on beside the fleet of the next zone.
+    for one in ids:
+        until_known(order.limits, partial(call, client, "terminate_instances", InstanceIds=[one]))
+    inventory.wait_until_gone(client, left, order.limits)
 
 
 def _over_quota(rental: Rental, error: AwsError) -> TargetError:

@@ -124,11 +124,14 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
     pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)
     # Instances that could not be ended hold the group: waiting for it is no use.
     patience = replace(limits, gone_s=0.0) if faults else limits
+    volumes = _delete_each(client, belongings.volumes, campaign, patience, faults)
     groups = _delete_each(client, belongings.groups, campaign, patience, faults)
     if faults:
         named = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
-    return f"{ended} instances terminated, {pairs} key pairs and {groups} security groups deleted"
+    also = f"; {volumes} volumes that had outlived their instances deleted" if volumes else ""
+    deleted = f"{pairs} key pairs and {groups} security groups deleted"
+    return f"{ended} instances terminated, {deleted}{also}"
 
 
 def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]) -> int:
@@ -139,6 +142,11 @@ def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]
         terminate(client, living)
         wait_until_gone(client, lambda: of_campaign(client, campaign), limits)
     return len(living)
+
+
+def _end_late(client: Any, campaign: str) -> None:
+    """End instances that were listed only after the others had been waited for."""
+    terminate(client, [one.id for one in of_campaign(client, campaign) if one.living])
 
 
 def _delete_each(
@@ -153,7 +161,7 @@ def _delete_each(
         found = find(client, tags.of_campaign(campaign))
     for belonging in found:
         with _noting(faults):
-            belonging.delete(client, limits)
+            belonging.delete(client, limits, lambda: _end_late(client, campaign))
             deleted += 1
     return deleted
 

@@ -13,11 +13,20 @@ from benchlab.targets.ec2.calls import AwsError, call, filters, pages
 
 @dataclass(frozen=True)
 class FoundImage:
-    """An AMI; ``root_device`` is the name under which its root volume is mapped."""
+    """An AMI.
+
+    Attributes:
+        root_device: the name under which its root volume is mapped.
+        root_gib: the smallest root volume that it fits on.
+        volumes: further EBS volumes of the image, as ``BlockDeviceMappings`` that end them with
+            their instance: an image's own mapping may keep them, and they would cost money.
+    """
 
     id: str
     root_device: str
     architecture: str
+    root_gib: int
+    volumes: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -60,8 +69,29 @@ def find_image(access: Access, client: Any, image: Image) -> FoundImage:
     ready = [found for found in images if found.get("State") == "available"]
     if not ready:
         raise TargetError(f"{source}: {found_id} is not available in {region}")
-    architecture = ready[0].get("Architecture", "x86_64")
-    return FoundImage(str(found_id), ready[0]["RootDeviceName"], architecture)
+    root_device = str(ready[0]["RootDeviceName"])
+    # Disks of the instance itself have no `Ebs`; they end with it in any case.
+    mapped = {
+        str(device["DeviceName"]): device["Ebs"]
+        for device in ready[0].get("BlockDeviceMappings", ())
+        if "Ebs" in device
+    }
+    return FoundImage(
+        str(found_id),
+        root_device,
+        ready[0].get("Architecture", "x86_64"),
+        int(mapped.pop(root_device, {}).get("VolumeSize", 0)),
+        tuple(
+            {"DeviceName": name, "Ebs": {**_asked_for(ebs), "DeleteOnTermination": True}}
+            for name, ebs in sorted(mapped.items())
+        ),
+    )
+
+
+def _asked_for(ebs: dict[str, Any]) -> dict[str, Any]:
+    """What a launch repeats of an image's volume; EC2 refuses ``Encrypted`` beside a snapshot."""
+    kept = ("SnapshotId", "VolumeSize", "VolumeType", "Iops", "Throughput")
+    return {key: ebs[key] for key in kept if key in ebs}
 
 
 def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:

@@ -66,7 +66,7 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
     subnets = _found(faults, lambda: find_subnets(client, topology)) or ()
     kinds = _found(faults, lambda: _kinds(client, topology)) or {}
     if image is not None:
-        faults += _wrong_architecture(image, kinds)
+        faults += _wrong_architecture(image, kinds) + _too_small(image, topology)
     if kinds and subnets:
         _found(faults, lambda: _check_offers(client, subnets, set(kinds), notes))
     if kinds:
@@ -116,6 +116,16 @@ def _wrong_architecture(image: FoundImage, kinds: dict[str, _Kind]) -> list[str]
         f"image {image.id} is for {image.architecture}, {name} is {' or '.join(kind.architectures)}"
         for name, kind in sorted(kinds.items())
         if kind.architectures and image.architecture not in kind.architectures
+    ]
+
+
+def _too_small(image: FoundImage, topology: Ec2Topology) -> list[str]:
+    """EC2 refuses a root volume smaller than the image's (`InvalidBlockDeviceMapping`)."""
+    return [
+        f"roles.{role}.root_gib: {machines.root_gib}; the root volume of image {image.id} has "
+        f"{image.root_gib} GiB: write at least that"
+        for role, machines in topology.roles.items()
+        if machines.root_gib < image.root_gib
     ]
 
 

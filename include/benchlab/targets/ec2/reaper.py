@@ -28,7 +28,7 @@ class Reaped:
     """One thing that was ended or deleted, or would be.
 
     Attributes:
-        kind: ``instance``, ``key pair`` or ``security group``.
+        kind: ``instance``, ``key pair``, ``volume`` or ``security group``.
         id: its id; a key pair's name.
         why: the reason, for people.
         done: False in a dry run.
@@ -106,8 +106,8 @@ def reap(
     """End what is past its expiry, in every region.
 
     First it ends instances of the project whose expiry is past, or is missing or unreadable an
-    hour after their launch. Then it deletes key pairs and security groups of campaigns that have
-    no instance left, if they are more than an hour old or their age is unknown (tag
+    hour after their launch. Then it deletes key pairs, volumes and security groups of campaigns
+    that have no instance left, if they are more than an hour old or their age is unknown (tag
     ``benchlab:created_at``; EC2 keeps no creation date for groups). Whatever lacks the project's
     tag, or belongs to a campaign with living instances, stays.
 
@@ -154,7 +154,7 @@ def _visit(visit: _Visit) -> None:
         _wait(visit, taken)
         listed = inventory.of_project(visit.client)
     inhabited = {one.campaign for one in listed if one.living and one.id not in taken}
-    for find in (belongings.key_pairs, belongings.groups):
+    for find in (belongings.key_pairs, belongings.volumes, belongings.groups):
         for found in find(visit.client, tags.of_project()):
             why = _left_behind(found.created_at, visit.now)
             if why and found.campaign not in inhabited:

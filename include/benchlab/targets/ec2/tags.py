@@ -5,8 +5,8 @@
 ``benchlab:campaign``  the campaign's id
 ``benchlab:created_at``  when the campaign began to rent, UTC, ISO 8601
 ``benchlab:expires_at``  when the reaper may take it, UTC, ISO 8601
-``benchlab:name``      a host's name in the fleet: ``tikv-1``; instances and volumes only
-``benchlab:role``      its role; instances and volumes only
+``benchlab:name``      a host's name in the fleet: ``tikv-1``; what a launch makes only
+``benchlab:role``      its role; what a launch makes only
 ``Name``               for people, in the console
 =====================  ==========================================================
 """
@@ -48,6 +48,8 @@ class Rental:
         lifetime: the reaper counts it from ``created_at``; a host, which shuts itself down, from
             its boot.
         packages: Debian packages that hosts need, by role.
+        old_metadata: the roles whose hosts may ask for their permissions by the instance metadata
+            service's first version (IMDSv1), which needs no token.
     """
 
     campaign: str
@@ -56,6 +58,7 @@ class Rental:
     created_at: datetime
     lifetime: timedelta
     packages: Mapping[Role, tuple[str, ...]] = field(default_factory=dict)
+    old_metadata: frozenset[Role] = frozenset()
 
     @property
     def expires_at(self) -> datetime:
@@ -73,7 +76,7 @@ class Rental:
         }
 
     def host_tags(self, name: str, role: Role) -> dict[str, str]:
-        """The tags of one host's instance and its volumes."""
+        """The tags of one host's instance, its volumes and its network interface."""
         people = f"benchlab {self.campaign} {name}"
         return {**self.tags, NAME: name, ROLE: role, FOR_PEOPLE: people}
 
