@@ -18,7 +18,7 @@ from benchlab.hosts.fleet import Fleet
 from benchlab.targets import fleet_files
 from tests.hosts.cloud import NOTHING, REGION
 from tests.hosts.object_storage import KEYS, bucket_on
-from tests.hosts.rented import TOPOLOGY, Rented, rented_in
+from tests.hosts.rented import TOPOLOGY, Rented, assert_every_host_measured, rented_in
 from tests.machine import LIMIT_S, Machine, servers
 
 __all__ = ["servers"]  # a fixture
@@ -38,12 +38,15 @@ def rented(tmp_path: Path, servers: Path) -> Iterator[Rented]:
 def test_a_campaign_rents_measures_reports_and_gives_everything_back(rented: Rented) -> None:
     """From nothing to the report; afterwards there is no instance, key or group."""
     machine = rented.machine
-    said = machine.run(CLI, "run", "sysbench_ec2", *rented.settings(), "--campaign", "whole")
+    # Long enough to tell a percent of stolen CPU.
+    settings = rented.settings(seconds=3)
+    said = machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "whole")
     assert rented.cloud.holdings() == NOTHING
     assert rented.namespaces.addresses == ()
     campaign, trials = machine.outcome("whole")
     assert campaign.state == "complete"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    assert_every_host_measured(campaign, trials)
     assert "update_index" in said
     facts = campaign.facts
     assert facts["baseline"].version.endswith("v5.1.1")
