@@ -161,6 +161,7 @@ say(json.dumps(deferral(lambda: operator.execute(context)).trigger.serialize()[1
         "running_since",
         "started_at",
         "trial",
+        "unsampled",
         "until",
     ]
     assert kept == {}

@@ -8,13 +8,14 @@ backup and restore are real.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from benchlab.results.records import Campaign, TrialResult
 from tests.hosts import standin
 from tests.hosts.cloud import REGION, Cloud
 from tests.hosts.namespaces import Namespaces, unused
@@ -128,6 +129,16 @@ def settings(**changed: object) -> list[str]:
     values: dict[str, object] = dict(SMALL)
     values |= {key.replace("__", "."): value for key, value in changed.items()}
     return [part for key, value in values.items() for part in ("--set", f"{key}={value}")]
+
+
+def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]) -> None:
+    """Each trial has figures of every host of its fleet, and was judged by stolen CPU."""
+    fleet = {host.name for host in campaign.plan.hosts}
+    for trial in trials:
+        reasons = {host.host: host.reason for host in trial.host_figures if not host.figures}
+        assert not reasons, trial.trial.id
+        assert {host.host for host in trial.host_figures} == fleet
+        assert ("cpu_steal", "pass") in [(gate.gate, gate.status) for gate in trial.gates]
 
 
 def _let_neighbours_be(gates: Path) -> None:

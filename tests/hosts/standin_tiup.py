@@ -127,6 +127,15 @@ def everywhere(
     return [str(error) for future in futures if (error := future.exception()) is not None]
 
 
+def exporters(meta: Meta) -> dict[str, int]:
+    """The ports of the exporters, by the names of their units."""
+    monitored = meta["topology"].get("monitored", {})
+    return {
+        "node_exporter": monitored.get("node_exporter_port", 9100),
+        "blackbox_exporter": monitored.get("blackbox_exporter_port", 9115),
+    }
+
+
 def one_per_host(found: list[Server]) -> list[Server]:
     """Of servers, one of each host."""
     return list({server.host: server for server in found}.values())
@@ -159,7 +168,7 @@ def key_of(name: str) -> str:
 def read_topology(path: str) -> dict[str, Any]:
     """Read a topology file, strictly."""
     topology: dict[str, Any] = yaml.safe_load(Path(path).read_text())
-    allowed = {"global", "server_configs", *(f"{name}_servers" for name in ORDER)}
+    allowed = {"global", "monitored", "server_configs", *(f"{name}_servers" for name in ORDER)}
     unknown = [f"field {key} not found in type spec.Specification" for key in {*topology} - allowed]
     for component in ORDER:
         for entry in topology.get(f"{component}_servers", ()):
@@ -410,7 +419,22 @@ def destroy(options: argparse.Namespace) -> None:
         """
         ssh(server, meta["user"], key, script)
 
+    def remove_exporters(server: Server) -> None:
+        # DestroyMonitored in TiUP's pkg/cluster/operation/destroy.go, whatever is ignored.
+        for name, port in exporters(meta).items():
+            script = f"""
+            sudo -n rm -rf /etc/systemd/system/{name}-{port}.service
+            ! ss -ltn | grep -q ':{port} '
+            """
+            try:
+                ssh(server, meta["user"], key, script)
+            except Failure:
+                raise Failure(
+                    f"timed out waiting for port {port} to be stopped after 1m0s"
+                ) from None
+
     failed = everywhere(found, options, remove)
+    failed += everywhere(one_per_host(found), options, remove_exporters)
     failed += everywhere(one_per_host(found), options, forget_key)
     if failed and not options.force:
         raise Failure(f"failed to destroy: {failed[0]}")
@@ -607,7 +631,10 @@ def main(arguments: list[str]) -> int:
         if as_json:
             print(json.dumps({"exit_code": 1, "error": str(failure)}), file=sys.stderr)
         else:
-            print(f"\nError: {failure}\n\nVerbose debug logs has been written to ...")
+            # printErrorMessageForNormalError in TiUP's components/cluster/command/root.go
+            print(
+                f"\nError: {failure}\n\nVerbose debug logs has been written to ...", file=sys.stderr
+            )
         return 1
     if as_json:
         print(json.dumps({"exit_code": 0}), file=sys.stderr)

@@ -18,7 +18,7 @@ from benchlab.hosts.fleet import Fleet
 from benchlab.targets import fleet_files
 from tests.hosts.cloud import NOTHING, REGION
 from tests.hosts.object_storage import KEYS, bucket_on
-from tests.hosts.rented import TOPOLOGY, Rented, rented_in
+from tests.hosts.rented import TOPOLOGY, Rented, assert_every_host_measured, rented_in
 from tests.machine import LIMIT_S, Machine, servers
 
 __all__ = ["servers"]  # a fixture
@@ -68,6 +68,7 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
         assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
         assert (machine.here.reports / name / "report.html").exists()
         assert [t.attempt for t in trials] == [1, 1]
+        assert_every_host_measured(campaign, trials)
         for result in trials:
             # Not begun again; its gate says that it was no longer than it should have been.
             assert len([s for s in steps(machine, name, result.trial.title) if s == "start"]) == 1

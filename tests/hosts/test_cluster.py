@@ -6,6 +6,7 @@ Hosts, SSH, data and their copies are real; PD, TiKV and TiDB are the stand-in's
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -14,8 +15,9 @@ from typing import Any
 import pytest
 
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
-from benchlab.engines.tidb.topology import Ports
+from benchlab.engines.tidb.topology import COMPONENTS, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
+from benchlab.hosts import metrics
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import Side
@@ -171,6 +173,23 @@ def test_each_side_is_its_own_version(fleet: TestFleet, sides: dict[Side, Cluste
     assert len(hashes) == 2
 
 
+def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, sides: dict[Side, Cluster]) -> None:
+    """By the account, in the campaign's directory: a deployment leaves it to that account."""
+    hosts = fleet.fleet.with_role(*COMPONENTS)
+    there = {host.name: SSHExecutor(host, fleet.key, own("c1"), DATA / "c1") for host in hosts}
+    try:
+        assert metrics.start(there, "hosts-x", 1, "", []) == {}
+        while any(one.job_status("hosts-x").state == "running" for one in there.values()):
+            time.sleep(0.1)
+        found = metrics.stop_and_collect(
+            *(there, "hosts-x", "", []), unsampled={}, client_alone=False, dedicated=True
+        )
+    finally:
+        for one in there.values():
+            one.close()
+    assert [host.host for host in found.hosts if "cpu_steal" in host.figures] == [*there]
+
+
 def test_a_restore_undoes_what_was_written_on_every_host(
     fleet: TestFleet, running: Cluster
 ) -> None:
@@ -302,6 +321,7 @@ def bucket_region(fleet: TestFleet) -> Iterator[str]:
 # What follows deploys clusters of its own, on ports of their own.
 
 OTHER = Ports(pd=3379, pd_peer=3380, tikv=21160, tikv_status=21180, tidb=5000, tidb_status=11080)
+EXPORTERS = ("blackbox_exporter-9115", "node_exporter-9100")
 
 
 def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
@@ -449,6 +469,24 @@ def test_a_host_that_is_down_is_named_and_the_others_are_cleaned(
     cluster.destroy()
     assert fleet.left("down") == {}
     assert fleet.logins() == before
+
+
+def test_exporters_of_the_owner_stay(fleet: TestFleet) -> None:
+    """TiUP removes those whose ports a cluster names, and waits until nothing listens there."""
+    host, listens = fleet.hosts["kv-1"], "python3 -m http.server"
+    units = [f"/etc/systemd/system/{name}.service" for name in EXPORTERS]
+    host.run(f"mkdir -p /etc/systemd/system && touch {' '.join(units)}")
+    for port in (9100, 9115):
+        host.run(f"setsid {listens} {port} > /dev/null 2>&1 < /dev/null & echo $! > /run/{port}")
+    ports = [f"ss -ltn | grep -q ':{port} '" for port in (9100, 9115)]
+    host.run(f"until {' && '.join(ports)}; do sleep 0.1; done")
+    cluster = other(fleet, "monitored")
+    try:
+        cluster.deploy()
+        cluster.destroy()
+        assert host.run(f"ls {' '.join(units)}").stdout.split() == units
+    finally:
+        host.run(f"rm -f {' '.join(units)}; kill $(cat /run/9100 /run/9115)", check=False)
 
 
 def test_a_port_that_another_cluster_has_is_named(

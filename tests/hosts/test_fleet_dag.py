@@ -16,7 +16,7 @@ import pytest
 from benchlab.campaign.progress import ProgressLog
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
-from tests.hosts.rented import TOPOLOGY, Rented, rented_in
+from tests.hosts.rented import TOPOLOGY, Rented, assert_every_host_measured, rented_in
 from tests.machine import servers
 from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, process_in_trial, wait
@@ -123,6 +123,7 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
     assert campaign.state == "complete"
     assert sorted(t.trial.id for t in trials) == sorted(t.id for t in campaign.plan.trials)
     assert all(t.valid for t in trials), [t.reasons for t in trials]
+    assert_every_host_measured(campaign, trials)
     assert (machine.here.reports / "form" / "report.html").exists()
     found = machine.verified("form")
     assert found.outcome == "holds", found.lines()

@@ -6,11 +6,13 @@ installation, so that no fault is found only on hosts that cost money.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 
 import pydantic
 
-from benchlab import engines, language, targets, workloads
+from benchlab import engines, home, language, targets, workloads
+from benchlab.campaign import planning
 from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError
 from benchlab.plan import documents
@@ -93,6 +95,7 @@ def _foreign(engine: str, field: str, version: str) -> Iterator[str]:
 
 
 def _parameters(spec: ReportSpec) -> Iterator[str]:
+    vcpu = _storage_vcpu(spec)
     for name, entry in spec.engines.items():
         if (engine := engines.by_name().get(name)) is None:
             continue
@@ -115,12 +118,28 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
             refused = dict.fromkeys(
                 fault
                 for components in sets
-                for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
+                for fault in engine.parameter_faults(
+                    chosen.version, chosen.parameters, components, storage_vcpu=vcpu
+                )
             )
             yield from (f"engines.{name}.{side}: {fault}" for fault in refused)
             yield from (
                 f"engines.{name}.{side}: {fault}" for fault in _connections(spec, engine, chosen)
             )
+
+
+def _storage_vcpu(spec: ReportSpec) -> int | None:
+    """vCPUs of the smallest TiKV host of the topology; None where they are not known.
+
+    What is wrong with the topology itself is for the plan to say.
+    """
+    if spec.topology is None:
+        return None
+    with contextlib.suppress(SpecError, KeyError):
+        hosts = planning.hosts(home.find(), spec)
+        known = [host.vcpu for host in hosts if host.role == "tikv" and host.vcpu is not None]
+        return min(known, default=None)
+    return None
 
 
 def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:

@@ -53,6 +53,7 @@ class Begun:
         phases: seconds spent so far, by phase.
         columns: what the first half found for the gates.
         adopted: the client was started by a task that died.
+        unsampled: why nothing samples a host while the client runs, by host.
     """
 
     trial: str
@@ -64,6 +65,7 @@ class Begun:
     phases: dict[str, float]
     columns: dict[str, float | None]
     adopted: bool = False
+    unsampled: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The form in which it is stored in the campaign's directory."""
@@ -135,6 +137,7 @@ def begin(
     if adopted and earlier is not None:
         return replace(earlier, adopted=True)
     columns: dict[str, float | None] = {}
+    unsampled: dict[str, str] = {}
     if not adopted:
         if repeated:
             setup.deployment.interrupt()  # also a copy that is still under way
@@ -144,7 +147,8 @@ def begin(
         if check_dataset:
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = trial_columns.dataset_differs(setup, trial.side)
-        columns |= _start_client(setup, trial, job, clock)
+        found, unsampled = _start_client(setup, trial, job, clock)
+        columns |= found
     on_phase("run")
     now = time.time()
     return Begun(
@@ -157,6 +161,7 @@ def begin(
         phases=clock.seconds,
         columns=columns,
         adopted=adopted,
+        unsampled=unsampled,
     )
 
 
@@ -177,7 +182,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         output = setup.workload.parse(raw)
         columns = begun.columns | trial_columns.of_client(setup, trial, output, status)
         columns |= trial_columns.of_servers(setup, trial.side, begun.columns)
-        hosts = _watched_hosts(setup, trial, begun.job)
+        hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
         gates = quality.of_metric(setup.gates, setup.workload.METRIC)
@@ -228,10 +233,11 @@ def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restor
 
 def _start_client(
     setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock
-) -> dict[str, float | None]:
+) -> tuple[dict[str, float | None], dict[str, str]]:
     """Warm up, start the client, and sample all hosts while it runs.
 
-    Hosts that do not answer are reported at the end.
+    Returns:
+        Columns for the gates, and why a host is not sampled, by host.
     """
     deployment, executor = setup.deployment, setup.deployment.executor
     if seconds := setup.campaign.report_type.warmup_seconds:
@@ -240,23 +246,24 @@ def _start_client(
             executor.run(warm_up, timeout_s=seconds + CLIENT_SLACK_S, check=False)
     columns = trial_columns.before_run(setup, trial.side)
     executor.start_job(job, [*BOUNDED, *run_command(setup, trial, trial.seconds)])
-    metrics.start(
+    unsampled = metrics.start(
         deployment.executors(),
         metrics.sampler_job(job),
         trial.seconds,
         deployment.client_host,
         _harness(setup, trial, job),
     )
-    return columns
+    return columns, unsampled
 
 
-def _watched_hosts(setup: TrialSetup, trial: PlannedTrial, job: str) -> HostMetrics:
+def _watched_hosts(setup: TrialSetup, trial: PlannedTrial, begun: Begun) -> HostMetrics:
     deployment = setup.deployment
     return metrics.stop_and_collect(
         deployment.executors(),
-        metrics.sampler_job(job),
+        metrics.sampler_job(begun.job),
         deployment.client_host,
-        _harness(setup, trial, job),
+        _harness(setup, trial, begun.job),
+        unsampled=begun.unsampled,
         client_alone=deployment.client_alone,
         dedicated=deployment.dedicated,
     )

@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, CommandError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import try_on_all
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
@@ -191,7 +191,11 @@ def start(
         executor.forget_job(job)
         here = executor is executors.get(client)
         jobs = [process.job for process in watched] if here else []
-        executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
+        try:
+            executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
+        except CommandError as error:  # whose message has the whole sampler in it
+            said = _shortened(error.output)
+            raise _NoFiguresError(f"no sampler could be started there: {said}") from error
 
     return try_on_all(executors, begin)[1]
 
@@ -202,6 +206,7 @@ def stop_and_collect(
     client: str,
     watched: Sequence[Watched],
     *,
+    unsampled: Mapping[str, str],
     client_alone: bool,
     dedicated: bool,
 ) -> HostMetrics:
@@ -209,6 +214,7 @@ def stop_and_collect(
 
     Args:
         executors, job, client, watched: as given to :func:`start`.
+        unsampled: what :func:`start` returned, so that a host without figures has its own reason.
         client_alone: whether nothing but client and load balancer runs on the client's host.
         dedicated: whether these are the hosts of a fleet, not the machine on which Benchlab runs.
     """
@@ -221,13 +227,14 @@ def stop_and_collect(
         return executor.job_output(job)
 
     printed, reasons = try_on_all(executors, end)
+    reasons |= {host: why for host, why in unsampled.items() if host in reasons}
     series = {}
     for host, output in printed.items():
         found = parse(output)
         if found.intervals:
             series[host] = found
         else:
-            said = " ".join(output.split())[-200:] or "nothing"
+            said = _shortened(output)
             reasons[host] = f"its sampler printed no two samples; the last it printed: {said}"
     return HostMetrics(
         hosts=tuple(
@@ -306,6 +313,11 @@ def _clock_offset(executor: Executor) -> tuple[float, float]:
 
 class _NoFiguresError(BenchlabError):
     """A host has no figures; never leaves this module."""
+
+
+def _shortened(output: str) -> str:
+    """The end of what a command printed, as one line."""
+    return " ".join(output.split())[-200:] or "nothing"
 
 
 def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:

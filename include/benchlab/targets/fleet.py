@@ -42,6 +42,8 @@ CLIENT_TOOLS = {
     "ssh-keygen": "openssh-client",
     "setsid": "util-linux",
 }
+# TiUP copies with scp, and asks ss which ports are open.
+SERVER_TOOLS = {"scp": "openssh-client", "ss": "iproute2"}
 STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
 
 # TiUP's own installer puts it on the PATH of login shells only.
@@ -302,6 +304,7 @@ class FleetTarget(BaseTarget):
         wanted = (CLIENT_TOOLS if "client" in host.roles else {}) | (
             STORAGE_TOOLS if {"pd", "tikv"} & set(host.roles) else {}
         )
+        wanted |= SERVER_TOOLS if {"pd", "tikv", "tidb"} & set(host.roles) else {}
         script = 'for tool; do command -v "$tool" >/dev/null || echo "$tool"; done'
         missing = executor.run(["sh", "-c", script, "sh", *wanted]).stdout.split()
         if missing:

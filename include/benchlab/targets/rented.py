@@ -28,7 +28,7 @@ from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
 from benchlab.targets.ec2.tags import Rental
-from benchlab.targets.fleet import CLIENT_TOOLS, STORAGE_TOOLS, FleetTarget
+from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
 
 # The fleet's lifetime is twice the planned time plus this.
@@ -136,8 +136,9 @@ class Target(FleetTarget):
             lifetime=timedelta(minutes=kept["lifetime_minutes"]),
             packages={
                 "client": _packages(CLIENT_TOOLS),
-                "pd": _packages(STORAGE_TOOLS),
-                "tikv": _packages(STORAGE_TOOLS),
+                "pd": _packages(SERVER_TOOLS | STORAGE_TOOLS),
+                "tikv": _packages(SERVER_TOOLS | STORAGE_TOOLS),
+                "tidb": _packages(SERVER_TOOLS),
             },
             old_metadata=frozenset({"tikv"}) if self._needs_imdsv1() else frozenset(),
         )

@@ -302,6 +302,26 @@ def test_an_adopted_client_keeps_the_counts_from_before_its_start() -> None:
     assert failed(collected) == {"background_work"}
 
 
+# ---------------------------------------------------------------- host metrics
+
+
+def test_a_host_that_could_not_be_sampled_says_why() -> None:
+    """The other half of the trial may run in another process; the trial is valid all the same."""
+    bench, answers = Bench(), Bench.program
+
+    def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        if job.startswith("hosts-"):
+            raise CommandError("tikv-1", "sh -c ...", 1, "mkdir: jobs: Permission denied")
+        return answers(bench, job, command)
+
+    bench.executor.program = program
+    collected = bench.measure()
+    assert collected.result.valid
+    (host,) = collected.result.host_figures
+    assert host.figures == {}
+    assert host.reason == "no sampler could be started there: mkdir: jobs: Permission denied"
+
+
 # ---------------------------------------------------------------- adoption
 
 

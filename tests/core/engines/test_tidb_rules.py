@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from benchlab.campaign import fit, report_types
 from benchlab.engines import tidb
 from benchlab.engines.tidb import rules
+from benchlab.errors import SpecError
+from benchlab.home import find
 from benchlab.plan.report_type import Parameters
 
 # As the reports of v5.2.0 and v5.4.0 were published.
@@ -80,7 +83,9 @@ def test_what_was_published_passes(version: str, parameters: Parameters, tikv: P
 @pytest.mark.parametrize("version", ["v6.1.0", "v7.1.0"])
 def test_what_was_published_is_refused_by_later_versions(version: str) -> None:
     """Each parameter with its value, the version, the rule and what to do."""
-    plan_cache, pool = rules.faults(version, TIDB, {"tikv": TPCC_TIKV}, storage_vcpu=16)
+    unified = {"readpool.unified.max-thread-count": 16}  # from v6.0.0 to v6.5.0 no more
+    tikv = {"tikv": TPCC_TIKV | unified}
+    plan_cache, pool = rules.faults(version, TIDB, tikv, storage_vcpu=16)
     for part in (
         "tidb: prepared-plan-cache.enabled = ON",
         version,
@@ -144,6 +149,39 @@ def test_the_size_of_a_pool_is_measured_by_the_host(
     assert not rules.faults("v5.4.0", {}, pool, storage_vcpu=vcpu)
 
 
+@pytest.mark.parametrize(
+    ("version", "refused"),
+    [("v5.4.0", False), ("v6.0.0", True), ("v6.5.0", True), ("v6.5.1", False)],
+)
+def test_the_limit_of_the_read_pool_came_and_went(version: str, refused: bool) -> None:
+    """TiKV took more threads than cores before v6.0.0, and takes them again from v6.5.1 on."""
+    pool: dict[str, Parameters] = {"tikv": {"readpool.unified.max-thread-count": 20}}
+    assert bool(rules.faults(version, {}, pool, storage_vcpu=16)) == refused
+
+
+RENTED = ("sysbench_ec2", "sysbench_ec2_weekly", "tpcc_ec2")
+
+
+@pytest.mark.parametrize("report", RENTED)
+def test_a_shipped_report_type_suits_every_version_on_its_hosts(report: str) -> None:
+    """Every version of the calendar that TiUP can deploy, on the hosts of the topology."""
+    here = find()
+    spec = report_types.load(here.configs / "reports" / f"{report}.yaml")
+    for release in report_types.releases_of(here, spec):
+        version = release.version.text
+        if rules.not_deployable(version) is None and not release.version.is_prerelease:
+            changes = {"sides": "same", "engines.tidb.baseline.version": version}
+            fit.check(spec.with_overrides(changes), version)
+
+
+def test_a_pool_too_large_for_the_hosts_of_the_topology_is_refused() -> None:
+    """Found where the report type is read: TiKV would end an hour later, on a rented fleet."""
+    spec = report_types.load(find().configs / "reports" / "tpcc_ec2.yaml")
+    pool = {"engines.tidb.components": {"tikv": {"storage.scheduler-worker-pool-size": 20}}}
+    with pytest.raises(SpecError, match=r"worker-pool-size = 20 with v6\.1\.0.*at most 16"):
+        fit.check(spec.with_overrides(pool), "here")
+
+
 def test_an_item_of_tidb_is_found_wherever_it_is_written() -> None:
     """Among the parameters or under its component."""
     item: Parameters = {"prepared-plan-cache.enabled": True}
@@ -168,8 +206,8 @@ def test_versions_before_tiup_cannot_be_deployed() -> None:
 
 
 def test_every_rule_says_what_to_do() -> None:
-    """And no parameter has two rules, of which one would be lost."""
+    """And no parameter has two rules of one kind."""
     table = rules.rules()
     assert all(len(rule.sentence) > 20 for rule in table)
-    keys = [(rule.component, rule.key) for rule in table]
+    keys = [(rule.component, rule.key, bool(rule.vcpu)) for rule in table]
     assert len(set(keys)) == len(keys)

@@ -103,11 +103,11 @@ def test_two_sides_share_hosts_and_nothing_else(of: Fleet) -> None:
 
 
 def test_no_port_is_taken_twice_on_a_host_with_every_role() -> None:
-    """All six ports of both sides are different ones."""
+    """All eight ports of both sides are different ones."""
     ports = [
         port for side in ("baseline", "candidate") for port in vars(Ports.for_side(side)).values()
     ]
-    assert len(set(ports)) == len(ports) == 12
+    assert len(set(ports)) == len(ports) == 16
     assert vars(Ports.for_side("baseline")) == vars(Ports())
 
 

@@ -287,7 +287,10 @@ def collected(
     for host, text in outputs.items():
         executors[host].jobs["hosts-x"] = (executors[host].job_status("hosts-x"), text)
     return stop_and_collect(
-        executors, "hosts-x", client, watched, client_alone=alone, dedicated=dedicated
+        *(executors, "hosts-x", client, watched),
+        unsampled={},
+        client_alone=alone,
+        dedicated=dedicated,
     )
 
 

@@ -70,7 +70,6 @@ while pids=$(ours "$root") || exit 1; [ -n "$pids" ]; do
     sleep 0.1
 done
 rm -rf "$root"
-rmdir "$(dirname "$root")" 2>/dev/null || true
 if [ -n "$key" ]; then
     home=$(getent passwd "$account" | cut -d: -f6)
     for keys in $(sshd -T 2>/dev/null | sed -n 's/^authorizedkeysfile //p') .ssh/authorized_keys; do
@@ -120,11 +119,15 @@ class SideOnHosts:
         return Places(host.data / self.subdirectory, self.ports)
 
     def prepare(self) -> None:
-        """Make the side's directories on every host, owned by the account that logs in."""
+        """Make the side's directories on every host, owned by the account that logs in.
+
+        So is the campaign's directory around them, in which the account keeps its jobs.
+        """
 
         def work(host: FleetHost) -> None:
             places = self.places(host)
-            directories = [str(path) for path in (places.root, places.deploy, places.data)]
+            root = places.root
+            directories = [str(path) for path in (root.parent, root, places.deploy, places.data)]
             self._root(host, _PREPARE, [host.user, *directories])
 
         on_all(self.all, work)

@@ -53,7 +53,7 @@ class Rule(BaseModel):
         what: str | None = None
         if known_since and _before(version, known_since):
             what = f"is known from {known_since} on"
-        elif self.until and not _before(version, self.until):
+        elif self.until and not self.vcpu and not _before(version, self.until):
             what = f"is gone from {self.until} on"
         elif self.values and written(value).upper() not in self.values:
             what = f"takes {', '.join(self.values)}"
@@ -61,6 +61,7 @@ class Rule(BaseModel):
             limit = max(self.vcpu, storage_vcpu or 0)
             what = (
                 f"may be at most {limit} from {self.since} on where a host has {storage_vcpu} vCPU"
+                + (f" (until {self.until})" if self.until else "")
             )
         if what is None:
             return None
@@ -74,6 +75,8 @@ class Rule(BaseModel):
 
     def _too_many(self, version: str, value: object, storage_vcpu: int | None) -> bool:
         if storage_vcpu is None or (self.since and _before(version, self.since)):
+            return False
+        if self.until and not _before(version, self.until):
             return False
         return isinstance(value, int) and value > max(self.vcpu or 0, storage_vcpu)
 
@@ -103,11 +106,11 @@ def faults(
         for name in components
         if name not in COMPONENTS
     ]
-    table: dict[tuple[str, str], Rule] = {(rule.component, rule.key): rule for rule in rules()}
     found = [
         rule.fault(version, value, storage_vcpu)
         for component, key, value in _written_down(parameters, components)
-        if (rule := table.get((component, key))) is not None
+        for rule in rules()
+        if (rule.component, rule.key) == (component, key)
     ]
     return unknown + [fault for fault in found if fault]
 

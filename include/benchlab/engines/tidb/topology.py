@@ -2,7 +2,7 @@
 
 Both sides may be on the same hosts, one of them running at a time; each has its own ports and
 directories. HAProxy is not a component of TiUP, and monitoring would only disturb, so neither is in
-the file.
+the file but for two ports.
 
 Format: TiUP's "Topology Configuration File for TiDB Deployment".
 """
@@ -28,7 +28,9 @@ SIDE_STEP = 100
 
 @dataclass(frozen=True)
 class Ports:
-    """Where one side's servers listen, the same on every host; the defaults are TiDB's own."""
+    """Where one side's servers listen, the same on every host; all but the exporters' are TiDB's
+    own by default.
+    """
 
     pd: int = 2379
     pd_peer: int = 2380
@@ -36,6 +38,9 @@ class Ports:
     tikv_status: int = 20180
     tidb: int = 4000
     tidb_status: int = 10080
+    # Of exporters, which are never started; see `render`.
+    node_exporter: int = 19100
+    blackbox_exporter: int = 19115
 
     @classmethod
     def for_side(cls, side: Side) -> Self:
@@ -131,6 +136,13 @@ def render(
             "user": user,
             "deploy_dir": str(places.deploy),
             "data_dir": str(places.data),
+        },
+        # `destroy` removes the exporters of these ports from every host, also where all are ignored
+        # (DestroyMonitored in TiUP's pkg/cluster/operation/destroy.go), and by default 9100 and
+        # 9115, which may be the owner's. Then it waits until nothing listens there.
+        "monitored": {
+            "node_exporter_port": ports.node_exporter,
+            "blackbox_exporter_port": ports.blackbox_exporter,
         },
         **({"server_configs": configured} if configured else {}),
         "pd_servers": [
