@@ -15,7 +15,7 @@ import json
 import os
 from pathlib import Path, PurePosixPath
 
-from benchlab.errors import TargetError
+from benchlab.errors import LockHeldError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.executor import end_process
 from benchlab.hosts.fleet import Fleet, FleetHost
@@ -144,8 +144,17 @@ def open_client(home: Home, campaign: str) -> SSHExecutor:
 
 
 def end_driver(state: Path) -> None:
-    """End the process of `benchlab run` that drives the campaign, if there is one."""
+    """End the process of `benchlab run` that drives the campaign, if there is one.
+
+    Raises:
+        LockHeldError: another account's process may drive it, which is not ended from here.
+    """
     holder = MachineLock(state / DRIVER_LOCK).holder() if state.is_dir() else None
+    if holder is not None and holder.account is not None:
+        raise LockHeldError(
+            f"{state} is held by {holder}; only {holder.account} can give it back, and nothing was "
+            "ended"
+        )
     if holder is not None and holder.driver is not None and holder.left_behind() is None:
         end_process(holder.driver)
 

@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from benchlab import home, language, targets, workloads
 from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import report_types
+from benchlab.home import ID
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.results.records import ID
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
