@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import pydantic
 
 from benchlab import engines, language, targets, workloads
+from benchlab.engines import forbidden
 from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError
 from benchlab.plan import documents
@@ -107,14 +108,22 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
                     f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be "
                     "chosen"
                 )
+        layers = [entry, *entry.by_version, entry.baseline, entry.candidate or entry.baseline]
+        sets = [layer.parameters for layer in layers]
+        sets += [items for layer in layers for items in layer.components.values()]
+        sets += [items for group in entry.by_workload.values() for items in group.values()]
+        found = {(key, forbidden.why(key, value)) for one in sets for key, value in one.items()}
+        for key, reason in sorted(found, key=str):
+            if reason:
+                yield f"engines.{name}: parameter {key} may not be set: it {reason}"
         for side in spec.measured_sides:
             chosen = spec.side(name, side)
             if not chosen.is_resolved or not engine.owns(chosen.version):
                 continue  # for a version rule, this is checked once the version is known
-            sets: list[Components] = [chosen.components, *entry.by_workload.values()]
+            each: list[Components] = [chosen.components, *entry.by_workload.values()]
             refused = dict.fromkeys(
                 fault
-                for components in sets
+                for components in each
                 for fault in engine.parameter_faults(chosen.version, chosen.parameters, components)
             )
             yield from (f"engines.{name}.{side}: {fault}" for fault in refused)

@@ -24,6 +24,7 @@ from benchlab.errors import (
     UnavailableError,
     UnreachableError,
 )
+from benchlab.home import ID
 from benchlab.results.records import TrialResult
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _UNFIT = (SpecError, UnavailableError, TargetError)
 def campaign_id(context: Context) -> str:
     """The id of a run's campaign: the one in the form, or made from report type and run id."""
     if named := context["params"].get("campaign"):
+        if not re.fullmatch(ID, str(named)):
+            raise AirflowFailException(f"campaign: {named!r} is not a campaign's id")
         return str(named)
     run = re.sub("[^A-Za-z0-9_.-]+", "-", context["run_id"]).strip("-")
     return f"{context['dag'].dag_id}-{run}"[:150]
