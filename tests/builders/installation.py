@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from benchlab.cli import main
+from benchlab.engines.mariadb import EMPTY
 from benchlab.home import Home
 from tests.builders import plans
 
@@ -47,6 +48,7 @@ class Here:
             program = self.home.servers / "mariadb" / version / "bin" / "mariadbd"
             program.parent.mkdir(parents=True)
             program.write_text("")
+            (program.parents[1] / EMPTY).mkdir()
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("BENCHLAB_")},
             "BENCHLAB_PROJECT": str(path),

@@ -75,20 +75,8 @@ class Database:
             )
 
     def install(self) -> None:
-        scripts = self.base / "scripts"
-        names = ("mariadb-install-db", "mysql_install_db")
-        script = next(scripts / name for name in names if (scripts / name).exists())
-        subprocess.run(
-            [
-                *self.as_root(script, "--no-defaults"),
-                f"--basedir={self.base}",
-                f"--datadir={self.data}",
-                f"--user={getpass.getuser()}",
-                "--skip-name-resolve",
-                "--auth-root-authentication-method=normal",
-            ],
-            check=True,
-        )
+        empty = str(self.base / "empty-data")
+        subprocess.run(["sudo", "-n", "cp", "-a", empty, str(self.data)], check=True)
         subprocess.run(["sudo", "-n", "chown", "-R", getpass.getuser(), str(self.data)], check=True)
 
     def wait(self) -> None:

@@ -189,6 +189,9 @@ def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     machine, cloud = airflow.rented.machine, airflow.rented.cloud
     cloud.fault("TerminateInstances", "UnauthorizedOperation", times=-1)
     run = airflow.trigger("leaked")
+    machine.wait_for("leaked", "deploy baseline")
+    airflow.api.call("PATCH", run, {"state": "failed"})
+    wait("the teardown", lambda: airflow.tasks(run)["give_back"][0]["state"] == "failed")
     assert airflow.ended(run) == "failed", "a leaked machine never looks green"
     assert airflow.tasks(run)["give_back"][0]["state"] == "failed"
     assert cloud.holdings()["instances"]

@@ -19,6 +19,7 @@ from tests.machine import LIMIT_S, PROJECT, Machine
 
 def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     """One command: every planned trial once, the report on disk, the machine as it was."""
+    machine.environment["BENCHLAB_DATA_DOCS"] = "yes"
     settings = machine.settings(rounds=2, workloads="oltp_point_select,oltp_update_index")
     output = machine.run(
         "benchlab.cli.main", "run", "sysbench_local", "--campaign", "two-releases", *settings
@@ -35,7 +36,8 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert campaign.facts["candidate"].git_hash
     assert "Update Index" in output
     reports = machine.here.reports / "two-releases"
-    for name in ("report.md", "report.html", "comparison.csv", "report.json", "trials.csv"):
+    pages = ("report.md", "report.html", "quality/index.html")
+    for name in (*pages, "comparison.csv", "report.json", "trials.csv"):
         assert str(reports / name) in output
         assert (reports / name).stat().st_size > 100
     found = machine.verified("two-releases")

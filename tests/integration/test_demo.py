@@ -20,6 +20,7 @@ def campaign_of(machine: Machine) -> str:
 
 def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> None:
     """`make demo` with other workloads and rounds: a green run, plain progress, the report."""
+    machine.environment["BENCHLAB_DATA_DOCS"] = "yes"
     output = machine.run(
         *DEMO, *machine.settings(workloads="oltp_point_select", rounds=2, languages="zh,en")
     )
@@ -36,6 +37,7 @@ def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> 
         assert str(machine.here.reports / campaign.id / name) in output
     reports = machine.here.reports / campaign.id
     assert "性能对比测试报告" in (reports / "report.md").read_text()
+    assert (reports / "quality" / "index.html").exists()
     assert "Performance Test Report" in (reports / "en" / "report.md").read_text()
     assert machine.verified(campaign.id).outcome == "holds"
     assert machine.left_running(campaign.id) == []

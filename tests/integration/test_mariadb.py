@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from benchlab.engines.mariadb import Engine
+from benchlab.engines.mariadb import EMPTY, Engine
+from benchlab.hosts.executor import LocalExecutor
 from tests import warehouses
 from tests.machine import LIMIT_S, VERSIONS
 
@@ -100,3 +102,20 @@ def test_what_is_still_at_work_has_not_ended(server: Engine) -> None:
     after = server.background_jobs()
     assert after is not None
     assert after.begun == after.ended == found.begun
+
+
+def test_two_campaigns_at_once_make_the_system_tables_of_a_version(
+    servers: Path, tmp_path: Path
+) -> None:
+    """Whoever is second finds them whole, and nothing half-made stays."""
+    version = VERSIONS[0]
+    base = tmp_path / "mariadb" / version
+    base.mkdir(parents=True)
+    for part in ("bin", "libs", "scripts", "share"):
+        (base / part).symlink_to(servers / "mariadb" / version / part)
+    executors = [LocalExecutor(tmp_path / name, name) for name in ("one", "two")]
+    with ThreadPoolExecutor() as campaigns:
+        for done in [campaigns.submit(Engine.install, e, version, tmp_path) for e in executors]:
+            done.result()
+    assert [path.name for path in base.glob(f"{EMPTY}*")] == [EMPTY]
+    assert (base / EMPTY / "mysql").is_dir()

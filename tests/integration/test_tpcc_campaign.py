@@ -42,6 +42,7 @@ def run(campaign: str, *arguments: str) -> tuple[str, ...]:
 
 def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None:
     """Every figure is one that the client printed, and the data were consistent throughout."""
+    machine.environment["BENCHLAB_DATA_DOCS"] = "yes"
     said = machine.run(*run("whole", *settings(machine)))
     campaign, trials = machine.outcome("whole")
     assert campaign.state == "complete"
@@ -68,6 +69,7 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     assert "tpmC" in said
     report = (machine.here.reports / "whole" / "report.md").read_text()
     assert campaign.environment["client_version"] in report
+    assert (machine.here.reports / "whole" / "quality" / "index.html").exists()
     verified = machine.verified("whole")
     assert verified.outcome == "holds", verified.lines()
     assert machine.left_running("whole") == []

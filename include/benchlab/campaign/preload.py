@@ -16,6 +16,7 @@ import os
 import threading
 
 from benchlab.analysis.gates.data_docs import expectations
+from benchlab.home import wants_data_docs
 
 _threads: list[threading.Thread] = []
 
@@ -38,4 +39,5 @@ def _load() -> None:
     with contextlib.suppress(Exception):
         for module in ("matplotlib.figure", "matplotlib.font_manager", "scipy.special"):
             importlib.import_module(module)
-        expectations.load()
+        if wants_data_docs():
+            expectations.load()

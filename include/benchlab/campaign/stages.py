@@ -96,7 +96,8 @@ class CampaignRun(StoredCampaign):
             chosen: the result of :func:`planning.choose_engine`; None: calls it.
 
         Raises:
-            SpecError: the id, the topology or the gates are not valid.
+            SpecError: the id, the topology or the gates are not valid, or the campaign has ended
+                and its target rents hosts.
             UnavailableError: a version cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
@@ -125,6 +126,7 @@ class CampaignRun(StoredCampaign):
         is_new = store.add_campaign(record)
         run = cls.open(home, store, campaign, access)
         run.is_new = is_new
+        run._refuse_to_rent_again()
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
@@ -154,7 +156,9 @@ class CampaignRun(StoredCampaign):
         Raises:
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
+            SpecError: the campaign has ended, and its target rents hosts.
         """
+        self._refuse_to_rent_again()
         self.note("register", "check the machine")
         acquired = False
         try:
@@ -171,7 +175,8 @@ class CampaignRun(StoredCampaign):
             raise  # nothing was taken
         except BaseException as error:
             if acquired or isinstance(error, Exception):
-                self.abandon(error)
+                # Its state stays: a task that registers is tried again.
+                self._give_back_because_of(error)
             else:  # interrupted: what is there may be in use by another process of this campaign
                 error.add_note(self.how_to_give_back)
             raise
@@ -184,7 +189,9 @@ class CampaignRun(StoredCampaign):
         Raises:
             UnavailableError: no client is installed.
             TargetError: the client is not the one that measured the campaign's earlier trials.
+            SpecError: the campaign has ended, and its target rents hosts.
         """
+        self._refuse_to_rent_again()
         self.note("provision", self.spec.target)
         self.target.provision(lambda text: self.note("provision", "install", note=text))
         earlier = self.store.campaign(self.campaign.id).client.program
@@ -386,6 +393,9 @@ class CampaignRun(StoredCampaign):
         """
         if not isinstance(error, PublishError):  # then everything has been measured
             self.end_as_failed(error)
+        self._give_back_because_of(error)
+
+    def _give_back_because_of(self, error: BaseException) -> None:
         try:
             self.give_back()
         except (BenchlabError, OSError, KeyboardInterrupt) as another:
@@ -399,6 +409,15 @@ class CampaignRun(StoredCampaign):
             self.store.finish(self.campaign.id, "failed")
         except (StoreError, KeyboardInterrupt) as another:
             error.add_note(str(another) or "interrupted again")
+
+    def _refuse_to_rent_again(self) -> None:
+        state = self.store.campaign(self.campaign.id).state
+        if self.target.rents and state != "running":
+            raise SpecError(
+                f"campaign {self.campaign.id} has ended ({state}), and hosts are not rented for it "
+                "again: start another one. "
+                f"`benchlab publish {self.campaign.id}` publishes its report anew"
+            )
 
     @property
     def how_to_give_back(self) -> str:

@@ -17,7 +17,7 @@ from benchlab.analysis.gates.data_docs import DataDocsError, Validation
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
-from benchlab.home import Home
+from benchlab.home import Home, wants_data_docs
 from benchlab.hosts.access import Access
 from benchlab.language import names
 from benchlab.plan.report_type import FILES, Destination
@@ -71,7 +71,8 @@ class StoredCampaign:
     def validate(self, outcome: Outcome | None = None) -> Validation:
         """Evaluate all gates again, by Great Expectations; keep the data docs for the report.
 
-        No result depends on it: a caller may publish without it.
+        No result depends on it: a caller may publish without it. Where data docs are not wanted,
+        nothing is evaluated.
 
         Args:
             outcome: the campaign's outcome; None: read from the store.
@@ -81,6 +82,9 @@ class StoredCampaign:
         """
         self.note("validate", "gates")
         shutil.rmtree(self._data_docs, ignore_errors=True)
+        if not wants_data_docs():
+            self.note("validate", "left out", "BENCHLAB_DATA_DOCS says that none are wanted")
+            return Validation({}, (), ())
         try:
             with data_docs.guarded():
                 validation = self._evaluate_gates(outcome or self.outcome())

@@ -180,6 +180,20 @@ def test_the_report_has_the_data_docs_of_the_last_validation(
     assert ("validate", "evaluated", line) in notes(work)
 
 
+def test_without_data_docs_the_report_is_published_and_says_why_there_are_none(
+    work: CampaignRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Great Expectations is not asked, and pages of an earlier time go."""
+    monkeypatch.setattr(data_docs, "build", lambda *_: found(index="page"))
+    work.validate()
+    monkeypatch.setattr(data_docs, "build", None)
+    monkeypatch.setenv("BENCHLAB_DATA_DOCS", "no")
+    assert work.validate().outcomes == ()
+    assert notes(work)[-1][:2] == ("validate", "left out")
+    assert "BENCHLAB_DATA_DOCS" in notes(work)[-1][2]
+    assert not [path for path in work.publish() if "quality" in path.parts]
+
+
 def test_a_failure_of_the_data_docs_costs_the_data_docs_only(
     work: CampaignRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import LockHeldError, StoreError, TargetError
+from benchlab.errors import LockHeldError, SpecError, StoreError, TargetError
 from benchlab.results.store import Store
 from tests.builders.installation import Here
 
@@ -23,7 +24,8 @@ class Bench:
 
     def __init__(self, here: Here, store: Store) -> None:
         spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
-        self.run = CampaignRun.create(here.home, store, spec, "c1", "test")
+        self.create = partial(CampaignRun.create, here.home, store, spec, "c1", "test")
+        self.run = self.create()
         self.acts: list[str] = []
         self.fails("", None)
 
@@ -128,6 +130,38 @@ def test_a_retry_of_the_registration_keeps_its_hosts(
     with pytest.raises(StoreError, match="locked"):
         bench.run.register()
     assert "give_back" not in bench.acts
+
+
+def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether its tasks are cleared or its id is given again; on hosts that cost nothing it may."""
+    bench.fails("", None)
+    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    bench.run.store.finish("c1", "complete")
+    again: list[Callable[[], object]] = [bench.run.register, bench.run.provision, bench.create]
+    for act in again:
+        with pytest.raises(SpecError, match=r"c1 has ended \(complete\).*start another one"):
+            act()
+    assert bench.acts == []
+    assert bench.state == "complete"
+    monkeypatch.setattr(type(bench.run.target), "rents", False)
+    bench.run.register()
+    assert bench.state == "running"
+
+
+def test_a_registration_that_failed_may_be_tried_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it had is given back, and the campaign has not ended by it."""
+    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    bench.fails("preflight", TargetError("AWS did not answer"))
+    with pytest.raises(TargetError):
+        bench.run.register()
+    assert bench.acts[-1] == "give_back"
+    bench.fails("", None)
+    bench.run.register()
+    assert bench.state == "running"
 
 
 def test_a_finished_campaign_whose_end_is_interrupted_says_how_to_give_back(

@@ -12,6 +12,7 @@ import pytest
 
 from benchlab import engines
 from benchlab.campaign import overrides, planning, report_types
+from benchlab.engines.mariadb import EMPTY
 from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
@@ -35,6 +36,7 @@ def there(here: Here) -> Here:
     program = here.home.servers / "mariadb" / NEW / "bin" / "mariadbd"
     program.parent.mkdir(parents=True)
     program.write_text("")
+    (program.parents[1] / EMPTY).mkdir()
     return here
 
 

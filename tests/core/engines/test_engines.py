@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where every sample version is installed, as far as an engine looks."""
     for name in ("bin/mariadbd", "scripts/mariadb-install-db"):
         program(tmp_path / "servers" / "mariadb" / "10.11.5" / name)
+    (tmp_path / "servers" / "mariadb" / "10.11.5" / mariadb.EMPTY).mkdir()
     for version in ("v6.5.0", "v6.1.0"):
         program(tmp_path / "tidb" / version / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
@@ -154,7 +156,8 @@ def test_no_parameter_breaks_out_of_mariadbs_configuration(parameters: Parameter
     made = instance("10.11.5", Path("/made/up"), parameters=accepted)
     engine = mariadb.Engine(fakes.FakeExecutor(), made, Path("/servers"))
     lines = engine._options(Path("/base")).split("\n")
-    assert len(lines) == 3 + 7 + len(set(accepted) - {"port", "socket", "datadir", "basedir"}) + 1
+    own = {"port", "socket", "datadir", "basedir", "tmpdir"}
+    assert len(lines) == 3 + 8 + len(set(accepted) - own) + 1
     assert [line for line in lines if line.startswith("[")] == ["[mysqld]"]
 
 
@@ -273,6 +276,21 @@ def test_an_installed_server_is_said_to_be_and_where(servers: Path) -> None:
         )
         kind.install(executor, version, servers)
         assert not [command for command in executor.commands if command[-1] != "-V"]
+
+
+def test_system_tables_that_cannot_be_made_are_named_with_their_place(servers: Path) -> None:
+    """An installation that is another account's; nothing half-made stays."""
+    (servers / "mariadb" / "10.11.5" / mariadb.EMPTY).rmdir()
+
+    def refuse(command: Sequence[str], stdin: str) -> str:
+        if command[0] == "mkdir":
+            raise CommandError("localhost", "mkdir", 1, "Permission denied")
+        return ""
+
+    executor = fakes.FakeExecutor(refuse)
+    with pytest.raises(UnavailableError, match=r"10\.11\.5: its system tables.*account"):
+        mariadb.Engine.install(executor, "10.11.5", servers)
+    assert executor.commands[-1][:2] == ["rm", "-rf"]
 
 
 def test_a_server_that_can_be_fetched_is_said_to_be(

@@ -148,6 +148,7 @@ def _uncollected() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
         if was_on:
             gc.enable()
 
