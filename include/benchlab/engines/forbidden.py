@@ -26,6 +26,8 @@ _KINDS = {
         r"|tls_.*|require_secure_transport|proxy_.*|feedback(_.*)?|report_(user|host|port)|cors"
         r"|join|initial_cluster.*|dashboard_.*|metric_.*|pd_server_metric_storage"
     ),
+    # TiDB's `store` and `path`, PD's `name`.
+    "decides which cluster the server belongs to": r"store|name",
 }
 # What a server reads under a shorter name: MariaDB takes any unambiguous beginning of an option.
 _WHOLE = (
@@ -37,22 +39,30 @@ _WHOLE = (
     *("character_sets_dir", "lc_messages_dir", "slave_load_tmpdir", "relay_log_info_file"),
     *("master_info_file", "ft_stopword_file", "bind_address", "feedback_url", "log_bin_index"),
 )
-_REAL = {"general_log", "slow_query_log", "log_slow_query", "log_bin", "lc_messages", "innodb"}
+_HARMLESS = {
+    *("general_log", "slow_query_log", "log_slow_query", "log_bin", "lc_messages", "innodb"),
+    "aria_sync_log_dir",  # when a directory is synchronised, not which
+}
 _PREFIX = re.compile(r"(skip|disable|enable|maximum|loose|autoset)_")
 
 
-def why(key: str, value: object) -> str | None:
-    """Why a parameter may not be set, as the end of a sentence; None where it may."""
-    name = re.sub("[-.]", "_", key).lower()
-    while True:
+def why(key: str, value: object, *, short_names: bool = False) -> str | None:
+    """Why a parameter may not be set, as the end of a sentence; None where it may.
+
+    Args:
+        short_names: whether the server takes beginnings of names, and prefixes, as MariaDB does.
+    """
+    names = [re.sub("[-.]", "_", key).lower()]
+    while short_names and (prefix := _PREFIX.match(names[-1])):
+        names.append(names[-1][prefix.end() :])
+    for name in names:
+        if name in _HARMLESS:
+            continue
         for reason, pattern in _KINDS.items():
             if re.fullmatch(pattern, name):
                 return reason
-        if name not in _REAL and any(whole.startswith(name) for whole in _WHOLE):
+        if short_names and any(whole.startswith(name) for whole in _WHOLE):
             return "is the beginning of an option that may not be set"
-        if not (prefix := _PREFIX.match(name)):
-            break
-        name = name[prefix.end() :]
     text = str(value)
     if ".." in text or (set(text) & {"/", "\\"} and not re.fullmatch(r"[\w+-]+(/[\w+-]+)*", text)):
         return "has a path for a value"

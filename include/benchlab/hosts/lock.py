@@ -11,7 +11,8 @@ exclude each other.
 
 The file lies where any account may make files, and what it says leads to ended processes and
 removed directories. Only the account that holds the lock can write it, and another account's holder
-is respected and never acted on, not even by root.
+is respected and never acted on, not even by root. A file that all accounts can write, as earlier
+versions made it, is respected too, and replaced when its holder is over.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from benchlab.hosts.executor import Executor
 LEASE_S = 2 * 3600.0
 # Any account may lock a file that it can read; no campaign is to hang on that.
 LOCKED_LIMIT_S = 10
+# A file is empty between its making and its holder's first words.
+EMPTY_LIMIT_S = 2
 # Many times what a holder needs.
 MOST_BYTES = 16_384
 Moment = tuple[str, float]
@@ -50,25 +53,25 @@ Moment = tuple[str, float]
 _Seconds = Annotated[float, Field(ge=-1e11, le=1e11)]  # years that a date can have
 _NOT_A_FILE = "is not a regular file"
 _SECOND_NAME = "has a second name (a hard link)"
-_LOOSE = "can be written by other accounts, any of which may have made it up"
 _BUSY = f"has been kept locked by another process for {LOCKED_LIMIT_S} s; see `fuser` of it"
+_NOT_IN_FILE = ("account", "loose")
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
 # $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place;
-# empty: the file is removed. Prints the boot id, the time, the other account whose file it is, what
-# is wrong with it, and the text found. What is examined, read and written is the file that was
-# opened, whatever its name leads to meanwhile. `dd` does not truncate: a process that dies in
-# between does not free a host that is held.
+# empty: the file is removed. Prints the boot id, the time, the other account whose file it is,
+# "yes" if more than its account can write it, what is wrong with it, and the text found. What is
+# examined, read and written is the file that was opened, whatever its name leads to meanwhile.
+# `dd` does not truncate: a process that dies in between does not free a host that is held.
 _SCRIPT = f"""
 say() {{
     cat /proc/sys/kernel/random/boot_id
     date +%s.%N
-    printf '%s\\n' "$account" "$1" "$found"
+    printf '%s\\n' "$account" "$loose" "$1" "$found"
     exit 0
 }}
 of() {{ stat -L -c "$1" /proc/self/fd/9; }}
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    account= found=
+    account= loose= found=
     if [ ! -e "$1" ] && [ ! -L "$1" ]; then
         if [ "$2" = read ] || [ -n "$3" ]; then say ''; fi
         (umask 022; set -C; : > "$1") || [ -e "$1" ] || exit 1
@@ -79,19 +82,24 @@ for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ "$(stat -c %d:%i "$1")" = "$(of %d:%i)" ] || continue
     [ "$(of %h)" = 1 ] || say '{_SECOND_NAME}'
     [ "$(of %u)" = "$(id -u)" ] || account=$(of %U)
-    case $(of %a) in *[2367] | *[2367]?) loose=yes ;; *) loose= ;; esac
+    case $(of %a) in *[2367] | *[2367]?) loose=yes ;; esac
     found=$(head -c {MOST_BYTES} <&9)
-    if [ -z "$found" ] && [ "$2" = swap ] && [ -z "$3" ] && [ -n "$account$loose" ]; then
-        rm -f -- "$1" || say '{_EMPTY}'
+    if [ "$2" = read ] || [ "$found" != "$3" ]; then say ''; fi
+    if [ -n "$account" ] && [ -n "$found" ]; then say ''; fi
+    if [ -n "$account$loose" ]; then
+        if rm -f -- "$1"; then
+            [ -n "$4" ] || say ''
+        else
+            [ $try -lt 20 ] || say '{_EMPTY}'
+            exec 9<&-
+            sleep {EMPTY_LIMIT_S / 20}
+        fi
         continue
     fi
-    if [ -n "$found" ] && [ -z "$account" ] && [ -n "$loose" ]; then say '{_LOOSE}'; fi
-    if [ "$2" = swap ] && [ -z "$account" ] && [ "$found" = "$3" ]; then
-        printf '%s' "$4" |
-            dd of=/proc/self/fd/9 conv=notrunc,nocreat iflag=fullblock bs=64k status=none || exit 1
-        truncate -c -s "${{#4}}" /proc/self/fd/9
-        [ -n "$4" ] || rm -f -- "$1"
-    fi
+    printf '%s' "$4" |
+        dd of=/proc/self/fd/9 conv=notrunc,nocreat iflag=fullblock bs=64k status=none || exit 1
+    truncate -c -s "${{#4}}" /proc/self/fd/9
+    [ -n "$4" ] || rm -f -- "$1"
     say ''
 done
 exit 1
@@ -113,6 +121,7 @@ class Holder:
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
         account: the other account whose file this is, and who may have written anything into it;
             None: it is of the account that asks. Not in the file.
+        loose: whether other accounts can write into the file, and may have. Not in the file.
     """
 
     __pydantic_config__ = pydantic.ConfigDict(strict=True, extra="forbid")
@@ -126,6 +135,12 @@ class Holder:
     since: _Seconds
     until: _Seconds
     account: str | None = None
+    loose: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it was surely written by this account, so that it may be acted on."""
+        return self.account is None and not self.loose
 
     def __str__(self) -> str:
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -160,10 +175,11 @@ def default_path() -> Path:
 
 @dataclass(frozen=True)
 class _Found:
-    """The text of a lock's file; ``account`` as in :class:`Holder`."""
+    """The text of a lock's file; ``account`` and ``loose`` as in :class:`Holder`."""
 
     text: str = ""
     account: str | None = None
+    loose: bool = False
 
 
 class _Lock(ABC):
@@ -201,7 +217,8 @@ class _Lock(ABC):
         """What taking it would return or raise now; nothing is taken.
 
         Returns:
-            A holder that was left behind and whose place would be taken. None otherwise.
+            A holder that was left behind and whose place would be taken. None otherwise, and where
+            other accounts may have written who it is.
 
         Raises:
             LockHeldError: another campaign is at work; names it.
@@ -227,7 +244,7 @@ class _Lock(ABC):
             at, file = self._exchange()
             found = self._parse(file)
             displaced = self._displaced(found, campaign, at)
-            renewed = found if displaced is None else None
+            renewed = found if found and found.campaign == campaign else None
             if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
                 raise LockHeldError(
@@ -244,7 +261,7 @@ class _Lock(ABC):
                 since=renewed.since if renewed else at[1],
                 until=at[1] + lease_s,
             )
-            text = {key: value for key, value in asdict(holder).items() if key != "account"}
+            text = {key: value for key, value in asdict(holder).items() if key not in _NOT_IN_FILE}
             if self._exchange(file.text, json.dumps(text))[1] == _Found(file.text):
                 return displaced
 
@@ -264,7 +281,7 @@ class _Lock(ABC):
                 "measure each other. Wait for it, or end it where it runs: "
                 f"`benchlab give-back {found.campaign}`"
             )
-        return found
+        return found if found.is_own else None
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
         return found.left_behind(None if self.here else at)
@@ -273,11 +290,12 @@ class _Lock(ABC):
         if not file.text.strip():
             return None
         try:
-            return replace(_holders().validate_json(file.text), account=file.account)
+            found = _holders().validate_json(file.text)
         except pydantic.ValidationError as error:
             fault = error.errors(include_url=False)[0]
             what = f"{'.'.join(map(str, fault['loc'])) or 'text'}: {fault['msg']}"
             raise self._wrong(f"is not a lock that Benchlab wrote ({what})") from None
+        return replace(found, account=file.account, loose=file.loose)
 
     def _wrong(self, why: str) -> TargetError:
         return TargetError(f"{self.fault} {why}; if no campaign is at work there, remove the file")
@@ -339,6 +357,7 @@ class MachineLock(_Lock):
             os.close(file)
 
     def _swap(self, expected: str, new: str) -> _Found:
+        deadline = time.monotonic() + EMPTY_LIMIT_S
         while True:
             try:
                 file = self._open_to_write(create=not expected)
@@ -347,17 +366,31 @@ class MachineLock(_Lock):
             if file is None:
                 return _Found()
             try:
-                found = self._examine(file, fcntl.LOCK_EX)
-                if not _is_at(file, self.path):
-                    continue  # it was removed, or replaced
-                if not (found.text or expected) and (found.account or _is_loose(file)):
-                    self._remove_empty()
-                    continue
-                if found == _Found(expected):
-                    self._write(file, new)
-                return found
+                found = self._swap_in(file, expected, new, deadline)
             finally:
                 os.close(file)
+            if found is not None:
+                return found
+            time.sleep(0.005)
+
+    def _swap_in(self, file: int, expected: str, new: str, deadline: float) -> _Found | None:
+        """Swap in a file that is open; None: another file is, or has to be, in its place."""
+        found = self._examine(file, fcntl.LOCK_EX)
+        if not _is_at(file, self.path):
+            return None
+        if found.text != expected or (found.account and found.text):
+            return found
+        if found == _Found(expected):
+            self._write(file, new)
+            return found
+        # Whoever has a file open that other accounts can write could still write into it.
+        try:
+            self.path.unlink(missing_ok=True)
+        except PermissionError:  # another account's, which may be about to write
+            if time.monotonic() > deadline:
+                raise self._wrong(_EMPTY) from None
+            return None
+        return None if new else found
 
     def _write(self, file: int, text: str) -> None:
         # Written, then truncated: a process that dies in between does not free the machine.
@@ -393,17 +426,8 @@ class MachineLock(_Lock):
                     raise TargetError(f"{self.fault} {_BUSY}") from None
                 time.sleep(0.005)
         text = os.pread(file, MOST_BYTES, 0).decode("utf-8", "replace")
-        if about.st_uid != os.geteuid():
-            return _Found(text, _account(about.st_uid))
-        if text and _is_loose(file):
-            raise self._wrong(_LOOSE)
-        return _Found(text)
-
-    def _remove_empty(self) -> None:
-        try:
-            self.path.unlink(missing_ok=True)
-        except PermissionError:
-            raise TargetError(f"{self.fault} {_EMPTY}") from None
+        account = None if about.st_uid == os.geteuid() else _account(about.st_uid)
+        return _Found(text, account, bool(about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)))
 
 
 class RemoteLock(_Lock):
@@ -432,10 +456,10 @@ class RemoteLock(_Lock):
         # As input, so that an error shows the file and not the script.
         command = ["sh", "-s", "--", str(self.path), *arguments]
         done = self._executor.run(command, stdin=_SCRIPT)
-        boot, now, account, wrong, text = done.stdout.split("\n", 4)
+        boot, now, account, loose, wrong, text = done.stdout.split("\n", 5)
         if wrong:
             raise self._wrong(wrong)
-        return (boot, float(now)), _Found(text.rstrip("\n"), account or None)
+        return (boot, float(now)), _Found(text.rstrip("\n"), account or None, bool(loose))
 
 
 @contextlib.contextmanager
@@ -483,10 +507,6 @@ def _is_at(file: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(file), path.lstat())
     except FileNotFoundError:
         return False
-
-
-def _is_loose(file: int) -> bool:
-    return bool(os.fstat(file).st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _account(uid: int) -> str:

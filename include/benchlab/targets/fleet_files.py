@@ -149,13 +149,16 @@ def end_driver(state: Path) -> None:
     Raises:
         LockHeldError: another account's process may drive it, which is not ended from here.
     """
-    holder = MachineLock(state / DRIVER_LOCK).holder() if state.is_dir() else None
-    if holder is not None and holder.account is not None:
+    path = state / DRIVER_LOCK
+    holder = MachineLock(path).holder() if state.is_dir() else None
+    if holder is None or holder.left_behind() is not None:
+        return
+    if not holder.is_own:
         raise LockHeldError(
-            f"{state} is held by {holder}; only {holder.account} can give it back, and nothing was "
-            "ended"
+            f"{state} is held by {holder}; {holder.account or 'any account'} may have written that "
+            f"into {path}, and nothing was ended: end its process, or remove the file"
         )
-    if holder is not None and holder.driver is not None and holder.left_behind() is None:
+    if holder.driver is not None:
         end_process(holder.driver)
 
 

@@ -1,4 +1,4 @@
-"""The machine's lock lies where anybody may make files: what another account wrote is not obeyed."""
+"""The machine's lock lies where all may make files: what another account wrote is not obeyed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -94,7 +95,11 @@ def test_another_accounts_holder_is_busy_and_nothing_else(
     """At work or over, of whatever campaign: it is named with its account, and never displaced."""
     path.write_text(entry(**changed))
     become_another()
-    for act in (lambda: lock.check("mine"), lambda: take(lock, "mine")):
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: lock.check("mine"),
+        lambda: take(lock, "mine"),
+    )
+    for act in acts:
         with pytest.raises(LockHeldError, match=rf"of the account \w+, .* root removes {path}"):
             act()
     assert not lock.release("mine")
@@ -140,14 +145,64 @@ def test_an_empty_file_that_all_can_write_is_replaced(lock: Lock, path: Path) ->
     assert holder.campaign == "mine"
 
 
-def test_what_anybody_may_have_written_is_no_lock(lock: Lock, path: Path) -> None:
-    """Though the file is one's own."""
-    path.write_text(entry())
-    path.chmod(0o646)
-    for act in (lock.holder, lambda: take(lock, "mine"), lambda: lock.release("theirs")):
-        with pytest.raises(TargetError, match=f"{path}.* can be written by other accounts.*remove"):
-            act()
-    assert path.read_text() == entry()
+@pytest.mark.parametrize("over", [{}, {"boot": "another"}], ids=str)
+def test_a_file_that_all_can_write_is_taken_over_and_not_believed(
+    lock: Lock, path: Path, over: dict[str, Any]
+) -> None:
+    """An earlier version's, whose campaign is over: nobody has to remove the file, nothing that it
+    names is cleaned up, and whoever still has it open writes into nothing.
+    """
+    path.write_text(entry(**over))
+    path.chmod(0o666)
+    with path.open("r+") as still_open:
+        assert lock.check("mine") is None
+        assert take(lock, "mine") is None
+        still_open.write(entry(campaign="another"))
+    holder = lock.holder()
+    assert holder is not None
+    assert (holder.campaign, holder.is_own) == ("mine", True)
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_file_that_all_can_write_is_respected_and_given_back(lock: Lock, path: Path) -> None:
+    """A campaign of an earlier version may be at work; its own user ends it."""
+    path.write_text(entry(until=1e10))
+    path.chmod(0o666)
+    with pytest.raises(LockHeldError, match="campaign theirs"):
+        take(lock, "mine")
+    assert lock.release("theirs")
+    assert not path.exists()
+
+
+def test_an_earlier_versions_lease_goes_on(lock: Lock, path: Path) -> None:
+    """A campaign that went through an update renews what only its account can write."""
+    path.write_text(entry(until=1e10))
+    path.chmod(0o666)
+    assert take(lock, "theirs") is None
+    holder = lock.holder()
+    assert holder is not None
+    assert (holder.campaign, holder.is_own) == ("theirs", True)
+
+
+def test_a_file_that_another_account_is_about_to_fill_is_waited_for(
+    lock: Lock, tmp_path: Path, become_another: Become, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the file's making and its first words it is empty; it is not to be removed then."""
+    monkeypatch.setattr(Path, "unlink", _not_permitted)
+    program = tmp_path / "bin" / "rm"
+    lock.path.touch()
+    become_another()
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    writer = Timer(0.3, lock.path.write_text, [entry(until=1e10)])
+    writer.start()
+    with pytest.raises(LockHeldError, match="campaign theirs"):
+        take(lock, "mine")
+    writer.join()
+
+
+def _not_permitted(path: Path, *, missing_ok: bool = False) -> None:
+    raise PermissionError(1, "Operation not permitted", str(path))
 
 
 def _symbolic_link(path: Path, other: Path) -> None:
@@ -176,7 +231,12 @@ def test_what_somebody_laid_in_its_place_is_named_and_left_alone(
     other.write_text(text)
     lay(path, other)
     words = f"{path}.*(is not a regular file|has a second name)"
-    for act in (lock.holder, lambda: take(lock, "mine"), lambda: lock.release("theirs")):
+    acts: tuple[Callable[[], object], ...] = (
+        lock.holder,
+        lambda: take(lock, "mine"),
+        lambda: lock.release("theirs"),
+    )
+    for act in acts:
         with pytest.raises(TargetError, match=words):
             act()
     assert other.read_text() == text
@@ -258,6 +318,25 @@ def test_the_next_campaign_removes_no_directory_that_another_account_names(
     target = local.Target(home, "mine", plans.plan(spec), spec, Access())
     with pytest.raises(LockHeldError):
         target.acquire("a test")
+    assert kept.exists()
+
+
+def test_give_back_ends_no_process_that_anybody_may_have_named(
+    home: Home, path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    """In the machine's lock that an earlier version made, or in that of a fleet's driver."""
+    kept = precious(home)
+    named = {"driver": process.pid, "driver_started": started(process.pid), "until": 1e10}
+    state = home.campaign("theirs")
+    state.mkdir(parents=True)
+    for file in (path, state / fleet_files.DRIVER_LOCK):
+        file.write_text(entry(home=str(home.project / "elsewhere"), **named))
+        file.chmod(0o666)
+    local.Target.give_back(home, "theirs", Access(), ask_driver=True)
+    assert not path.exists()
+    with pytest.raises(LockHeldError, match="nothing was ended"):
+        fleet_files.end_driver(state)
+    assert process.poll() is None
     assert kept.exists()
 
 
