@@ -65,6 +65,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab import home, workloads
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
     from benchlab_airflow.dags import trigger_form
@@ -74,7 +75,9 @@ def plan(report_file: str) -> list[str]:
     run, campaign = context["dag_run"], campaign_id(context)
     with _final_errors(*_UNFIT), _skipped_without_campaign(context):
         report_type = report_types.load(Path(report_file))
-        spec = trigger_form.chosen(report_type, context["params"])
+        spec = trigger_form.chosen(
+            report_type, context["params"], own_command=driving_process() is not None
+        )
         if spec.target != report_type.target:
             raise SpecError(
                 f"target: the DAG of {report_type.report} gives back what {report_type.target} "

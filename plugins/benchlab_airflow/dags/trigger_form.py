@@ -56,9 +56,9 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 # What may be sent beside the form's own fields. The rest is for those who write the report type's
 # file: where it runs and who sees it, which must not depend on who may start it.
 _OTHERS = re.compile(
-    r"(aa|title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|seconds"
+    r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|seconds"
     r"|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
-    r"|(dataset|ports|client|budget)(\..*)?|schedule\.measure_again"
+    r"|(dataset|ports|client|budget)(\..*)?|schedule\.(measure_again|catchup_days)"
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
 )
@@ -102,10 +102,16 @@ def form(spec: ReportSpec) -> dict[str, Param]:
     return {name: param for name, param in fields.items() if param is not None}
 
 
-def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
+def chosen(
+    report_type: ReportSpec, params: Mapping[str, Any], *, own_command: bool = False
+) -> ReportSpec:
     """What a filled-in form asks for: the report type or a published plan, with the changed fields.
 
     What Airflow has checked is checked again: the API, a backfill or a command may send anything.
+
+    Args:
+        own_command: whether the form is the command line of a person on this machine, who could
+            write the report type's file as well, so that every field can be changed.
 
     Raises:
         SpecError: a value is invalid, or does not fit the others; a field cannot be changed here;
@@ -113,13 +119,16 @@ def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
     """
     _refuse_unoffered(report_type, params)
     changes = overrides(report_type, params)
+    if not own_command:
+        _refuse_unlisted(report_type, changes)
     name = params.get("published") or OWN_PLAN
     plan = report_type
     if name != OWN_PLAN:
         found = report_types.published_plans(home.find(), report_type.report)
         plan = next(offered for path, offered in found.items() if path.stem == name)
     made = overrides_module.override(plan, changes)
-    _refuse_raised(plan.budget, made.budget)
+    if not own_command:
+        _refuse_raised(plan.budget, made.budget)
     return made
 
 
@@ -134,6 +143,16 @@ def _refuse_unoffered(spec: ReportSpec, params: Mapping[str, Any]) -> None:
     for name in ("published", "campaign", "topology", "snapshots"):
         if params.get(name) and name not in form(spec):
             raise SpecError(f"{name}: the form of {spec.report} has no such field")
+
+
+def _refuse_unlisted(spec: ReportSpec, changes: Mapping[str, Any]) -> None:
+    known = {_NESTED.get(name, name) for name in form(spec)}
+    for name in changes:
+        if name not in known and not _OTHERS.fullmatch(name):
+            raise SpecError(
+                f"{name}: unknown key, or one that cannot be changed in the form; change it in "
+                "the report type's file"
+            )
 
 
 def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
@@ -164,7 +183,6 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     found = {
         key: value for key, value in params.items() if key not in fields and key not in _NO_OVERRIDE
     }
-    known = {_NESTED.get(key, key) for key in fields if key not in _NO_OVERRIDE}
     for key, param in fields.items():
         value = params.get(key, param.value)
         if key == "threads":  # typed, with empty lines, or sent as numbers
@@ -183,12 +201,6 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     others = params.get("overrides") or {}
     if isinstance(others, list):
         others = overrides_module.parse_assignments([line for line in others if line.strip()])
-    for name in (*found, *others):
-        if name not in known and not _OTHERS.fullmatch(name):
-            raise SpecError(
-                f"{name}: unknown key, or one that cannot be changed in the form; change it in "
-                "the report type's file"
-            )
     return found | others
 
 

@@ -201,7 +201,7 @@ def test_a_file_that_another_account_is_about_to_fill_is_waited_for(
     writer.join()
 
 
-def _not_permitted(path: Path, *, missing_ok: bool = False) -> None:
+def _not_permitted(path: Path, **_: bool) -> None:
     raise PermissionError(1, "Operation not permitted", str(path))
 
 
