@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upath import UPath
 
+ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"
+"""Pattern of the ids of campaigns and of published reports, which become names of directories."""
+
 
 @dataclass(frozen=True)
 class Home:

@@ -116,8 +116,12 @@ say(state())
 
 
 def test_below_the_limit_nobody_is_asked(ask: dict[str, str]) -> None:
-    """The task succeeds at once."""
-    lines = said(ask, "say(execute(), asked)", "budget.approve_above=60")
+    """The task succeeds at once. The report type's file says how much that is."""
+    report = Path(ask["BENCHLAB_PROJECT"]) / "configs/reports/sysbench_ec2.yaml"
+    text = report.read_text()
+    assert "approve_above: 20" in text
+    report.write_text(text.replace("approve_above: 20", "approve_above: 60"))
+    lines = said(ask, "say(execute(), asked)")
     assert lines == ["None {}"]
 
 

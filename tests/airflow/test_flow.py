@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.airflow.conftest import PROJECT, run_python
+from tests.airflow.conftest import PROJECT, run_python, told
 
 DESCRIBE = """
 import json
@@ -275,22 +277,189 @@ BY_API = """
 from benchlab import home
 from benchlab.campaign import report_types
 from benchlab_airflow.dags import trigger_form
-spec = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
-for sent in ({"overrides": {"sides": "same"}}, {"sides": "same"}, {"aa": True}):
-    print(trigger_form.chosen(spec, sent).sides)
-try:
-    trigger_form.chosen(spec, {"side": "same"})
-except Exception as error:
-    print(type(error).__name__, error)
+spec = report_types.load(home.find().configs / "reports" / "REPORT.yaml")
+for sent in SENT:
+    try:
+        made = trigger_form.chosen(spec, sent, own_command=OWN).model_dump()
+        say(*(made[name] for name in ("sides", "title", "budget", "publish")))
+    except Exception as error:
+        say(f"{type(error).__name__}: {error}")
 """
 
 
-def test_the_rest_api_may_send_any_field_of_the_report_type(airflow_env: dict[str, str]) -> None:
-    """One that the form does not have is taken, and one that nobody has is refused by name."""
-    *taken, refused = run_python(BY_API, airflow_env).splitlines()[-4:]
-    assert taken == ["same"] * 3
-    assert refused.startswith("SpecError")
-    assert "side: unknown key" in refused
+def by_api(
+    env: dict[str, str], *sent: dict[str, Any], report: str = "sysbench_local", own: bool = False
+) -> list[str]:
+    """What the first task makes of each of these forms, which nobody has checked."""
+    code = BY_API.replace("REPORT", report).replace("SENT", repr(sent)).replace("OWN", repr(own))
+    return told(f"from math import inf, nan\n{code}", env)
+
+
+def test_the_rest_api_may_send_what_measures_and_not_where_it_goes(
+    airflow_env: dict[str, str],
+) -> None:
+    """A field that the form does not have is taken if it is about measuring; who may start a
+    campaign does not decide where its report is published, and a field that nobody has is named.
+    """
+    taken: list[dict[str, Any]] = [
+        {"overrides": {"sides": "same"}},
+        {"sides": "same"},
+        {"aa": True},
+    ]
+    assert all(said.startswith("same ") for said in by_api(airflow_env, *taken))
+    places = [{"to": "s3", "bucket": "theirs", "region": "us-west-2"}]
+    refused: dict[str, dict[str, Any]] = {
+        "side": {"side": "same"},
+        "publish": {"overrides": {"publish": places}},
+        "report": {"overrides": ["report=x"]},
+        "schedule.at": {"schedule.at": "06:00"},
+        "published.document": {"overrides": ["published.document=x"]},
+        "topology": {"topology": "ec2_published"},
+        "snapshots": {"snapshots": "s3://theirs/x"},
+        "engines.mariadb": {"overrides": {"engines.mariadb": {}}},
+    }
+    for name, said in zip(refused, by_api(airflow_env, *refused.values()), strict=True):
+        assert said.startswith(f"SpecError: {name}: "), said
+
+
+def test_ones_own_command_line_may_change_every_field(airflow_env: dict[str, str]) -> None:
+    """As `benchlab run` does; who types it on this machine can write the file as well."""
+    overrides = {"publish": [{"to": "s3", "bucket": "mine", "region": "us-west-2"}], "title": "x"}
+    (said,) = by_api(airflow_env, {"overrides": overrides}, own=True)
+    assert "'mine'" in said
+
+
+@pytest.mark.parametrize("name", ["limit", "approve_above"])
+def test_a_form_cannot_raise_a_budget(airflow_env: dict[str, str], name: str) -> None:
+    """Not by an amount, without end, by what is no number, nor by having none."""
+    raised: list[dict[str, Any]] = [
+        *({"overrides": [f"budget.{name}={value}"]} for value in ("1e6", ".inf", ".nan")),
+        *({f"budget.{name}": value} for value in ("inf", "Infinity", "nan", "1e999", None)),
+        {"budget": {"approve_above": 1e6, "limit": 1e6}},
+        {"overrides": ["budget={approve_above: .inf, limit: .inf}"]},
+        {"budget": {"approve_above": 1.0, "limit": 2.0, name: math.inf}},
+        *({"overrides": {"budget": value}} for value in (None, {}, {name: 1})),
+        {"budget": None},
+    ]
+    said = by_api(airflow_env, *raised, report="sysbench_ec2")
+    assert len(said) == len(raised)
+    for sent, answer in zip(raised, said, strict=True):
+        assert answer.startswith("SpecError: "), (sent, answer)
+        assert "budget" in answer, (sent, answer)
+
+
+def test_a_form_can_lower_a_budget(airflow_env: dict[str, str]) -> None:
+    """Both amounts, together or alone; the same amount changes nothing."""
+    lower: list[dict[str, Any]] = [
+        {"budget": {"approve_above": 0, "limit": 1}},
+        {"overrides": ["budget.approve_above=0"]},
+        {"overrides": {"budget": {"approve_above": 0, "limit": 1.5}}},
+    ]
+    said = by_api(airflow_env, *lower, report="sysbench_ec2")
+    assert all("{'approve_above': 0.0, 'limit': " in answer for answer in said), said
+
+
+def test_the_choices_of_a_form_are_checked_again(airflow_env: dict[str, str]) -> None:
+    """Airflow checks a form that is sent to its page; not what a backfill or a command sends."""
+    wrong: list[dict[str, Any]] = [
+        {"published": "/etc/hosts"},
+        {"published": "../reports/sysbench_ec2"},
+        {"published": 7},
+        {"restore": "sometimes"},
+        {"placement": "x"},
+        {"topology": "../../etc/passwd"},
+        {"workloads": ["rm"]},
+        {"languages": ["xx"]},
+        {"threads": ["many"]},
+        {"threads": [0]},
+        {"rounds": "3"},
+        {"campaign": "../x"},
+        {"overrides": "a=b"},
+        {"overrides": ["a"]},
+    ]
+    said = by_api(airflow_env, *wrong, report="sysbench_ec2")
+    for sent, answer in zip(wrong, said, strict=True):
+        assert answer.startswith(f"SpecError: {next(iter(sent))}: "), (sent, answer)
+    (nothing_to_choose,) = by_api(airflow_env, {"published": "/etc/hosts"}, report="tpcc_local")
+    assert nothing_to_choose.startswith("SpecError: published: ")
+
+
+TEXTS = ("{{ 7 * 7 }}", "{% raw %}", "{# x #}", "[1, 2]", "{'a': 1}", "None", "1e3", "x.sh")
+RENDERED = """
+import version_comparison as file
+from airflow.sdk import DAG
+from benchlab_airflow.operators.trial_operator import TrialOperator
+from benchlab_airflow.operators.plan_operator import PlanOperator
+dags = [found for found in vars(file).values() if isinstance(found, DAG)]
+for dag in {found.dag_id: found for found in dags}.values():
+    assert not dag.render_template_as_native_obj, dag.dag_id
+    for number, text in enumerate(TEXTS):
+        with dag:
+            trial = TrialOperator(task_id=f"t{number}", planned=text)
+            plan = PlanOperator(task_id=f"p{number}", report_file=text)
+        for task in (trial, plan):
+            task.render_template_fields({"params": {}})
+        say(repr((trial.planned, plan.report_file)))
+"""
+
+
+def test_no_text_that_a_task_is_given_is_a_template(airflow_env: dict[str, str]) -> None:
+    """Neither is it read as Python; the title of a trial and the path of a report type."""
+    said = told(RENDERED.replace("TEXTS", repr(TEXTS)), airflow_env)
+    assert said
+    assert set(said) == {repr((text, text)) for text in TEXTS}
+
+
+SENT = """
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
+from benchlab_airflow.dags.stages import campaign_id
+from types import SimpleNamespace
+spec = report_types.load(home.find().configs / "reports" / "sysbench_ec2.yaml")
+entry = "engines.tidb.parameters"
+ways = {
+    "title": lambda text: (chosen({"title": text}).title),
+    "title typed": lambda text: chosen({"overrides": [f"title='{text}'"]}).title,
+    "parameter": lambda text: chosen({entry: {"tidb_txn_mode": text}})
+        .engines["tidb"].parameters["tidb_txn_mode"],
+    "parameter of a side": lambda text: chosen({"overrides": {
+        "engines.tidb.candidate.parameters": {"tidb_txn_mode": text}}})
+        .engines["tidb"].candidate.parameters["tidb_txn_mode"],
+    "candidate": lambda text: chosen({"candidate": text}).engines["tidb"].candidate.version,
+    "baseline": lambda text: chosen({"baseline": text}).engines["tidb"].baseline.version,
+    "snapshots": lambda text: chosen({"snapshots": text}).snapshots,
+    "topology": lambda text: chosen({"topology": text}).topology,
+    "published": lambda text: chosen({"published": text}).report,
+    "workloads": lambda text: chosen({"workloads": [text]}).workloads,
+    "threads": lambda text: chosen({"threads": [text]}).threads,
+    "languages": lambda text: chosen({"languages": [text]}).languages,
+    "client": lambda text: chosen({"client": text}).client.program,
+    "restore": lambda text: chosen({"restore": text}).restore,
+    "campaign": lambda text: campaign_id({"params": {"campaign": text}}),
+}
+def chosen(sent):
+    return trigger_form.chosen(spec, sent)
+for name, way in ways.items():
+    for text in TEXTS:
+        try:
+            said = way(text)
+        except Exception as error:
+            said = type(error).__name__
+        say(repr((name, text, said)))
+"""
+
+
+def test_braces_and_literals_in_the_form_arrive_as_they_are_or_are_refused(
+    airflow_env: dict[str, str],
+) -> None:
+    """In every field that takes text."""
+    texts = tuple(text.replace("'", '"') for text in TEXTS)
+    for line in told(SENT.replace("TEXTS", repr(texts)), airflow_env):
+        name, text, said = ast.literal_eval(line)
+        free = name.startswith(("title", "parameter"))
+        refused = ("SpecError", "AirflowFailException")
+        assert said == text or (not free and said in refused), line
 
 
 STORE_URL = """

@@ -36,15 +36,24 @@ def host(namespaces: Namespaces, ssh_key: tuple[str, str]) -> NamespaceHost:
 def executors(
     host: NamespaceHost, ssh_key: tuple[str, str], fleet_host: Callable[..., FleetHost]
 ) -> Iterator[tuple[SSHExecutor, SSHExecutor]]:
-    """Two people's ways to the host; the second logs in by another account."""
-    first = fleet_host(host, "client-1")
-    second = replace(first, user="other")
+    """Two people's ways to the host, by the account that they share."""
+    login = fleet_host(host, "client-1")
     with (
-        SSHExecutor(first, ssh_key[0], own("c1"), Path("/home/admin/x")) as one,
-        SSHExecutor(second, ssh_key[0], own("c2"), Path("/home/other/x")) as two,
+        SSHExecutor(login, ssh_key[0], own("c1"), Path("/home/admin/x")) as one,
+        SSHExecutor(login, ssh_key[0], own("c2"), Path("/home/admin/y")) as two,
     ):
         yield one, two
     host.run(f"rm -f {PATH}")
+
+
+@pytest.fixture
+def another(
+    host: NamespaceHost, ssh_key: tuple[str, str], fleet_host: Callable[..., FleetHost]
+) -> Iterator[RemoteLock]:
+    """The lock as somebody sees it who logs in by another account."""
+    login = replace(fleet_host(host, "client-1"), user="other")
+    with SSHExecutor(login, ssh_key[0], own("c3"), Path("/home/other/x")) as executor:
+        yield RemoteLock(executor, PATH)
 
 
 @pytest.fixture
@@ -134,26 +143,52 @@ def test_a_host_that_was_started_anew_is_free(
     assert displaced.campaign == "c1"
 
 
-def test_of_many_who_take_a_host_one_does(locks: tuple[RemoteLock, RemoteLock]) -> None:
-    """At the same moment, by two accounts; also where a lease has just run out."""
+def test_another_account_is_kept_out_until_the_host_was_given_back(
+    locks: tuple[RemoteLock, RemoteLock], another: RemoteLock, host: NamespaceHost
+) -> None:
+    """Also after the lease has run out, and of the very campaign; it can read who holds the host,
+    and cannot give back, change or remove the lock.
+    """
+    mine, _ = locks
+    mine.acquire("c1", "benchlab run", -1)
+    before = host.run(f"cat {PATH}").stdout
+    for campaign in ("c2", "c1"):
+        with pytest.raises(LockHeldError, match=f"c1 .of the account admin.* root removes {PATH}"):
+            another.acquire(campaign, "benchlab run")
+        assert not another.release(campaign)
+    denied = host.run(f"su other -s /bin/sh -c 'rm -f {PATH}; echo x > {PATH}'; true")
+    assert "denied" in denied.stderr
+    assert host.run(f"cat {PATH}").stdout == before
+    assert mine.release("c1")
+    assert another.acquire("c2", "benchlab run") is None
+    assert another.release("c2")
+
+
+@pytest.mark.parametrize("before", ["nobody", "old"])
+def test_of_many_who_take_a_host_one_does(
+    locks: tuple[RemoteLock, RemoteLock], another: RemoteLock, before: str
+) -> None:
+    """At the same moment, by two accounts; also where a lease of one has just run out."""
     mine, theirs = locks
 
-    def take(number: int) -> str:
+    def take(number: int) -> tuple[RemoteLock, str] | None:
+        lock = (mine, theirs, another)[number % 3]
         try:
-            (mine, theirs)[number % 2].acquire(f"c{number}", "benchlab run")
+            lock.acquire(f"c{number}", "benchlab run")
         except LockHeldError:
-            return ""
-        return f"c{number}"
+            return None
+        return lock, f"c{number}"
 
     for _ in range(3):
-        mine.acquire("old", "benchlab run", -1)
+        if before == "old":
+            mine.acquire("old", "benchlab run", -1)
         with ThreadPoolExecutor(12) as pool:
-            winners = [name for name in pool.map(take, range(12)) if name]
-        assert len(winners) == 1
+            winners = [won for won in pool.map(take, range(12)) if won]
+        ((lock, campaign),) = winners
         holder = mine.holder()
         assert holder is not None
-        assert holder.campaign == winners[0]
-        assert mine.release(winners[0])
+        assert holder.campaign == campaign
+        assert lock.release(campaign)
 
 
 def test_it_is_the_lock_that_the_host_itself_knows(tmp_path: Path) -> None:

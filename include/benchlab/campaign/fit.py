@@ -13,10 +13,17 @@ import pydantic
 
 from benchlab import engines, home, language, targets, workloads
 from benchlab.campaign import planning
+from benchlab.engines import forbidden
 from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError
 from benchlab.plan import documents
-from benchlab.plan.report_type import Components, ReportSpec, SideSpec
+from benchlab.plan.report_type import (
+    Components,
+    EngineSpec,
+    ReportSpec,
+    SideSpec,
+    VersionParameters,
+)
 from benchlab.report import publish
 from benchlab.workloads.client import program_of
 
@@ -110,6 +117,7 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
                     f"engines.{name}: parameter {key} is set by Benchlab itself and cannot be "
                     "chosen"
                 )
+        yield from _forbidden(name, engine, entry)
         for side in spec.measured_sides:
             chosen = spec.side(name, side)
             if not chosen.is_resolved or not engine.owns(chosen.version):
@@ -140,6 +148,23 @@ def _storage_vcpu(spec: ReportSpec) -> int | None:
         known = [host.vcpu for host in hosts if host.role == "tikv" and host.vcpu is not None]
         return min(known, default=None)
     return None
+
+
+def _forbidden(name: str, engine: type[BaseEngine], entry: EngineSpec) -> Iterator[str]:
+    """Parameters of any side, version, component or workload that reach beyond the server."""
+    layers: list[EngineSpec | VersionParameters | SideSpec] = [entry, *entry.by_version]
+    layers += filter(None, (entry.baseline, entry.candidate))
+    sets = [layer.parameters for layer in layers]
+    for components in (*(layer.components for layer in layers), *entry.by_workload.values()):
+        sets += components.values()
+    found = {
+        key: reason
+        for parameters in sets
+        for key, value in parameters.items()
+        if (reason := forbidden.why(key, value, short_names=engine.short_names))
+    }
+    for key, reason in found.items():
+        yield f"engines.{name}: parameter {key} may not be set: it {reason}"
 
 
 def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:

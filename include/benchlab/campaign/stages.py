@@ -29,11 +29,11 @@ from benchlab.errors import (
     StoreError,
     TargetError,
 )
-from benchlab.home import Home
+from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec, Side
-from benchlab.results.records import ID, Campaign, Condition, Moment
+from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of

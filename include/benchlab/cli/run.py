@@ -19,7 +19,7 @@ from benchlab.cli.options import CampaignId, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import Assignments, OnDay, ReportType, report_type_on
 from benchlab.errors import SpecError, StoreError
-from benchlab.home import Home, find
+from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
@@ -29,7 +29,6 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import midnight
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.records import ID
 from benchlab.results.store import Store, open_store
 from benchlab.targets.ec2 import reaper
 

@@ -46,6 +46,7 @@ class Engine(BaseEngine):
             *("max_connections", "skip_name_resolve", "ssl", "skip_ssl", "user"),
         }
     )
+    short_names = True
     retryable_errors = (1213, 1020, 1205)
 
     @classmethod

@@ -64,6 +64,8 @@ class BaseEngine(Database):
     has_status_port: ClassVar[bool] = False
     #: Parameters that Benchlab sets itself and a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()
+    #: Whether its server takes any beginning of an option's name, and prefixes before it.
+    short_names: ClassVar[bool] = False
     #: Parameters that limit the number of connections; 0 is no limit.
     connection_limits: ClassVar[frozenset[str]] = frozenset()
     #: The class of its clusters on a fleet; None where it runs only on one machine.

@@ -287,10 +287,13 @@ class LocalExecutor:
 
 
 def tagged(tag: str) -> Iterator[int]:
-    """Pids of the other processes whose environment has ``NAME=value``; ``NAME=`` is any value."""
+    """Pids of the other processes of this account whose environment has ``NAME=value``.
+
+    ``NAME=`` is any value. Root could read those of others: they are no campaign of root's.
+    """
     wanted = tag.encode()
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
+        if entry.name.isdigit() and int(entry.name) != os.getpid() and _is_own(entry):
             for variable in _environ(int(entry.name)):
                 if variable == wanted or (tag.endswith("=") and variable.startswith(wanted)):
                     yield int(entry.name)
@@ -359,6 +362,13 @@ def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+
+
+def _is_own(process: Path) -> bool:
+    try:
+        return process.stat().st_uid == os.geteuid()
+    except FileNotFoundError:  # it has ended
+        return False
 
 
 def _environ(pid: int) -> list[bytes]:

@@ -8,46 +8,101 @@ gone, or when its lease has run out. Every stage and trial renews the lease.
 The file of :class:`MachineLock` lies outside the project, where every checkout on the machine finds
 it. :class:`RemoteLock` is the same lock on the client's host of a fleet; on the same path the two
 exclude each other.
+
+The file lies where any account may make files, and what it says leads to ended processes and
+removed directories. Only the account that holds the lock can write it, and another account's holder
+is respected and never acted on, not even by root. A file that all accounts can write, as earlier
+versions made it, is respected too, and replaced when its holder is over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import pwd
 import socket
+import stat
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+import pydantic
+from pydantic import Field
 
 from benchlab.errors import LockHeldError, TargetError
+from benchlab.home import ID
 from benchlab.hosts.executor import Executor
 
 LEASE_S = 2 * 3600.0
+# Any account may lock a file that it can read; no campaign is to hang on that.
+LOCKED_LIMIT_S = 10
+# A file is empty between its making and its holder's first words.
+EMPTY_LIMIT_S = 2
+# Many times what a holder needs.
+MOST_BYTES = 16_384
 Moment = tuple[str, float]
 """The boot id of a machine, and its time in seconds since the epoch."""
+_Seconds = Annotated[float, Field(ge=-1e11, le=1e11)]  # years that a date can have
+_NOT_A_FILE = "is not a regular file"
+_SECOND_NAME = "has a second name (a hard link)"
+_BUSY = f"has been kept locked by another process for {LOCKED_LIMIT_S} s; see `fuser` of it"
+_NOT_IN_FILE = ("account", "loose")
+_EMPTY = "is an empty file of another account, which that account or root has to remove"
 
-# $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place.
-# Prints the boot id, the time and the text found. `dd` opens without O_CREAT, with which the kernel
-# refuses another user's file in a directory like /run/lock, and does not truncate: a process that
-# dies in between does not free a host that is held.
-_SCRIPT = """
-[ -e "$1" ] || (umask 000; : >> "$1") || exit 1
-exec 9< "$1" || exit 1
-flock 9 || exit 1
-found=$(cat "$1")
-cat /proc/sys/kernel/random/boot_id
-date +%s.%N
-printf '%s\\n' "$found"
-if [ "$2" = swap ] && [ "$found" = "$3" ]; then
-    printf '%s' "$4" | dd of="$1" conv=notrunc,nocreat iflag=fullblock bs=64k status=none || exit 1
-    truncate -c -s "${#4}" "$1"
-fi
+# $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place;
+# empty: the file is removed. Prints the boot id, the time, the other account whose file it is,
+# "yes" if more than its account can write it, what is wrong with it, and the text found. What is
+# examined, read and written is the file that was opened, whatever its name leads to meanwhile.
+# `dd` does not truncate: a process that dies in between does not free a host that is held.
+_SCRIPT = f"""
+say() {{
+    cat /proc/sys/kernel/random/boot_id
+    date +%s.%N
+    printf '%s\\n' "$account" "$loose" "$1" "$found"
+    exit 0
+}}
+of() {{ stat -L -c "$1" /proc/self/fd/9; }}
+for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    account= loose= found=
+    if [ ! -e "$1" ] && [ ! -L "$1" ]; then
+        if [ "$2" = read ] || [ -n "$3" ]; then say ''; fi
+        (umask 022; set -C; : > "$1") || [ -e "$1" ] || exit 1
+    fi
+    if [ -L "$1" ] || [ ! -f "$1" ]; then say '{_NOT_A_FILE}'; fi
+    command exec 9< "$1" || continue
+    flock -w {LOCKED_LIMIT_S} 9 || say '{_BUSY}'
+    [ "$(stat -c %d:%i "$1")" = "$(of %d:%i)" ] || continue
+    [ "$(of %h)" = 1 ] || say '{_SECOND_NAME}'
+    [ "$(of %u)" = "$(id -u)" ] || account=$(of %U)
+    case $(of %a) in *[2367] | *[2367]?) loose=yes ;; esac
+    found=$(head -c {MOST_BYTES} <&9)
+    if [ "$2" = read ] || [ "$found" != "$3" ]; then say ''; fi
+    if [ -n "$account" ] && [ -n "$found" ]; then say ''; fi
+    if [ -n "$account$loose" ]; then
+        if rm -f -- "$1"; then
+            [ -n "$4" ] || say ''
+        else
+            [ $try -lt 20 ] || say '{_EMPTY}'
+            exec 9<&-
+            sleep {EMPTY_LIMIT_S / 20}
+        fi
+        continue
+    fi
+    printf '%s' "$4" |
+        dd of=/proc/self/fd/9 conv=notrunc,nocreat iflag=fullblock bs=64k status=none || exit 1
+    truncate -c -s "${{#4}}" /proc/self/fd/9
+    [ -n "$4" ] || rm -f -- "$1"
+    say ''
+done
+exit 1
 """
 
 
@@ -64,28 +119,44 @@ class Holder:
             later process with the same pid; None without a driver.
         boot: the kernel's boot id.
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
+        account: the other account whose file this is, and who may have written anything into it;
+            None: it is of the account that asks. Not in the file.
+        loose: whether other accounts can write into the file, and may have. Not in the file.
     """
 
-    campaign: str
+    __pydantic_config__ = pydantic.ConfigDict(strict=True, extra="forbid")
+
+    campaign: Annotated[str, Field(pattern=f"^{ID}$")]
     origin: str
     home: str
-    driver: int | None
+    driver: Annotated[int, Field(ge=1)] | None
     driver_started: int | None
     boot: str
-    since: float
-    until: float
+    since: _Seconds
+    until: _Seconds
+    account: str | None = None
+    loose: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it was surely written by this account, so that it may be acted on."""
+        return self.account is None and not self.loose
 
     def __str__(self) -> str:
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        return f"campaign {self.campaign} ({self.origin}, since {since}, state in {self.home})"
+        of = f"of the account {self.account}, " if self.account else ""
+        text = f"campaign {self.campaign} ({of}{self.origin}, since {since}, state in {self.home})"
+        return "".join(letter if letter.isprintable() else "?" for letter in text)
 
     def left_behind(self, there: Moment | None = None) -> str | None:
-        """Why this holder can no longer be at work; None while it may be.
+        """Why this holder can no longer be at work; None while it may be, or is another account's.
 
         Args:
             there: the moment on another host, whose processes cannot be seen from here; None for
                 this machine.
         """
+        if self.account is not None:
+            return None
         boot, now = there or (_boot_id(), time.time())
         if self.boot != boot:
             return "the machine has been rebooted since"
@@ -102,6 +173,15 @@ def default_path() -> Path:
     return (shared if os.access(shared, os.W_OK) else Path("/tmp")) / "benchlab.lock"  # noqa: S108
 
 
+@dataclass(frozen=True)
+class _Found:
+    """The text of a lock's file; ``account`` and ``loose`` as in :class:`Holder`."""
+
+    text: str = ""
+    account: str | None = None
+    loose: bool = False
+
+
 class _Lock(ABC):
     """What both locks do with their file."""
 
@@ -113,11 +193,15 @@ class _Lock(ABC):
     here: ClassVar[bool]
 
     @abstractmethod
-    def _exchange(self, *swap: str) -> tuple[Moment, str]:
-        """The moment on that machine, and the file's text before it was changed.
+    def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
+        """The moment on that machine, and the file before it was changed.
 
         Args:
-            swap: the text that is expected, and the text to write if it is found.
+            swap: the text that is expected, and the text to write if it is found in a file of this
+                account, or there is none; empty: the file is removed.
+
+        Raises:
+            TargetError: the file is not one that is to be trusted; says why.
         """
 
     def holder(self) -> Holder | None:
@@ -133,33 +217,34 @@ class _Lock(ABC):
         """What taking it would return or raise now; nothing is taken.
 
         Returns:
-            A holder that was left behind and whose place would be taken. None otherwise.
+            A holder that was left behind and whose place would be taken. None otherwise, and where
+            other accounts may have written who it is.
 
         Raises:
             LockHeldError: another campaign is at work; names it.
             TargetError, CommandError: as :meth:`holder`.
         """
-        at, text = self._exchange()
-        return self._displaced(self._parse(text), campaign, at)
+        at, file = self._exchange()
+        return self._displaced(self._parse(file), campaign, at)
 
     def release(self, campaign: str) -> bool:
         """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`."""
         while True:
-            text = self._exchange()[1]
-            found = self._parse(text)
-            if found is None or found.campaign != campaign:
+            file = self._exchange()[1]
+            found = self._parse(file)
+            if found is None or found.campaign != campaign or found.account is not None:
                 return False
-            if self._exchange(text, "")[1] == text:
+            if self._exchange(file.text, "")[1] == file:
                 return True
 
     def _take(
         self, campaign: str, origin: str, home: str, driver: int | None, lease_s: float
     ) -> Holder | None:
         while True:
-            at, text = self._exchange()
-            found = self._parse(text)
+            at, file = self._exchange()
+            found = self._parse(file)
             displaced = self._displaced(found, campaign, at)
-            renewed = found if displaced is None else None
+            renewed = found if found and found.campaign == campaign else None
             if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
                 raise LockHeldError(
@@ -176,33 +261,44 @@ class _Lock(ABC):
                 since=renewed.since if renewed else at[1],
                 until=at[1] + lease_s,
             )
-            if self._exchange(text, json.dumps(asdict(holder)))[1] == text:
+            text = {key: value for key, value in asdict(holder).items() if key not in _NOT_IN_FILE}
+            if self._exchange(file.text, json.dumps(text))[1] == _Found(file.text):
                 return displaced
 
     def _displaced(self, found: Holder | None, campaign: str, at: Moment) -> Holder | None:
-        if found is None or found.campaign == campaign:
+        if found is None or (found.campaign == campaign and found.account is None):
             return None
+        if found.account is not None:
+            raise LockHeldError(
+                f"{self.machine} is held by {found}. One campaign runs at a time, and another "
+                "account's is not touched. Wait for it; if it is over, "
+                f"`benchlab give-back {found.campaign}` by {found.account} ends it, or "
+                f"{found.account} or root removes {self.path}"
+            )
         if self._left_behind(found, at) is None:
             raise LockHeldError(
                 f"{self.machine} is held by {found}. One campaign runs at a time, or both would "
                 "measure each other. Wait for it, or end it where it runs: "
                 f"`benchlab give-back {found.campaign}`"
             )
-        return found
+        return found if found.is_own else None
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
         return found.left_behind(None if self.here else at)
 
-    def _parse(self, text: str) -> Holder | None:
-        if not text.strip():
+    def _parse(self, file: _Found) -> Holder | None:
+        if not file.text.strip():
             return None
         try:
-            return Holder(**json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise TargetError(
-                f"{self.fault} is not a lock that Benchlab wrote ({error}); if no campaign is at "
-                "work there, remove the file"
-            ) from error
+            found = _holders().validate_json(file.text)
+        except pydantic.ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            what = f"{'.'.join(map(str, fault['loc'])) or 'text'}: {fault['msg']}"
+            raise self._wrong(f"is not a lock that Benchlab wrote ({what})") from None
+        return replace(found, account=file.account, loose=file.loose)
+
+    def _wrong(self, why: str) -> TargetError:
+        return TargetError(f"{self.fault} {why}; if no campaign is at work there, remove the file")
 
 
 class MachineLock(_Lock):
@@ -238,45 +334,100 @@ class MachineLock(_Lock):
         """
         return self._take(campaign, origin, str(home), driver, lease_s)
 
-    def _exchange(self, *swap: str) -> tuple[Moment, str]:
+    def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
         try:
             found = self._swap(*swap) if swap else self._read()
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise self._wrong(_NOT_A_FILE) from error
             raise TargetError(
                 f"{self.path}: the machine's lock cannot be opened: {error.strerror}; make it "
-                "writable for this user, or name another file in BENCHLAB_LOCK"
+                "accessible for this user, or name another file in BENCHLAB_LOCK"
             ) from error
         return (_boot_id(), time.time()), found
 
-    def _read(self) -> str:
+    def _read(self) -> _Found:
         try:
-            with self.path.open(encoding="utf-8") as file:
-                fcntl.flock(file, fcntl.LOCK_SH)
-                return file.read()
+            file = _open(self.path, os.O_RDONLY)
         except FileNotFoundError:
-            return ""
+            return _Found()
+        try:
+            return self._examine(file, fcntl.LOCK_SH)
+        finally:
+            os.close(file)
 
-    def _swap(self, expected: str, new: str) -> str:
-        # Written in place and never removed: removing a locked file would let two processes in.
-        with os.fdopen(self._open(), "r+", encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if (found := file.read()) == expected:
-                # Written, then truncated: a process that dies in between does not free the machine.
-                file.seek(0)
-                file.write(new)
-                file.truncate()
+    def _swap(self, expected: str, new: str) -> _Found:
+        deadline = time.monotonic() + EMPTY_LIMIT_S
+        while True:
+            try:
+                file = self._open_to_write(create=not expected)
+            except FileExistsError:
+                continue
+            if file is None:
+                return _Found()
+            try:
+                found = self._swap_in(file, expected, new, deadline)
+            finally:
+                os.close(file)
+            if found is not None:
+                return found
+            time.sleep(0.005)
+
+    def _swap_in(self, file: int, expected: str, new: str, deadline: float) -> _Found | None:
+        """Swap in a file that is open; None: another file is, or has to be, in its place."""
+        found = self._examine(file, fcntl.LOCK_EX)
+        if not _is_at(file, self.path):
+            return None
+        if found.text != expected or (found.account and found.text):
             return found
-
-    def _open(self) -> int:
-        # Without O_CREAT first: with it the kernel refuses another user's file in a directory like
-        # /run/lock (fs.protected_regular), even to root.
+        if found == _Found(expected):
+            self._write(file, new)
+            return found
+        # Whoever has a file open that other accounts can write could still write into it.
         try:
-            return os.open(self.path, os.O_RDWR)
+            self.path.unlink(missing_ok=True)
+        except PermissionError:  # another account's, which may be about to write
+            if time.monotonic() > deadline:
+                raise self._wrong(_EMPTY) from None
+            return None
+        return None if new else found
+
+    def _write(self, file: int, text: str) -> None:
+        # Written, then truncated: a process that dies in between does not free the machine.
+        os.fchmod(file, 0o644)
+        os.pwrite(file, text.encode(), 0)
+        os.ftruncate(file, len(text.encode()))
+        if not text:  # removed, because no other account could take this one's file
+            with contextlib.suppress(PermissionError):
+                self.path.unlink()
+
+    def _open_to_write(self, *, create: bool) -> int | None:
+        try:
+            return _open(self.path, os.O_RDWR)
+        except PermissionError:
+            return _open(self.path, os.O_RDONLY)  # another account's, to see that it is
         except FileNotFoundError:
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        with contextlib.suppress(PermissionError):
-            os.fchmod(descriptor, 0o666)  # whatever the umask: any user may take the machine
-        return descriptor
+            return _open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL) if create else None
+
+    def _examine(self, file: int, lock: int) -> _Found:
+        """Wait for a file that is open, and read it."""
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode):
+            raise self._wrong(_NOT_A_FILE)
+        if about.st_nlink > 1:
+            raise self._wrong(_SECOND_NAME)
+        deadline = time.monotonic() + LOCKED_LIMIT_S
+        while True:
+            try:
+                fcntl.flock(file, lock | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TargetError(f"{self.fault} {_BUSY}") from None
+                time.sleep(0.005)
+        text = os.pread(file, MOST_BYTES, 0).decode("utf-8", "replace")
+        account = None if about.st_uid == os.geteuid() else _account(about.st_uid)
+        return _Found(text, account, bool(about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)))
 
 
 class RemoteLock(_Lock):
@@ -284,7 +435,7 @@ class RemoteLock(_Lock):
 
     Args:
         executor: the host, usually the client's host of the fleet.
-        path: the lock file there. Its directory has to exist; the file is never removed.
+        path: the lock file there. Its directory has to exist.
     """
 
     here = False
@@ -300,13 +451,15 @@ class RemoteLock(_Lock):
         """
         return self._take(campaign, origin, socket.gethostname(), None, lease_s)
 
-    def _exchange(self, *swap: str) -> tuple[Moment, str]:
+    def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
         arguments = ["swap", *swap] if swap else ["read"]
         # As input, so that an error shows the file and not the script.
         command = ["sh", "-s", "--", str(self.path), *arguments]
         done = self._executor.run(command, stdin=_SCRIPT)
-        boot, now, text = done.stdout.split("\n", 2)
-        return (boot, float(now)), text.rstrip("\n")
+        boot, now, account, loose, wrong, text = done.stdout.split("\n", 5)
+        if wrong:
+            raise self._wrong(wrong)
+        return (boot, float(now)), _Found(text.rstrip("\n"), account or None, bool(loose))
 
 
 @contextlib.contextmanager
@@ -337,6 +490,30 @@ def fence(path: Path, limit_s: float) -> Iterator[float]:
                     ) from None
                 time.sleep(0.1)
         yield time.monotonic() - begin
+
+
+@cache
+def _holders() -> pydantic.TypeAdapter[Holder]:
+    return pydantic.TypeAdapter(Holder)
+
+
+def _open(path: Path, flags: int) -> int:
+    """Open what is at this very place: no link's target, and without waiting for a pipe's end."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def _account(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"with uid {uid}"
 
 
 def _boot_id() -> str:

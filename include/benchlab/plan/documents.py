@@ -34,7 +34,7 @@ _MOST_BITS = 1024
 class Frozen(BaseModel):
     """Base of data from a file that a person wrote; unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 def read_text(path: Path) -> str:

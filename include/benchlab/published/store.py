@@ -15,11 +15,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchlab.errors import PublishedPageError, StoreError
+from benchlab.home import ID
 from benchlab.language.names import plain
 from benchlab.published import page as pages
 from benchlab.published.reading import model
 from benchlab.published.reading.model import PublishedReport
-from benchlab.results.records import ID
 from benchlab.results.rows import PUBLISHED_REPORTS, as_json
 from benchlab.results.store import Store
 

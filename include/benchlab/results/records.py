@@ -19,8 +19,6 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
-ID = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,149}"
-"""Pattern of the ids of campaigns and of published reports."""
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
 """Whether a gate's failure makes its trial invalid, or is kept and shown."""

@@ -15,7 +15,7 @@ import json
 import os
 from pathlib import Path, PurePosixPath
 
-from benchlab.errors import TargetError
+from benchlab.errors import LockHeldError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.executor import end_process
 from benchlab.hosts.fleet import Fleet, FleetHost
@@ -144,9 +144,21 @@ def open_client(home: Home, campaign: str) -> SSHExecutor:
 
 
 def end_driver(state: Path) -> None:
-    """End the process of `benchlab run` that drives the campaign, if there is one."""
-    holder = MachineLock(state / DRIVER_LOCK).holder() if state.is_dir() else None
-    if holder is not None and holder.driver is not None and holder.left_behind() is None:
+    """End the process of `benchlab run` that drives the campaign, if there is one.
+
+    Raises:
+        LockHeldError: another account's process may drive it, which is not ended from here.
+    """
+    path = state / DRIVER_LOCK
+    holder = MachineLock(path).holder() if state.is_dir() else None
+    if holder is None or holder.left_behind() is not None:
+        return
+    if not holder.is_own:
+        raise LockHeldError(
+            f"{state} is held by {holder}; {holder.account or 'any account'} may have written that "
+            f"into {path}, and nothing was ended: end its process, or remove the file"
+        )
+    if holder.driver is not None:
         end_process(holder.driver)
 
 

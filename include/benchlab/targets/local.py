@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchlab import engines, workloads
 from benchlab.engines.server import BaseEngine, Instance
-from benchlab.errors import TargetError, UnavailableError
+from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
@@ -100,7 +100,14 @@ class Target(BaseTarget):
         lock = MachineLock()
         holder = lock.holder()
         ended = 0
-        if holder is not None and holder.campaign == campaign:
+        if holder is None or holder.campaign != campaign:
+            pass
+        elif holder.account is not None and not home.campaign(campaign).is_dir():
+            raise LockHeldError(
+                f"this machine is held by {holder}; only {holder.account} can give it back, and "
+                "nothing was ended"
+            )
+        elif holder.is_own:
             home = Home(home.project, Path(holder.home))
             if ask_driver and holder.driver is not None and holder.left_behind() is None:
                 ended += end_process(holder.driver)

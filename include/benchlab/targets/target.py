@@ -83,6 +83,13 @@ class Deployment(Protocol):
         """End every process that an interrupted try of the campaign left, on every host."""
 
 
+def driving_process() -> int | None:
+    """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
+    demo. Once it is gone, the lock is free. None under a scheduler, where the lease decides.
+    """
+    return int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
+
+
 class BaseTarget(Deployment, ABC):
     """One campaign's hosts, from renting or locking them to giving them back.
 
@@ -243,10 +250,7 @@ class BaseTarget(Deployment, ABC):
 
     def hold(self, lock: MachineLock, origin: str) -> Holder | None:
         """Take or renew a lock on this machine; see :meth:`acquire`."""
-        # `benchlab run` drives the campaign from one process: once that is gone, the lock is
-        # free. Under a scheduler there is no such process, and the lease decides.
-        driver = int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
-        return lock.acquire(self.campaign, origin, self.home.root, driver, self.lease_s)
+        return lock.acquire(self.campaign, origin, self.home.root, driving_process(), self.lease_s)
 
     def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> HAProxy:
         """The load balancer of one side on the client's host."""

@@ -110,7 +110,6 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
             "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
         },
-        render_template_as_native_obj=True,
     )
 
 

@@ -24,6 +24,7 @@ from benchlab.errors import (
     UnavailableError,
     UnreachableError,
 )
+from benchlab.home import ID
 from benchlab.results.records import TrialResult
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ _UNFIT = (SpecError, UnavailableError, TargetError)
 def campaign_id(context: Context) -> str:
     """The id of a run's campaign: the one in the form, or made from report type and run id."""
     if named := context["params"].get("campaign"):
+        if not re.fullmatch(ID, str(named)):
+            raise AirflowFailException(f"campaign: {named!r} is not a campaign's id")
         return str(named)
     run = re.sub("[^A-Za-z0-9_.-]+", "-", context["run_id"]).strip("-")
     return f"{context['dag'].dag_id}-{run}"[:150]
@@ -62,6 +65,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab import home, workloads
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
     from benchlab_airflow.dags import trigger_form
@@ -71,7 +75,9 @@ def plan(report_file: str) -> list[str]:
     run, campaign = context["dag_run"], campaign_id(context)
     with _final_errors(*_UNFIT), _skipped_without_campaign(context):
         report_type = report_types.load(Path(report_file))
-        spec = trigger_form.chosen(report_type, context["params"])
+        spec = trigger_form.chosen(
+            report_type, context["params"], own_command=driving_process() is not None
+        )
         if spec.target != report_type.target:
             raise SpecError(
                 f"target: the DAG of {report_type.report} gives back what {report_type.target} "

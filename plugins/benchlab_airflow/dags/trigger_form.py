@@ -8,18 +8,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from airflow.sdk import Param
+from airflow.sdk.exceptions import ParamValidationError
 from pydantic import BaseModel
 
 from benchlab import home, language, targets, workloads
 from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import report_types
-from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.results.records import ID
+from benchlab.errors import SpecError
+from benchlab.home import ID
+from benchlab.plan.report_type import SIDES, Budget, ReportSpec, Side
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
@@ -48,6 +52,16 @@ _NESTED = {
     "measure_again": "schedule.measure_again",
 }
 _NO_OVERRIDE = ("campaign", "overrides", "published")
+
+# What may be sent beside the form's own fields. The rest is for those who write the report type's
+# file: where it runs and who sees it, which must not depend on who may start it.
+_OTHERS = re.compile(
+    r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|seconds"
+    r"|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
+    r"|(dataset|ports|client|budget)(\..*)?|schedule\.(measure_again|catchup_days)"
+    r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
+    r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
+)
 
 
 def form(spec: ReportSpec) -> dict[str, Param]:
@@ -88,18 +102,69 @@ def form(spec: ReportSpec) -> dict[str, Param]:
     return {name: param for name, param in fields.items() if param is not None}
 
 
-def chosen(report_type: ReportSpec, params: Mapping[str, Any]) -> ReportSpec:
+def chosen(
+    report_type: ReportSpec, params: Mapping[str, Any], *, own_command: bool = False
+) -> ReportSpec:
     """What a filled-in form asks for: the report type or a published plan, with the changed fields.
 
+    What Airflow has checked is checked again: the API, a backfill or a command may send anything.
+
+    Args:
+        own_command: whether the form is the command line of a person on this machine, who could
+            write the report type's file as well, so that every field can be changed.
+
     Raises:
-        SpecError: a value is invalid, or does not fit the others.
+        SpecError: a value is invalid, or does not fit the others; a field cannot be changed here;
+            or the budget is more than that of the report type's or the plan's file.
     """
+    _refuse_unoffered(report_type, params)
     changes = overrides(report_type, params)
+    if not own_command:
+        _refuse_unlisted(report_type, changes)
     name = params.get("published") or OWN_PLAN
-    if name == OWN_PLAN:
-        return overrides_module.override(report_type, changes)
-    plan = report_types.load(report_types.find_report(home.find(), name))
-    return overrides_module.override(plan, changes)
+    plan = report_type
+    if name != OWN_PLAN:
+        found = report_types.published_plans(home.find(), report_type.report)
+        plan = next(offered for path, offered in found.items() if path.stem == name)
+    made = overrides_module.override(plan, changes)
+    if not own_command:
+        _refuse_raised(plan.budget, made.budget)
+    return made
+
+
+def _refuse_unoffered(spec: ReportSpec, params: Mapping[str, Any]) -> None:
+    for name, param in form(spec).items():
+        if name in params:
+            try:
+                param.resolve(params[name])
+            except ParamValidationError as error:
+                why = str(error).splitlines()[0]
+                raise SpecError(f"{name}: the form does not take this: {why}") from error
+    for name in ("published", "campaign", "topology", "snapshots"):
+        if params.get(name) and name not in form(spec):
+            raise SpecError(f"{name}: the form of {spec.report} has no such field")
+
+
+def _refuse_unlisted(spec: ReportSpec, changes: Mapping[str, Any]) -> None:
+    known = {_NESTED.get(name, name) for name in form(spec)}
+    for name in changes:
+        if name not in known and not _OTHERS.fullmatch(name):
+            raise SpecError(
+                f"{name}: unknown key, or one that cannot be changed in the form; change it in "
+                "the report type's file"
+            )
+
+
+def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
+    if own is None:
+        return
+    for name in ("limit", "approve_above"):
+        limit, wanted = getattr(own, name), getattr(asked, name, math.inf)
+        if wanted > limit:
+            raise SpecError(
+                f"budget.{name}: {wanted:g} dollars are more than the {limit:g} of the report "
+                "type's file; a form can lower a budget, and who owns the file can raise it there"
+            )
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,7 +180,9 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
     {'rounds': 5, 'ports.entry': 23390}
     """
     fields = form(spec)
-    found = {key: value for key, value in params.items() if key not in fields}
+    found = {
+        key: value for key, value in params.items() if key not in fields and key not in _NO_OVERRIDE
+    }
     for key, param in fields.items():
         value = params.get(key, param.value)
         if key == "threads":  # typed, with empty lines, or sent as numbers

@@ -249,8 +249,9 @@ class Services:
         """Release the machine's lock if a campaign of these services has it."""
         lock = MachineLock()
         holder = lock.holder()
-        if holder is not None and holder.driver is None and holder.home == str(self.home):
-            lock.release(holder.campaign)
+        if holder is None or holder.driver is not None or holder.home != str(self.home):
+            return
+        if lock.release(holder.campaign):
             self.say(f"Campaign {holder.campaign} was interrupted; it goes on after `make up`.")
 
     def _control_socket(self) -> Path | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, ClassVar
 
@@ -27,7 +26,6 @@ class TrialOperator(BaseOperator):
         deferrable: whether to give up the worker slot while the client runs on its host.
     """
 
-    template_fields: Sequence[str] = ("planned", "attempt")
     ui_color: ClassVar[str] = "#e8f0fe"
 
     def __init__(

@@ -309,9 +309,10 @@ def test_a_lock_of_a_host_that_cannot_be_made_shows_the_file_and_no_script(tmp_p
     """The command in the error is short, so that what failed is seen."""
     path = tmp_path / "missing" / "lock"
     with pytest.raises(CommandError) as caught:
-        RemoteLock(LocalExecutor(tmp_path, "c1"), path).holder()
+        RemoteLock(LocalExecutor(tmp_path, "c1"), path).acquire("c1", "benchlab run")
     text = str(caught.value)
-    assert f"`sh -s -- {path} read` ended with exit code 1" in text
+    assert f"`sh -s -- {path} swap '' " in text
+    assert "ended with exit code 1" in text
     assert "flock" not in text
 
 

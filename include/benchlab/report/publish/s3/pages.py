@@ -17,11 +17,11 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import PublishError
+from benchlab.home import ID
 from benchlab.language import templates
 from benchlab.plan import documents
 from benchlab.plan.report_type import Name
 from benchlab.report.publish.publisher import DIGEST_LENGTH, Publication
-from benchlab.results.records import ID
 
 # No report type begins with `_`.
 ENTRIES = "_entries"
