@@ -9,8 +9,10 @@ not touched.
 If there are no AWS credentials and no campaign in the results store rents its hosts, the task is
 skipped. If there is such a campaign, missing credentials fail it.
 
-It looks in the regions of all topologies in `configs/topologies`. Without Airflow, use
-`benchlab reap`; `benchlab reap --dry-run` shows what it would end.
+It looks in the regions of all topologies in `configs/topologies`, of what is rented now and of all
+campaigns in the results store; its log names what of these could not be read. AWS's clock decides
+what has expired. Without Airflow, use `benchlab reap`; `benchlab reap --dry-run` shows what it
+would end.
 """
 
 from datetime import datetime, timedelta

@@ -11,6 +11,7 @@ defined elsewhere is listed with its module.
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
     │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
+    │   ├── NothingFoundError  EC2 has nothing of a lost campaign (benchlab.targets.ec2.ending)
     │   └── ReaperError      not every expired fleet could be ended (benchlab.targets.ec2.reaper)
     ├── CommandError         a command failed on a host
     │   └── CommandTimeout   it did not end in time

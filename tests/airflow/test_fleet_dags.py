@@ -340,8 +340,8 @@ REAP = """
 import datetime, json, runpy
 from airflow.sdk import DAG
 from benchlab import home
-from benchlab.plan import topology
 from benchlab.hosts.access import Access
+from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2 import reaper
 from benchlab.errors import TargetError
 
@@ -361,7 +361,7 @@ def reap(access, regions, *, dry_run, say=None):
     return [one]
 reaper.reap = reap
 say(json.dumps(task.python_callable()))
-say(asked == [(True, topology.regions(home.find().configs / "topologies"), False)])
+say(asked == [(True, list(known_regions(home.find()).names), False)])
 def broken(*arguments, **more):
     raise TargetError("us-west-2: instance i-2: no permission")
 reaper.reap = broken
@@ -373,7 +373,7 @@ except TargetError as error:
 
 
 def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[str, str]) -> None:
-    """One run at a time, none for the time that is past; in the regions of all topologies."""
+    """One run at a time, none for the time that is past; in all known regions."""
     described, sentences, as_asked, failure = told(REAP, airflow_env)
     dag = json.loads(described)
     assert dag.pop("every_s") == 900

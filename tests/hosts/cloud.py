@@ -20,6 +20,7 @@ import threading
 import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
@@ -126,35 +127,40 @@ class Cloud:
         """A client for looking at what is there; its calls are not recorded."""
         return self._made(service, region or self.region, record=False)
 
-    def access(self) -> Access:
-        """What Benchlab is given; its calls are recorded in :attr:`recorded`, as IAM names them."""
+    def access(self, account: str = "") -> Access:
+        """What Benchlab is given; its calls are recorded in :attr:`recorded`, as IAM names them.
+
+        Args:
+            account: the id of an account that has nothing; empty: the one that has what is there.
+        """
 
         def no_ssh(name: str) -> str:
             raise AssertionError(f"{name}: no SSH here")
 
         return Access(
-            aws=lambda service, region: self._made(service, region, record=True), ssh_key=no_ssh
+            aws=lambda service, region: self._made(service, region, account, record=True),
+            ssh_key=no_ssh,
         )
 
-    def _made(self, service: str, region: str, *, record: bool) -> Any:
+    def _made(self, service: str, region: str, account: str = "", *, record: bool) -> Any:
         import boto3
         from botocore.config import Config
 
         with self._guard:
-            found = self._clients.get((f"{service} {record}", region))
+            found = self._clients.get((f"{service} {record} {account}", region))
             if found is not None:
                 return found
             client = boto3.client(
                 service,
                 region_name=region,
                 endpoint_url=self.endpoint,
-                aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+                aws_access_key_id=account or self.environment["AWS_ACCESS_KEY_ID"],
                 aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
                 config=Config(retries={"mode": "standard", "max_attempts": 4}),
             )
             if record:
                 client.meta.events.register("provide-client-params.*.*", self._record)
-            self._clients[(f"{service} {record}", region)] = client
+            self._clients[(f"{service} {record} {account}", region)] = client
             return client
 
     def _record(self, params: dict[str, Any], model: Any, **_: Any) -> None:
@@ -209,6 +215,10 @@ class Cloud:
     def image_volume(self, device: str, gib: int) -> None:
         """The image gets a further volume, which it keeps when its instance ends."""
         self._admin("POST", "_volume", {"device": device, "gib": gib})
+
+    def clock(self, ahead: timedelta) -> None:
+        """How far the cloud's clock is ahead of this machine's."""
+        self._admin("POST", "_clock", {"ahead_s": ahead.total_seconds()})
 
     def holdings(self) -> dict[str, list[str]]:
         """What is left: instances not terminated, key pairs, groups that are no default ones, and

@@ -6,6 +6,9 @@ where that instance has ended; what was made a moment ago is not known to the fi
 it; an instance is pending until it has booted, and its console shows what its user data printed.
 Codes are those of "Error codes for the Amazon EC2 API" (EC2 Developer Guide).
 
+A request that was signed too far from the cloud's own time is refused, and every other account than
+the first has nothing.
+
     python -m tests.hosts.cloud_server FOLDER REGION [NETWORK ADDRESS]
 
 prints its port. It ends with its standard input. NETWORK is the default VPC's, ADDRESS the socket
@@ -25,6 +28,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client
@@ -35,7 +39,7 @@ from urllib.parse import parse_qsl
 from moto.backends import get_backend
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.hosts import first_boot
 
@@ -47,6 +51,8 @@ QUOTA = 256.0
 # Of the root volume of moto's images.
 ROOT_GIB = 15
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
+# How far from AWS's time a request may be signed ("Common errors", RequestExpired).
+SIGNED_WITHIN = timedelta(minutes=15)
 UNAVAILABLE = {"RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"}
 Start = Callable[..., Any]
 Answer = tuple[int, str, bytes]
@@ -69,6 +75,7 @@ class Request:
     action: str
     form: dict[str, str]
     json: dict[str, Any]
+    account: str = DEFAULT_ACCOUNT_ID
 
     def listed(self, prefix: str) -> list[str]:
         """The values of ``Prefix.1``, ``Prefix.2``..."""
@@ -105,6 +112,8 @@ class Server:
         self.volume: tuple[str, int] | None = None
         self.requests: list[dict[str, Any]] = []
         self.quota = QUOTA
+        # How far the cloud's clock is ahead of this machine's.
+        self.ahead = timedelta(0)
         # Any of those that moto knows, in every region the same.
         self.image = sorted(
             name for name, ami in self.ec2(region).amis.items() if ami.architecture == "x86_64"
@@ -153,7 +162,9 @@ class Server:
             given = json.loads(body) if body else {}
             return _send(start, self.admin(environ["REQUEST_METHOD"], path, given))
         request = _understood(environ, body)
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = request.account
         try:
+            _check_signed(environ, datetime.now(UTC) + self.ahead)
             answer = self.answer(request, environ, body)
         except RefusedError as refusal:
             answer = _refusal(request, refusal)
@@ -175,7 +186,7 @@ class Server:
             if fault and not fault.get("after_success"):
                 return self._faulty(request, fault)
             own = getattr(self, f"do_{request.action}", None)
-            if own is None:
+            if own is None or request.account != DEFAULT_ACCOUNT_ID:
                 answer = self.forward(environ, body)
             else:
                 answer = own(request, lambda: self.forward(environ, body))
@@ -497,6 +508,7 @@ class Server:
             "/_kill": self._admin_kill,
             "/_quota": self._admin_quota,
             "/_volume": self._admin_volume,
+            "/_clock": self._admin_clock,
             "/_holdings": self._admin_holdings,
             "/_requests": lambda *_: self.requests,
             "/_image": lambda *_: self.image,
@@ -515,6 +527,7 @@ class Server:
         return self.faults
 
     def _admin_reset(self, *_: Any) -> Any:
+        self.ahead = timedelta(0)
         for name in ("ec2", "iam"):
             for backend in get_backend(name)[DEFAULT_ACCOUNT_ID].values():
                 backend.reset()
@@ -540,6 +553,10 @@ class Server:
 
     def _admin_volume(self, _: str, given: dict[str, Any]) -> Any:
         self.volume = (given["device"], given["gib"])
+        return {}
+
+    def _admin_clock(self, _: str, given: dict[str, Any]) -> Any:
+        self.ahead = timedelta(seconds=given["ahead_s"])
         return {}
 
     def _admin_holdings(self, *_: Any) -> Any:
@@ -574,15 +591,26 @@ def _volumes_of(instance: Any) -> set[str]:
 
 def _understood(environ: dict[str, Any], body: bytes) -> Request:
     scope = re.search(
-        r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/", environ.get("HTTP_AUTHORIZATION", "")
+        r"Credential=([^/]+)/\d+/([^/]+)/([^/]+)/", environ.get("HTTP_AUTHORIZATION", "")
     )
-    region, service = (scope[1], scope[2]) if scope else ("", "")
+    key, region, service = scope.groups() if scope else ("", "", "")
+    # A key that is twelve digits is one of the account of this id.
+    account = key if re.fullmatch(r"\d{12}", key) else DEFAULT_ACCOUNT_ID
     if target := environ.get("HTTP_X_AMZ_TARGET"):
-        return Request(service, region, target.split(".")[-1], {}, json.loads(body or b"{}"))
+        told = json.loads(body or b"{}")
+        return Request(service, region, target.split(".")[-1], {}, told, account)
     form: dict[str, str] = {}
     if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
         form = dict(parse_qsl(body.decode(), keep_blank_values=True))
-    return Request(service, region, form.get("Action", ""), form, {})
+    return Request(service, region, form.get("Action", ""), form, {}, account)
+
+
+def _check_signed(environ: dict[str, Any], now: datetime) -> None:
+    """Refuse what was signed at another time than now, as every service of AWS does."""
+    signed = environ.get("HTTP_X_AMZ_DATE")
+    at = datetime.strptime(signed, "%Y%m%dT%H%M%S%z") if signed else now
+    if abs(now - at) > SIGNED_WITHIN:
+        raise RefusedError("RequestExpired", "Request has expired.")
 
 
 def _refusal(request: Request, refusal: RefusedError) -> Answer:
@@ -611,7 +639,13 @@ def _send(start: Start, answer: Answer) -> Iterable[bytes]:
 def main(folder: str, region: str, network: str = "", hosts: str = "") -> None:
     """Serve until standard input ends."""
     application = Server(Path(folder), region, network, hosts)
-    server = make_server("127.0.0.1", 0, application, threaded=True)
+
+    class Handler(WSGIRequestHandler):
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            """The header `Date` of every answer."""
+            return super().date_time_string(time.time() + application.ahead.total_seconds())
+
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.port, flush=True)
     sys.stdin.read()

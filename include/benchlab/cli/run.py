@@ -23,7 +23,6 @@ from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
-from benchlab.plan import topology
 from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import midnight
@@ -31,13 +30,16 @@ from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, open_store
 from benchlab.targets.ec2 import reaper
+from benchlab.targets.ec2.calls import AwsError
+from benchlab.targets.ec2.ending import NothingFoundError
+from benchlab.targets.ec2.regions import known_regions
 
 app = typer.Typer()
 
 _NOT_HERE = (
     "this machine has neither a directory nor a process of it, and it does not hold the lock. "
-    "Nothing was ended, and EC2 was not asked: is the id misspelt? `benchlab campaigns` lists all. "
-    "Whatever that campaign rented ends at its expiry, and `benchlab reap` ends what is past it"
+    "Nothing was ended; is the id misspelt? `benchlab campaigns` lists all. Whatever that campaign "
+    "rented ends at its expiry, and `benchlab reap` ends what is past it"
 )
 
 
@@ -92,26 +94,57 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
             or the store could not record the end.
         TargetError: names what could not be given back.
     """
+    state, target, regions, lost = None, None, set[str](), None
+    try:
+        with open_store(home) as store:
+            target, state = store.target_and_state(campaign)
+            regions = store.regions(campaign)
+    except StoreError as error:
+        lost = error
+    if lost is not None and not _is_here(home, campaign):
+        return _search(home, campaign, access, lost)
     said = (home.campaign(campaign) / "target").exists()
-    target = None if said else _target_in_store(home, campaign)
-    given_back = targets.give_back(home, campaign, access, target=target, ask_driver=True)
+    try:
+        given_back = targets.give_back(
+            home,
+            campaign,
+            access,
+            target=None if said else target,
+            ask_driver=True,
+            regions=sorted(regions),
+        )
+    except NothingFoundError as error:
+        if state == "running":
+            raise
+        return str(error)  # it has ended, so nothing is to be expected
     with open_store(home) as store:
         if campaign in store.campaign_ids() and store.target_and_state(campaign)[1] == "running":
             store.finish(campaign, "failed")
     return given_back
 
 
-def _target_in_store(home: Home, campaign: str) -> str | None:
-    """The target of a campaign according to the store; None if only this machine knows it."""
+def _is_here(home: Home, campaign: str) -> bool:
+    """Whether this machine knows a campaign: by directory, process or lock."""
+    if home.campaign(campaign).is_dir() or any(tagged(f"{TAG}={campaign}")):
+        return True
+    holder = MachineLock().holder()
+    return holder is not None and holder.campaign == campaign
+
+
+def _search(home: Home, campaign: str, access: Access, unknown: StoreError) -> str:
+    """Give back by its tags what a campaign rented that neither store nor machine knows."""
+    regions = known_regions(home, open_store).names
+    asked = "EC2 was not asked, because no region is known in which anything was rented"
     try:
-        with open_store(home) as store:
-            return store.target_and_state(campaign)[0]
-    except StoreError as error:
-        if not home.campaign(campaign).is_dir() and not any(tagged(f"{TAG}={campaign}")):
-            holder = MachineLock().holder()
-            if holder is None or holder.campaign != campaign:
-                raise StoreError(f"{error}; {_NOT_HERE}") from error
-        return None  # processes here can be ended without the store
+        if regions:
+            return targets.give_back(home, campaign, access, target="ec2", regions=regions)
+    except NothingFoundError as error:
+        asked = str(error)
+    except AwsError as error:
+        if not error.no_credentials:
+            raise
+        asked = "EC2 was not asked, because there are no AWS credentials"
+    raise StoreError(f"{unknown}; {_NOT_HERE}. {asked}") from unknown
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
@@ -160,13 +193,12 @@ def reap(
         bool, typer.Option("--dry-run", help="only list what would be ended")
     ] = False,
 ) -> None:
-    """End EC2 fleets that are past their expiry, in the regions of all topologies."""
-    regions = topology.regions(find().configs / "topologies")
-    reaped = reaper.reap(Access(), regions, dry_run=dry_run)
-    for found in reaped:
-        print(found)
-    if not reaped:
-        print(f"nothing to end in {', '.join(regions)}")
+    """End EC2 fleets that are past their expiry, wherever Benchlab rented."""
+    regions = known_regions(find(), open_store)
+    for why in regions.skipped:
+        print(f"not looked at: {why}", file=sys.stderr)
+    if not reaper.reap(Access(), regions.names, dry_run=dry_run, say=print):
+        print(f"nothing to end in {', '.join(regions.names)}")
 
 
 def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:

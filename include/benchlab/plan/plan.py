@@ -58,6 +58,8 @@ class Plan:
         metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
+        region: the AWS region in which hosts are rented; None where none are, and in plans of
+            an earlier Benchlab.
     """
 
     report: str
@@ -82,6 +84,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     metrics: dict[str, str] = field(default_factory=dict)
     slowdown_pct: float = 0.0
+    region: str | None = None
 
     def metric(self, workload: str) -> str:
         """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
@@ -93,6 +96,8 @@ class Plan:
         for host in document["hosts"]:
             if not host["name"]:
                 del host["name"]
+        if self.region is None:
+            del document["region"]
         return document
 
     @classmethod
@@ -177,7 +182,9 @@ def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList 
     dollars = rent.dollars(plan.minutes)
     _check_budget(spec.budget, rent, plan.minutes, dollars)
     as_of = rent.as_of.isoformat()
-    priced = replace(plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of)
+    priced = replace(
+        plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of, region=fleet.region
+    )
     if spec.snapshots is not None:
         return priced
     seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})

@@ -209,20 +209,13 @@ def _read(path: Path, text: str) -> Topology:
 def valid(directory: Path) -> dict[str, Topology]:
     """The topologies in a directory by name, sorted; skips invalid files.
 
-    One bad file must not take a trigger form away, nor stop a search for what is left to be given
-    back; `benchlab validate` names such files.
+    One bad file must not take a trigger form away; `benchlab validate` names such files.
     """
     found = {}
     for path in sorted(directory.glob("*.yaml")):
         with contextlib.suppress(SpecError):
             found[path.stem] = load(path)
     return found
-
-
-def regions(directory: Path) -> list[str]:
-    """The regions of all EC2 topologies in a directory, sorted; skips invalid files."""
-    found = valid(directory).values()
-    return sorted({topology.region for topology in found if isinstance(topology, Ec2Topology)})
 
 
 def _check_roles(counts: dict[Role, int]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import re
 import sqlite3
 import time
 from collections import defaultdict
@@ -45,6 +46,9 @@ from benchlab.results.rows import (
 )
 
 log = logging.getLogger(__name__)
+
+# The region at the beginning of an availability zone's name: us-west-2a, us-west-2-lax-1a.
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
 
 
 class Store:
@@ -155,6 +159,22 @@ class Store:
         """
         row = self._campaign_row(campaign)
         return json.loads(row.plan)["target"], row.state
+
+    def regions(self, campaign: str | None = None) -> set[str]:
+        """The AWS regions in which all campaigns, or one, rented hosts or were to.
+
+        Example: ``store.regions()`` is ``{"us-west-2"}``.
+        """
+        chosen = sa.select(CAMPAIGNS.c.plan, CAMPAIGNS.c.environment)
+        if campaign is not None:
+            chosen = chosen.where(CAMPAIGNS.c.id == campaign)
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+        found = {json.loads(row.plan).get("region") for row in rows}
+        # Plans of an earlier Benchlab do not say it, but the fleet's availability zone does.
+        zones = [json.loads(row.environment).get("zone", "") for row in rows]
+        found |= {match[0] for zone in zones if (match := _REGION.match(zone))}
+        return found - {None}
 
     def _campaign_row(self, campaign: str) -> Any:
         with self.transaction() as connection:

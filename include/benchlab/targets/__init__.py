@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import benchlab.targets
 from benchlab.discovery import members
@@ -12,6 +14,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan import topology as topologies
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Topology
+from benchlab.targets import fleet_files
 from benchlab.targets.target import BaseTarget
 
 # Targets that can be validated and planned but not run, each with the reason.
@@ -66,6 +69,7 @@ def give_back(
     *,
     target: str | None = None,
     ask_driver: bool = False,
+    regions: Sequence[str] = (),
 ) -> str:
     """End a campaign wherever it runs and give its hosts back; repeatable, needs no store.
 
@@ -73,8 +77,10 @@ def give_back(
         ``give_back(home, "c1", Access())`` is `benchlab give-back c1`.
 
     Args:
-        target: the name of its target; None: as its directory says, else ``local``.
+        target: the name of its target; None: as its directory says, or what lies in it, else
+            ``local``.
         ask_driver: first end the process of ``benchlab run`` that drives it.
+        regions: see :meth:`BaseTarget.give_back`.
 
     Returns:
         What was given back, for people.
@@ -82,6 +88,16 @@ def give_back(
     Raises:
         TargetError: names what could not be given back.
     """
-    mark = home.campaign(campaign) / "target"
-    name = target or (mark.read_text(encoding="utf-8") if mark.exists() else "local")
-    return by_name()[name].give_back(home, campaign, access, ask_driver=ask_driver)
+    name = target or _target_of(home.campaign(campaign))
+    return by_name()[name].give_back(home, campaign, access, ask_driver=ask_driver, regions=regions)
+
+
+def _target_of(state: Path) -> str:
+    """The target of the campaign in a directory, of which any file may be lost or damaged."""
+    mark = state / "target"
+    named = mark.read_text(encoding="utf-8") if mark.exists() else ""
+    if named in by_name():
+        return named
+    if (state / fleet_files.RENTAL_FILE).exists():
+        return "ec2"
+    return "hosts" if (state / fleet_files.OWNER_FILE).exists() else "local"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shlex
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -63,8 +63,13 @@ class FleetTarget(BaseTarget):
 
     @classmethod
     @abstractmethod
-    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
+    def return_hosts(
+        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
+    ) -> str:
         """Clean or end the hosts that the campaign's directory ``state`` names; repeatable.
+
+        Args:
+            regions: see :meth:`give_back`.
 
         Returns:
             What was given back, for people.
@@ -82,12 +87,18 @@ class FleetTarget(BaseTarget):
 
     @classmethod
     def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
     ) -> str:
         state = home.campaign(campaign)
         if ask_driver:
             fleet_files.end_driver(state)
-        said = cls.return_hosts(home, state, access)
+        said = cls.return_hosts(home, state, access, regions)
         fleet_files.forget(state)
         return said
 

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -94,7 +94,13 @@ class Target(BaseTarget):
 
     @classmethod
     def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
     ) -> str:
         """End a campaign on this machine, running or left behind; see :class:`BaseTarget`."""
         lock = MachineLock()

@@ -6,6 +6,7 @@ removed at the end. One campaign at a time uses a fleet, and a lock on the clien
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import cast
@@ -66,7 +67,9 @@ class Target(FleetTarget):
         return self._named_hosts
 
     @classmethod
-    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
+    def return_hosts(
+        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
+    ) -> str:
         """Remove the clusters, all data and the campaign's keys; see :class:`FleetTarget`."""
         if not (state / fleet_files.FLEET_FILE).exists():
             return "no host was touched"

@@ -7,26 +7,27 @@ terminates it, when its lifetime is over.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 from benchlab import engines
-from benchlab.errors import UnreachableError
+from benchlab.errors import TargetError, UnreachableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
-from benchlab.plan import topology as topology_module
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
-from benchlab.targets.ec2 import boot, inventory
+from benchlab.targets.ec2 import boot, ending, inventory, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
+from benchlab.targets.ec2.caller import identify
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
+from benchlab.targets.ec2.regions import known_regions
+from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
@@ -70,6 +71,7 @@ class Target(FleetTarget):
         if self.spec.snapshots is not None:
             # Only to see that they can be read: which ones are used depends on the client.
             self.datasets_are_kept()
+        self._refuse_edits()
         preflight_module.check(self.access, self._topology, campaign=self.campaign)
 
     @property
@@ -80,10 +82,21 @@ class Target(FleetTarget):
         """Rent what is missing, and wait until every host is ready and known by its key.
 
         Raises:
-            TargetError: no zone has the capacity, a host died, or did not become ready.
+            TargetError: no zone has the capacity, a host died, or did not become ready; or the
+                topology, or the account of the credentials, is another one than before.
         """
+        self._refuse_edits()
+        rental = self._rental(say)
         fleet_files.private_key(self.state)
-        return boot.provision(self.access, self._rental, probe=self._probe, say=say)
+        return boot.provision(
+            self.access,
+            rental,
+            probe=self._probe,
+            say=say,
+            keep=lambda launched: rental_file.add_instances(
+                self.state, [host.instance for host in launched]
+            ),
+        )
 
     def provision(self, say: Say) -> None:
         """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing."""
@@ -102,38 +115,63 @@ class Target(FleetTarget):
         return super().environment() | {"zone": ", ".join(found)}
 
     @classmethod
-    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
-        """Terminate the instances, delete key pair and group, by tag; see :class:`FleetTarget`."""
-        return "; ".join(
-            f"{region}: {inventory.give_back(access.aws('ec2', region), state.name)}"
-            for region in _regions(home, state)
-        )
-
-    @property
-    def _topology(self) -> Ec2Topology:
-        return cast(Ec2Topology, self.named_topology)
+    def return_hosts(
+        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
+    ) -> str:
+        """Terminate the instances, delete key pair and group; see :class:`FleetTarget`."""
+        return ending.give_back(access, state, regions or known_regions(home).names)
 
     @cached_property
-    def _rental(self) -> Rental:
+    def _topology(self) -> Ec2Topology:
+        """What the campaign rents by; once it has begun to, edits of the file do not count."""
+        kept = rental_file.read(self.state)
+        if kept is not None and kept.topology is not None:
+            return kept.topology
+        return cast(Ec2Topology, self.named_topology)
+
+    def _refuse_edits(self) -> None:
+        """Refuse a topology that was edited since the campaign was planned or began to rent."""
+        now = cast(Ec2Topology, self.named_topology)
+        kept = rental_file.read_to_rent(self.state)
+        if kept is not None and kept.topology is not None:
+            edits = rental_file.differences(kept.topology, now)
+        else:
+            region = kept.region if kept is not None else self.plan.region
+            planned = {host.name: host.instance_type for host in self.plan.hosts}
+            wanted = {name: kind for name, _, kind in now.host_types()}
+            edits = rental_file.changes(
+                {"region": region or now.region, **planned}, {"region": now.region, **wanted}
+            )
+        if edits:
+            raise TargetError(
+                f"topology {self.spec.topology} was edited after campaign {self.campaign} was "
+                f"planned by it: {'; '.join(edits)}. Undo that, or give the campaign back and "
+                "begin anew: a fleet is never moved"
+            )
+
+    def _rental(self, say: Say) -> Rental:
         """What to rent. Its first values are stored, because a repeated call must not differ."""
-        file = self.state / fleet_files.RENTAL_FILE
-        if not file.exists():
-            now = datetime.now(UTC).replace(microsecond=0)
+        caller = identify(self.access, self._topology.region)
+        if caller.clock is not None:
+            say(f"{caller.clock}; the fleet's expiry is by AWS's")
+        kept = rental_file.read_to_rent(self.state)
+        ending.check_account(self.campaign, kept, caller)
+        if kept is None:
             lifetime = 2 * timedelta(minutes=self.plan.minutes) + SPARE
-            kept = {
-                "region": self._topology.region,
-                "created_at": now.isoformat(),
-                "lifetime_minutes": round(lifetime.total_seconds() / 60),
-            }
-            file.parent.mkdir(parents=True, exist_ok=True)
-            fleet_files.write(file, json.dumps(kept))
-        kept = json.loads(file.read_text(encoding="utf-8"))
+            kept = RentalFile(
+                region=self._topology.region,
+                created_at=caller.now,
+                lifetime_minutes=round(lifetime.total_seconds() / 60),
+                account=caller.account,
+                topology=self._topology,
+            )
+            rental_file.write(self.state, kept)
         return Rental(
             campaign=self.campaign,
             topology=self._topology,
             directory=self.state,
-            created_at=datetime.fromisoformat(kept["created_at"]),
-            lifetime=timedelta(minutes=kept["lifetime_minutes"]),
+            created_at=kept.created_at,
+            lifetime=kept.lifetime,
             packages={
                 "client": _packages(CLIENT_TOOLS),
                 "pd": _packages(SERVER_TOOLS | STORAGE_TOOLS),
@@ -162,11 +200,3 @@ class Target(FleetTarget):
 
 def _packages(tools: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(set(tools.values())))
-
-
-def _regions(home: Home, state: Path) -> list[str]:
-    """Where the campaign may have rented: the region it stored, else those of all topologies."""
-    try:
-        return [json.loads((state / fleet_files.RENTAL_FILE).read_text(encoding="utf-8"))["region"]]
-    except FileNotFoundError:
-        return topology_module.regions(home.configs / "topologies")

@@ -175,13 +175,21 @@ class BaseTarget(Deployment, ABC):
     @classmethod
     @abstractmethod
     def give_back(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool = False
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
     ) -> str:
         """Give back everything that a campaign has; repeatable, needs neither store nor plan.
 
         Args:
             ask_driver: first end the process of ``benchlab run`` that drives it, so that it does
                 not restart what is ended here. Not to be used inside that process.
+            regions: the AWS regions in which it may have rented hosts, for a campaign whose
+                directory does not say it; empty: those of topologies and of other campaigns.
 
         Returns:
             What was given back, for people.

@@ -27,14 +27,16 @@ def reap() -> list[str]:
         ReaperError: something could not be ended, or the credentials are missing.
     """
     from benchlab import home
-    from benchlab.plan import topology
     from benchlab.targets.ec2 import reaper
-    from benchlab_airflow.connections import access
+    from benchlab.targets.ec2.regions import known_regions
+    from benchlab_airflow.connections import access, open_store
 
     here = home.find()
-    regions = topology.regions(here.configs / "topologies")
+    regions = known_regions(here, open_store)
+    for why in regions.skipped:
+        log.error("not looked at: %s", why)
     try:
-        reaped = reaper.reap(access(), regions, dry_run=False, say=log.warning)
+        reaped = reaper.reap(access(), regions.names, dry_run=False, say=log.warning)
     except reaper.ReaperError as error:
         if error.no_credentials and _never_rented(here):
             raise AirflowSkipException(

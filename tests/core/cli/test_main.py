@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -318,7 +319,8 @@ def test_giving_back_an_unknown_campaign_is_refused(stored: Here) -> None:
     said = stored.refused("give-back", "nope")
     assert "no campaign 'nope'" in said
     assert "the latest there: c1" in said
-    assert "Nothing was ended, and EC2 was not asked" in said
+    assert "Nothing was ended" in said
+    assert "EC2 was not asked, because there are no AWS credentials" in said
 
 
 @pytest.mark.parametrize("known_by", ["directory", "process", "lock"])
@@ -360,13 +362,15 @@ def test_a_campaign_that_only_the_store_knows_is_given_back_where_it_was_rented(
         store.add_campaign(campaigns.fleet_campaign(id="rented"))
     asked = []
 
-    def give_back(home: Home, campaign: str, access: Access, *, ask_driver: bool = False) -> str:
-        asked.append(campaign)
+    def give_back(
+        home: Home, campaign: str, access: Access, *, regions: Sequence[str], ask_driver: bool
+    ) -> str:
+        asked.append((campaign, regions))
         return "5 instances terminated"
 
     monkeypatch.setattr(targets.by_name()["ec2"], "give_back", give_back)
     assert "rented: 5 instances terminated" in here.run("give-back", "rented").stdout
-    assert asked == ["rented"]
+    assert asked == [("rented", ["us-west-2"])]
 
 
 # ---------------------------------------------------------------- days

@@ -6,7 +6,7 @@ S3 is moto's; the clusters save as BR does: only to an empty place.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,7 +87,9 @@ class Rented(FleetTarget):
         return REGION
 
     @classmethod
-    def return_hosts(cls, home: Home, state: Path, access: Access) -> str:
+    def return_hosts(
+        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
+    ) -> str:
         """Nothing was rented."""
         return ""
 

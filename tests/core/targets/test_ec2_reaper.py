@@ -28,7 +28,7 @@ def clients(errors: dict[str, BotoCoreError]) -> Access:
         def ask(**_: object) -> NoReturn:
             raise errors[region]
 
-        return SimpleNamespace(meta=SimpleNamespace(region_name=region), describe_instances=ask)
+        return SimpleNamespace(meta=SimpleNamespace(region_name=region), get_caller_identity=ask)
 
     return Access(aws=client)
 

@@ -27,14 +27,20 @@ def provision(
     limits: Limits = PATIENT,
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
+    keep: Callable[[Sequence[Launched]], None] | None = None,
 ) -> Fleet:
     """Rent what is missing (:func:`launch`) and wait for all of it (:func:`wait_until_running`).
+
+    Args:
+        keep: receives what was launched, before it is waited for.
 
     Raises:
         TargetError: the fleet cannot be rented, or does not become ready. Hosts that were rented
             stay; the caller gives them back.
     """
     launched = launch(access, rental, limits=limits, say=say)
+    if keep is not None:
+        keep(launched)
     client = access.aws("ec2", rental.topology.region)
     return wait_until_running(client, rental, launched, limits=limits, probe=probe, say=say)
 

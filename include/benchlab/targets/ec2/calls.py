@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from benchlab.errors import TargetError
+from benchlab.targets.ec2 import clock
 
 Answer = TypeVar("Answer")
 
@@ -65,7 +66,8 @@ class AwsError(TargetError):
 
     Attributes:
         code: AWS's error code, as ``InsufficientInstanceCapacity``; empty without an answer.
-        said: AWS's own message; after a refusal, also where the permissions are listed.
+        said: AWS's own message; after a refusal, also where the permissions are listed, and how
+            far this machine's clock is from AWS's if that may be the cause.
         no_credentials: AWS was not asked, because boto3 found no credentials.
     """
 
@@ -98,6 +100,8 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
             service = client.meta.service_model.service_name
             listed = PERMISSIONS.get(service, "docs/iam-policy.json")
             said += f"; {listed} lists the permissions that are needed"
+        if apart := clock.difference(clock.time_of(error.response)):
+            said += f"; {apart}"  # AWS refuses such requests by many a code
         raise AwsError(operation, region, code, said) from error
     except BotoCoreError as error:
         unsigned = isinstance(error, NoCredentialsError)

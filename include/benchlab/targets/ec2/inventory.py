@@ -68,6 +68,18 @@ def by_id(client: Any, instances: Iterable[str]) -> dict[str, Instance]:
     return {instance.id: instance for instance in found}
 
 
+def has_any(client: Any, campaign: str) -> bool:
+    """Whether there is anything of a campaign, even an instance that has ended."""
+    labels = tags.of_campaign(campaign)
+    return any(
+        (
+            of_campaign(client, campaign),
+            belongings.key_pairs(client, labels),
+            belongings.groups(client, labels),
+        )
+    )
+
+
 def terminate(client: Any, instances: Iterable[str]) -> None:
     """End instances; those that no longer exist count as ended.
 
@@ -102,6 +114,31 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
                 "give the campaign back again, or look at them in the EC2 console"
             )
         time.sleep(next(polls))
+
+
+def end_untagged(
+    client: Any, campaign: str, instances: Iterable[str], limits: Limits = PATIENT
+) -> list[str]:
+    """End the instances that are not listed by a campaign's tags, and wait until they are gone.
+
+    Returns:
+        Those that EC2 does not know.
+
+    Raises:
+        TargetError: one could not be ended.
+    """
+    listed = {one.id for one in of_campaign(client, campaign)}
+    ended, unknown = list[str](), list[str]()
+    for instance in sorted(set(instances) - listed):
+        try:
+            call(client, "terminate_instances", InstanceIds=[instance])
+            ended.append(instance)
+        except AwsError as error:
+            if error.code != "InvalidInstanceID.NotFound":
+                raise
+            unknown.append(instance)
+    wait_until_gone(client, lambda: by_id(client, ended).values(), limits)
+    return unknown
 
 
 def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:

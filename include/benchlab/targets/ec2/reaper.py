@@ -1,20 +1,21 @@
 """The reaper: ends what is past its expiry, and what has no readable expiry.
 
-It reads only tags and knows nothing of campaigns. If it does not run, one safeguard remains: each
-host shuts itself down at the end of its lifetime.
+It reads only tags and knows nothing of campaigns; AWS's clock decides what has expired.
+If it does not run, one safeguard remains: each host shuts itself down at the end of its lifetime.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import belongings, inventory, tags
+from benchlab.targets.ec2.caller import identify
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
 from benchlab.targets.ec2.inventory import Instance
 
@@ -113,8 +114,9 @@ def reap(
 
     Args:
         dry_run: only report what would be ended.
-        now: decides what is past its expiry; None: the present.
-        say: receives a sentence on each thing as soon as it has ended, whatever fails later.
+        now: decides what is past its expiry; None: the present, by AWS's clock.
+        say: receives a sentence on each thing as soon as it has ended, whatever fails later; and
+            one if this machine's clock is wrong.
 
     Example:
         ``reap(Access(), ["us-west-2"], dry_run=True)``
@@ -126,14 +128,18 @@ def reap(
         ReaperError: names every region and every thing that could not be dealt with; the rest has
             been ended.
     """
-    now = now or datetime.now(UTC)
+    say = say or (lambda text: None)
     reaped: list[Reaped] = []
     faults: list[str] = []
     unsigned = 0
     for region in dict.fromkeys(regions):
         try:
+            caller = identify(access, region)
+            if caller.clock is not None:
+                say(f"{region}: {caller.clock}; what has expired is decided by AWS's")
             client = access.aws("ec2", region)
-            _visit(_Visit(client, now, dry_run, limits, say or (lambda text: None), reaped, faults))
+            at = now or caller.now
+            _visit(_Visit(client, at, dry_run, limits, say, reaped, faults))
         except TargetError as error:
             faults.append(f"{region}: {error}")
             unsigned += isinstance(error, AwsError) and error.no_credentials

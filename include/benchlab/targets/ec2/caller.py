@@ -1,0 +1,37 @@
+"""Which account the credentials are of, and what time it is at AWS; one call says both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from benchlab.hosts.access import Access
+from benchlab.targets.ec2 import clock
+from benchlab.targets.ec2.calls import call
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks AWS, and when.
+
+    Attributes:
+        account: the id of the credentials' account, twelve digits.
+        now: the time at AWS.
+        clock: how far this machine's clock is from it, for people; None if that does not matter.
+    """
+
+    account: str
+    now: datetime
+    clock: str | None
+
+
+def identify(access: Access, region: str) -> Caller:
+    """Ask AWS who asks: ``identify(Access(), "us-west-2").account``. It needs no permission.
+
+    Raises:
+        AwsError: the credentials are refused or missing, or AWS cannot be reached.
+    """
+    answer = call(access.aws("sts", region), "get_caller_identity")
+    at_aws = clock.time_of(answer)
+    now = at_aws or datetime.now(UTC).replace(microsecond=0)
+    return Caller(str(answer["Account"]), now, clock.difference(at_aws))

@@ -1,0 +1,65 @@
+"""The regions in which something may be rented: those of topologies, rental files and the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchlab.errors import SpecError, StoreError
+from benchlab.home import Home
+from benchlab.plan import topology as topologies
+from benchlab.plan.topology import Ec2Topology
+from benchlab.results.store import Store
+from benchlab.targets.ec2 import rental_file
+from benchlab.targets.fleet_files import RENTAL_FILE
+
+
+@dataclass(frozen=True)
+class KnownRegions:
+    """Where something may be rented.
+
+    Attributes:
+        names: as ``us-west-2``, sorted.
+        skipped: what could not be read, and so may name further regions; a sentence for each.
+    """
+
+    names: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None) -> KnownRegions:
+    """The regions of all topologies, of what is rented now, and of all campaigns in the store.
+
+    A topology may have been edited since a campaign rented by it.
+
+    Args:
+        open_store: opens the results store; None: it is not asked.
+
+    Example:
+        ``known_regions(home.find(), open_store).names``
+    """
+    names: set[str] = set()
+    skipped: list[str] = []
+    for path in sorted((home.configs / "topologies").glob("*.yaml")):
+        try:
+            topology = topologies.load(path)
+        except SpecError as error:
+            skipped.append(f"topology {error}")
+            continue
+        if isinstance(topology, Ec2Topology):
+            names.add(topology.region)
+    for file in sorted(home.campaign("*").parent.glob(f"*/{RENTAL_FILE}")):
+        if (kept := rental_file.read(file.parent)) is None:
+            skipped.append(
+                f"{file}: empty or damaged; `benchlab give-back {file.parent.name}` looks for what "
+                "that campaign rented"
+            )
+        else:
+            names.add(kept.region)
+    if open_store is not None:
+        try:
+            with open_store(home) as store:
+                names |= store.regions()
+        except StoreError as error:
+            skipped.append(f"the campaigns of the results store: {error}")
+    return KnownRegions(tuple(sorted(names)), tuple(skipped))

@@ -1,0 +1,106 @@
+"""``rental.json`` in a campaign's directory: what it rents, where, and in which account.
+
+It is there from before anything is rented until all of it was given back. A repeated call rents
+what it says, and giving back checks against it what EC2 lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from benchlab.errors import TargetError
+from benchlab.plan.documents import Frozen
+from benchlab.plan.topology import Ec2Topology
+from benchlab.targets import fleet_files
+
+
+class RentalFile(Frozen):
+    """The content of a campaign's ``rental.json``.
+
+    Attributes:
+        created_at: when the campaign began to rent, by AWS's clock.
+        account: id of the AWS account that pays; None in a file of an earlier Benchlab, like
+            ``topology``.
+        instances: the ids of all instances launched so far.
+    """
+
+    region: str
+    created_at: datetime
+    lifetime_minutes: int
+    account: str | None = None
+    topology: Ec2Topology | None = None
+    instances: tuple[str, ...] = ()
+
+    @property
+    def lifetime(self) -> timedelta:
+        """How long the fleet may stay, counted from ``created_at``."""
+        return timedelta(minutes=self.lifetime_minutes)
+
+
+def path(state: Path) -> Path:
+    """Where it is: ``path(home.campaign("c1"))``."""
+    return state / fleet_files.RENTAL_FILE
+
+
+def read(state: Path) -> RentalFile | None:
+    """A campaign's file; None if it has none, or one that was cut or damaged."""
+    try:
+        return RentalFile.model_validate_json(path(state).read_bytes())
+    except (FileNotFoundError, pydantic.ValidationError):
+        return None
+
+
+def read_to_rent(state: Path) -> RentalFile | None:
+    """As :func:`read`, for a campaign that is about to rent.
+
+    Raises:
+        TargetError: the file is damaged, so that it is not known what was rented already.
+    """
+    found = read(state)
+    if found is None and path(state).exists():
+        raise TargetError(
+            f"{path(state)} is empty or damaged, so that it is not known what was rented already; "
+            f"`benchlab give-back {state.name}` finds that by its tags, then begin anew"
+        )
+    return found
+
+
+def write(state: Path, kept: RentalFile) -> None:
+    """Write a campaign's file at once, in place of an earlier one."""
+    path(state).parent.mkdir(parents=True, exist_ok=True)
+    fleet_files.write(path(state), kept.model_dump_json(indent=1))
+
+
+def add_instances(state: Path, instances: Iterable[str]) -> None:
+    """Add instances to those that the campaign has launched."""
+    if (kept := read(state)) is not None:
+        every = tuple(dict.fromkeys((*kept.instances, *instances)))
+        write(state, kept.model_copy(update={"instances": every}))
+
+
+def differences(kept: Ec2Topology, now: Ec2Topology) -> list[str]:
+    """The fields in which two topologies differ, for people: ``region: a, now b``."""
+    return changes(_flat(kept.model_dump(mode="json")), _flat(now.model_dump(mode="json")))
+
+
+def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    """The keys whose values differ, for people: ``region: a, now b``."""
+    return [
+        f"{field}: {before.get(field)}, now {after.get(field)}"
+        for field in sorted(before.keys() | after.keys())
+        if before.get(field) != after.get(field)
+    ]
+
+
+def _flat(document: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        found |= (
+            _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+    return found

@@ -1,0 +1,335 @@
+"""What could leave hosts running, or end healthy ones: other accounts, lost files, wrong clocks."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchlab import targets
+from benchlab.cli.run import end_campaign
+from benchlab.errors import StoreError, TargetError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.results.records import Campaign
+from benchlab.results.store import open_store
+from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2.calls import AwsError
+from benchlab.targets.ec2.instances import launch
+from benchlab.targets.ec2.reaper import reap
+from benchlab.targets.ec2.regions import known_regions
+from tests.builders import campaigns
+from tests.hosts.cloud import NOTHING, REGION, Cloud
+from tests.hosts.ec2_fleet import NOW, SOON, living, rental, topology
+
+FOREIGN = "999988887777"
+ELSEWHERE = "eu-central-1"
+# Every type in the price list of the builders.
+ROLES = {
+    "pd": {"instance_type": "m5.xlarge", "count": 1},
+    "tikv": {"instance_type": "i3.4xlarge", "count": 1},
+    "tidb": {"instance_type": "c5.4xlarge", "count": 1},
+    "client": {"instance_type": "c5.9xlarge", "count": 1},
+}
+
+
+@dataclasses.dataclass
+class Renter:
+    """A home with one topology, and a campaign that rents by it."""
+
+    home: Home
+    cloud: Cloud
+    campaign: Campaign
+
+    @property
+    def state(self) -> Path:
+        """The campaign's directory."""
+        return self.home.campaign(self.campaign.id)
+
+    def write_topology(self, **changed: object) -> None:
+        """The topology's file, with changes."""
+        made = topology(roles=ROLES).model_dump(mode="json") | changed
+        file = self.home.configs / "topologies/fleet.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(yaml.safe_dump(made))
+
+    def rent(self, access: Access | None = None) -> list[str]:
+        """Rent the fleet; returns what was said."""
+        said: list[str] = []
+        target = targets.by_name()["ec2"](
+            self.home,
+            self.campaign.id,
+            self.campaign.plan,
+            self.campaign.report_type,
+            access or self.cloud.access(),
+        )
+        self.state.mkdir(parents=True, exist_ok=True)
+        (self.state / "target").write_text("ec2")
+        target.keep(target.hosts(said.append))  # type: ignore[attr-defined]
+        return said
+
+    def end(self, access: Access | None = None) -> str:
+        """`benchlab give-back`."""
+        return end_campaign(self.home, self.campaign.id, access or self.cloud.access())
+
+    def in_store(self) -> str:
+        """The campaign's state in the store."""
+        with open_store(self.home) as store:
+            return store.target_and_state(self.campaign.id)[1]
+
+
+@pytest.fixture
+def renter(cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Renter:
+    """A campaign that is planned and in the store."""
+    monkeypatch.setenv("BENCHLAB_LOCK", str(tmp_path / "lock"))
+    monkeypatch.delenv("BENCHLAB_STORE_URL", raising=False)
+    made = campaigns.fleet_campaign(id="c1", topology=topology(roles=ROLES), environment={})
+    made = dataclasses.replace(made, state="running", ended_at=None)
+    made = dataclasses.replace(
+        made, report_type=made.report_type.model_copy(update={"topology": "fleet"})
+    )
+    found = Renter(Home(tmp_path, tmp_path / "state"), cloud, made)
+    found.write_topology()
+    with open_store(found.home) as store:
+        store.add_campaign(made)
+    return found
+
+
+# ---------------------------------------------------------------- the account
+
+
+def test_credentials_of_another_account_neither_forget_a_fleet_nor_rent_another(
+    renter: Renter,
+) -> None:
+    """Both accounts, every instance and what to do are named; the right ones then end it all."""
+    renter.rent()
+    fleet = sorted(living(renter.cloud).values())
+    foreign = renter.cloud.access(FOREIGN)
+    asked = len(renter.cloud.requests("RunInstances"))
+    for work in (renter.end, renter.rent):
+        with pytest.raises(TargetError) as refused:
+            work(foreign)
+        said = str(refused.value)
+        assert all(instance in said for instance in fleet)
+        assert "account 123456789012 rents for it" in said
+        assert f"these credentials are of account {FOREIGN}" in said
+        assert "use credentials of account 123456789012" in said
+    assert len(renter.cloud.requests("RunInstances")) == asked
+    assert renter.cloud.holdings()["instances"] == fleet
+    assert renter.in_store() == "running"
+    assert "4 instances terminated" in renter.end()
+    assert renter.cloud.holdings() == NOTHING
+    assert renter.in_store() == "failed"
+
+
+def test_none_terminated_of_four_known_is_an_error_until_ec2_may_have_forgotten_them(
+    renter: Renter,
+) -> None:
+    """EC2 lists ended instances for an hour; afterwards a fleet that ended itself is no fault."""
+    renter.rent()
+    fleet = living(renter.cloud).values()
+    renter.cloud.reset()  # EC2 knows nothing of them
+    with pytest.raises(TargetError, match="does not know 4 of its 4 instances") as refused:
+        renter.end()
+    assert all(instance in str(refused.value) for instance in fleet)
+    assert renter.in_store() == "running"
+    kept = rental_file.read(renter.state)
+    assert kept is not None
+    earlier = {"created_at": kept.created_at - timedelta(hours=2)}
+    rental_file.write(renter.state, kept.model_copy(update=earlier))
+    assert "EC2 has forgotten" in renter.end()
+    assert not rental_file.path(renter.state).exists()
+
+
+def test_an_instance_without_its_tags_is_ended_by_its_id(renter: Renter) -> None:
+    """Somebody removed them in the console; the tags of an ended one vanish by themselves."""
+    renter.rent()
+    stripped = living(renter.cloud)["tikv-1"]
+    client = renter.cloud.client("ec2")
+    client.delete_tags(Resources=[stripped], Tags=[{"Key": "benchlab:campaign"}])
+    assert stripped not in living(renter.cloud).values()
+    renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+# ---------------------------------------------------------------- regions
+
+
+def test_the_reaper_looks_wherever_anything_was_rented(renter: Renter) -> None:
+    """The topology moved on; the region is known by the rental, then by the store alone."""
+    renter.rent()
+    renter.write_topology(region=ELSEWHERE)
+    assert known_regions(renter.home).names == (ELSEWHERE, REGION)
+    rental_file.path(renter.state).unlink()
+    found = known_regions(renter.home, open_store)
+    assert found.names == (ELSEWHERE, REGION)
+    assert found.skipped == ()
+    late = NOW + timedelta(days=30)
+    reap(renter.cloud.access(), found.names, now=late, limits=SOON)
+    assert renter.cloud.holdings() == NOTHING
+
+
+def test_what_may_name_further_regions_and_cannot_be_read_is_said(
+    renter: Renter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each with its reason: a topology, a rental file, the store; the rest is looked at."""
+    (renter.home.configs / "topologies/broken.yaml").write_text("kind: [")
+    renter.state.mkdir(parents=True)
+    rental_file.path(renter.state).write_text("")
+    monkeypatch.setenv("BENCHLAB_STORE_URL", f"sqlite:///{renter.home.configs}/topologies")
+    found = known_regions(renter.home, open_store)
+    assert found.names == (REGION,)
+    topology_, file, store = found.skipped
+    assert re.search(r"topology .*broken\.yaml", topology_)
+    assert "rental.json: empty or damaged; `benchlab give-back c1`" in file
+    assert "results store" in store
+
+
+@pytest.mark.parametrize("rented", [False, True])
+def test_a_topology_edited_since_the_plan_or_the_first_try_is_refused(
+    renter: Renter, rented: bool
+) -> None:
+    """Every field is named, nothing is rented elsewhere, the fleet is given back where it is."""
+    if rented:
+        renter.rent()
+    asked = len(renter.cloud.requests("RunInstances"))
+    bigger = {**ROLES, "tikv": {"instance_type": "i3.16xlarge", "count": 1}}
+    renter.write_topology(region=ELSEWHERE, roles=bigger)
+    with pytest.raises(TargetError) as refused:
+        renter.rent()
+    assert "topology fleet was edited" in str(refused.value)
+    assert f"region: {REGION}, now {ELSEWHERE}" in str(refused.value)
+    assert re.search(r"tikv\S*: i3.4xlarge, now i3.16xlarge", str(refused.value))
+    assert len(renter.cloud.requests("RunInstances")) == asked
+    renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+# ---------------------------------------------------------------- what is lost
+
+
+def lose_directory(renter: Renter) -> None:
+    """The campaign's directory."""
+    shutil.rmtree(renter.state)
+
+
+def lose_all(renter: Renter) -> None:
+    """Directory and store."""
+    lose_directory(renter)
+    (renter.home.root / "results.db").unlink()
+
+
+def lose_store_and_mark(renter: Renter) -> None:
+    """The store, and the file that says which target it is."""
+    (renter.home.root / "results.db").unlink()
+    (renter.state / "target").unlink()
+
+
+def empty_files(renter: Renter) -> None:
+    """All files of the directory are there and empty, as after a power cut."""
+    for file in renter.state.iterdir():
+        file.write_text("")
+
+
+def cut_rental(renter: Renter) -> None:
+    """The rental file ends in the middle."""
+    file = rental_file.path(renter.state)
+    file.write_text(file.read_text()[:20])
+
+
+@pytest.mark.parametrize(
+    "lose", [lose_directory, lose_all, lose_store_and_mark, empty_files, cut_rental]
+)
+def test_a_fleet_is_given_back_whatever_is_lost_here(
+    renter: Renter, lose: Callable[[Renter], None]
+) -> None:
+    """By region from the store, else by tag in every known region; never `0 processes ended`."""
+    renter.rent()
+    lose(renter)
+    if lose is not lose_all:  # then only the topology knows a region
+        renter.write_topology(region=ELSEWHERE)
+    if lose in (lose_store_and_mark, empty_files, cut_rental):
+        assert renter.state.is_dir()
+    assert "4 instances terminated" in renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+@pytest.mark.parametrize("lose", [lose_directory, cut_rental])
+def test_finding_nothing_of_a_running_campaign_is_no_success(
+    renter: Renter, lose: Callable[[Renter], None]
+) -> None:
+    """With credentials of another account, of which no file says that they are wrong."""
+    renter.rent()
+    lose(renter)
+    (renter.state / "fleet.json").unlink(missing_ok=True)
+    with pytest.raises(TargetError, match=f"account {FOREIGN}, and .*credentials of another acco"):
+        renter.end(renter.cloud.access(FOREIGN))
+    assert renter.in_store() == "running"
+    renter.end()
+    assert renter.cloud.holdings() == NOTHING
+    assert "0 processes" not in renter.end(), "may be repeated"
+
+
+def test_a_damaged_rental_file_is_not_rented_beside(renter: Renter) -> None:
+    """Nobody knows what was rented already; the message says what to do."""
+    renter.rent()
+    cut_rental(renter)
+    with pytest.raises(TargetError, match=r"rental.json is empty or damaged.*give-back c1"):
+        renter.rent()
+    assert len(living(renter.cloud)) == 4
+
+
+def test_nothing_known_anywhere_is_said_plainly(renter: Renter) -> None:
+    """An id that neither store, machine nor EC2 knows: where it was looked, and nothing ended."""
+    with pytest.raises(StoreError, match="no campaign 'never-was'") as refused:
+        end_campaign(renter.home, "never-was", renter.cloud.access())
+    assert "Nothing was ended" in str(refused.value)
+    assert f"{REGION}: no instance, key pair or security group" in str(refused.value)
+    assert renter.cloud.holdings() == NOTHING
+
+
+# ---------------------------------------------------------------- clocks
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=10), timedelta(minutes=-10)])
+def test_expiries_are_set_and_judged_by_the_clock_of_aws(renter: Renter, ahead: timedelta) -> None:
+    """As far as AWS still takes signatures of this machine; and the difference is said."""
+    renter.cloud.clock(ahead)
+    (said,) = [text for text in renter.rent() if "clock" in text]
+    assert re.match(r"this machine's clock is 10 min (ahead of|behind) AWS's", said)
+    kept = rental_file.read(renter.state)
+    assert kept is not None
+    assert abs(kept.created_at - (NOW + ahead)) < timedelta(minutes=5)
+    # One that expires between the two clocks, as any fleet does at some time.
+    between = dataclasses.replace(
+        rental(renter.home.root, "c2"), created_at=NOW + ahead / 2 - timedelta(hours=5)
+    )
+    launch(renter.cloud.access(), between, limits=SOON)
+    heard: list[str] = []
+    reaped = reap(renter.cloud.access(), [REGION], limits=SOON, say=heard.append)
+    assert {one.campaign for one in reaped} == ({"c2"} if ahead > timedelta(0) else set())
+    assert "clock" in heard[0]
+    assert len(living(renter.cloud)) == 4
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=7), timedelta(hours=-7)])
+def test_a_machine_hours_off_rents_nothing_and_ends_nothing(
+    renter: Renter, ahead: timedelta
+) -> None:
+    """AWS refuses what it signs; the message says that the clock is why, and by how much."""
+    launch(renter.cloud.access(), rental(renter.home.root, "healthy"), limits=SOON)
+    before = renter.cloud.holdings()
+    renter.cloud.clock(ahead)
+    off = r"this machine's clock is 7 h 0 min (ahead of|behind) AWS's; set it"
+    with pytest.raises(AwsError, match=off):
+        renter.rent()
+    assert not rental_file.path(renter.state).exists()
+    with pytest.raises(TargetError, match=off):
+        reap(renter.cloud.access(), [REGION], limits=SOON)
+    assert renter.cloud.holdings() == before
