@@ -42,6 +42,9 @@ def install(
     program = client.root / "usr/local/bin/tiup"
     program.write_text(_PROGRAM.format(packages=sysconfig.get_path("purelib"), place=PLACE))
     program.chmod(0o755)
-    settings = {"servers": str((home.find().servers / "mariadb").resolve()), "versions": releases}
+    settings: dict[str, object] = {
+        "servers": str((home.find().servers / "mariadb").resolve()),
+        "versions": releases,
+    }
     settings["imdsv2_only"] = imdsv2_only
     (client.root / "etc/standin-tiup.json").write_text(json.dumps(settings))

@@ -13,6 +13,7 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.plan import topology
+from benchlab.targets.ec2.regions import known_regions
 from tests.builders import plans
 
 HOME = find()
@@ -120,6 +121,10 @@ def test_a_target_gets_the_kind_of_topology_it_needs(tmp_path: Path) -> None:
 def test_a_broken_topology_keeps_no_other_from_being_found(tmp_path: Path, line: str) -> None:
     """The reaper and the search for what is left visit the regions of those that can be read."""
     good = (HOME.configs / "topologies" / "ec2_published.yaml").read_text()
-    (tmp_path / "good.yaml").write_text(good)
-    (tmp_path / "bad.yaml").write_text(f"{line}\n")
-    assert topology.regions(tmp_path) == ["us-west-2"]
+    (folder := tmp_path / "configs" / "topologies").mkdir(parents=True)
+    (folder / "good.yaml").write_text(good)
+    (folder / "bad.yaml").write_text(f"{line}\n")
+    found = known_regions(Home(tmp_path, tmp_path / "state"))
+    assert found.names == ("us-west-2",)
+    assert len(found.skipped) == 1
+    assert "bad.yaml" in found.skipped[0]
