@@ -41,6 +41,7 @@ PASSES: dict[str, Passes] = {
     "airflow": {"": BY_FILE},
     "hosts": {"": BY_FILE},
     "integration": {"not alone": BY_FILE, "alone": ()},
+    "browser": {"": BY_FILE},
 }
 ALL_AT_ONCE: Passes = {"": ()}
 LONG = "--long"
