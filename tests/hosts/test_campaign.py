@@ -107,6 +107,7 @@ def test_a_client_that_is_never_reached_again_fails_its_campaign(rented: Rented)
     assert_nothing_left(rented, "client-lost")
 
 
+@pytest.mark.long  # an outage; the link of a campaign's client is cut above
 def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) -> None:
     """What was measured meanwhile does not count, and what cannot be measured names the host."""
     machine = rented.machine

@@ -201,6 +201,7 @@ def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
 
 
+@pytest.mark.long  # a whole fleet; test_ec2_ending has the reaper without Airflow
 def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     """AWS refuses to terminate: the run is red, and the reaper ends the fleet at its expiry."""
     machine, cloud = airflow.rented.machine, airflow.rented.cloud

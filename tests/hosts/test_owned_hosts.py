@@ -191,7 +191,8 @@ def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> Non
     machine.run(CLI, "give-back", "killed")  # and again, when there is nothing any more
 
 
-@pytest.mark.parametrize("down", ["host-1", pytest.param("host-3", marks=pytest.mark.long)])
+@pytest.mark.long  # waits for a silent host; test_cluster has the same for a deployment
+@pytest.mark.parametrize("down", ["host-1", "host-3"])
 def test_a_host_that_is_down_keeps_no_other_from_being_cleaned(owned: Owned, down: str) -> None:
     """The client's or a server's: it is named, and giving back again does the rest."""
     target = owned.target("halfdown")

@@ -299,6 +299,7 @@ def test_down_ends_everything(running: Group) -> None:
     assert again.stdout == "Not running: nothing to stop.\n"
 
 
+@pytest.mark.long  # starts all services twice; tests/airflow has what ends a group
 def test_orphans_of_a_killed_supervisor_are_ended(running: Group) -> None:
     """Nothing of a group whose supervisor was killed survives `down`, nor the next `up`."""
     supervisor = running.service("scheduler").parent()

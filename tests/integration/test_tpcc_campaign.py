@@ -76,6 +76,7 @@ def test_one_command_loads_checks_measures_and_reports(machine: Machine) -> None
     assert machine.holder() is None
 
 
+@pytest.mark.long  # test_campaign has the same for sysbench
 def test_neither_a_killed_server_nor_a_killed_client_has_a_figure(machine: Machine) -> None:
     """Both trials are rejected, each with the reason, and the run says what is missing."""
     process = machine.start(*run("killed", *settings(machine)))
