@@ -12,8 +12,8 @@ import pytest
 
 from benchlab.errors import EvidenceError
 from benchlab.report import evidence
-from benchlab.report.evidence import Verification, archive, contents, document
-from tests.builders.evidence import as_json, files_of, forged
+from benchlab.report.evidence import Verification, archive, contents, document, trials
+from tests.builders.evidence import as_json, files_of, forged, kinds
 
 # Prints what was found, and the most memory that was taken, in MiB.
 MEASURED = """
@@ -141,3 +141,15 @@ def test_a_key_that_is_there_twice_is_refused(
     twice = text[:at] + b'"id": "other", "id": "other",' + text[at:]
     (difference,) = verified(forged(good, {name: twice})).differences
     assert str(difference) == f"{name}: no JSON: a key is there twice"
+
+
+def test_host_samples_that_are_longer_than_any_are_not_verified(
+    good: bytes, verified: Callable[..., Verification], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor read: a few kilobytes can unpack to half a gigabyte of them, which takes eight."""
+    size = next(len(text) for name, text in files_of(good).items() if name.endswith(".hosts.csv"))
+    monkeypatch.setattr(trials, "MAX_SAMPLES_BYTES", size - 1)
+    found = verified(good)
+    assert found.outcome == "not verified"
+    assert kinds(found) == {"trials without their host samples"}
+    assert f"{size} bytes; at most {size - 1} are read" in found.unverified[0].why
