@@ -52,7 +52,9 @@ minutes). The day of a release counts as future until it ends.
   (`--dag-run-conf '{"measure_again": true}'`), pairs are measured again. A run that is started by
   hand is never skipped, and an A/A campaign is never skipped because of an earlier one.
 
-A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error.
+A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error. If
+a campaign began by it before, its own DAG stays, without a schedule: nothing new can be started by
+it, and a run that is under way gives back what it has.
 """
 
 import gc

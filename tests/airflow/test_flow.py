@@ -193,6 +193,38 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     assert list(dags["invalid_spec_broken_one"]["tasks"]) == ["show_error"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("reports/sysbench_ec2", "note: 2024-13-45\n"), ("topologies/ec2_published", "[" * 3000)],
+)
+def test_a_run_whose_own_file_broke_still_gives_back(
+    airflow_env: dict[str, str], tmp_path: Path, name: str, text: str
+) -> None:
+    """Its DAG stays with all its tasks, says what broke, and begins nothing by a schedule."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    home = {"BENCHLAB_PROJECT": str(tmp_path), "BENCHLAB_HOME": str(tmp_path / "home")}
+    file, report = tmp_path / "configs" / f"{name}.yaml", "sysbench_ec2"
+    before = describe(airflow_env, **home)[report]
+    run_python(KEEP, airflow_env, REPORT=report, **home)
+    file.write_text(text)
+    dags = describe(airflow_env, **home)
+    assert f"{file.name}" in dags[f"invalid_spec_{report}"]["doc"]
+    assert f"{file.name}" in dags[report]["doc"]
+    assert dags[report]["tasks"].keys() == before["tasks"].keys()
+    assert dags[report]["tasks"]["give_back"] == before["tasks"]["give_back"]
+    assert not dags[report]["schedule"]
+    asked = describe(airflow_env, _AIRFLOW_PARSING_CONTEXT_DAG_ID=report, **home)
+    assert "give_back" in asked[report]["tasks"]
+
+
+KEEP = """
+import os
+from benchlab import home
+from benchlab.campaign import report_types
+here = home.find()
+report_types.keep_planned(here, report_types.find_report(here, os.environ["REPORT"]))
+"""
+
 OVERRIDES = """
 import json
 from benchlab import home

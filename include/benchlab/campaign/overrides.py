@@ -66,7 +66,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
             overrides[key] = text
             continue
         as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
-        overrides[key] = from_yaml(f"[{text}]" if as_list else text, f"--set {assignment}")
+        overrides[key] = from_yaml(f"[{text}]" if as_list else text, f"--set {key}")
     return overrides
 
 

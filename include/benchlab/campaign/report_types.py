@@ -13,6 +13,7 @@ from benchlab.home import Home
 from benchlab.plan import releases as calendars
 from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
+from benchlab.plan.documents import read_text
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolution import Resolved
@@ -114,3 +115,24 @@ def load(path: Path) -> ReportSpec:
         SpecError: it does not validate, or does not fit the installation.
     """
     return fit.check(report_type.load(path), where=str(path))
+
+
+def keep_planned(home: Home, path: Path) -> None:
+    """Keep a copy of a report type by which a campaign begins, for :func:`last_planned`."""
+    copy = _copy(home, path.stem)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    part = copy.with_name(f"{copy.name}.part")
+    part.write_text(read_text(path), encoding="utf-8")
+    part.replace(copy)
+
+
+def last_planned(home: Home, report: str) -> ReportSpec | None:
+    """A report type as the last campaign began by it, whatever its file is now; None: by none."""
+    with contextlib.suppress(SpecError):
+        copy = _copy(home, report)
+        return report_type.load(copy) if copy.is_file() else None
+    return None
+
+
+def _copy(home: Home, report: str) -> Path:
+    return home.root / "report_types" / f"{report}.yaml"

@@ -374,14 +374,19 @@ class ReportSpec(Frozen):
             if side is not None
         )
 
-    def side(self, engine: str, side: Side, *, by_version: bool = True) -> SideSpec:
+    def side(
+        self, engine: str, side: Side, *, by_version: bool = True, version: str | None = None
+    ) -> SideSpec:
         """The effective side where ``engine`` is deployed, common parameters merged in.
 
         Args:
             by_version: whether to merge in the parameters for its range of versions.
+            version: as if the side had this one; None: its own.
         """
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
+        if version is not None:
+            chosen = chosen.model_copy(update={"version": version})
         ranges = [
             written
             for written in spec.by_version

@@ -21,7 +21,10 @@ from benchlab.published.reading.contents import Contents
 from benchlab.published.reading.document import Document
 from benchlab.published.reading.model import PageKind, PublishedReport, Workload
 
-MOST_BYTES = 1_000_000
+# A page's budget: published ones have some 20 KB in 500 lines, and each line and letter takes time.
+MOST_BYTES = 250_000
+MOST_LINES = 10_000
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 _SERVER = re.compile(r"tidb|mariadb", re.IGNORECASE)
 _ABOUT_VERSIONS = re.compile(r"version|版本", re.IGNORECASE)
 
@@ -98,8 +101,13 @@ def _text(raw: bytes, where: str) -> str:
     """The page's text; a byte order mark and line ends are kept."""
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
-            f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1_000_000} MB; "
+            f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1000} KB; "
             "no published page"
+        )
+    if (lines := len(_LINE_END.findall(raw))) > MOST_LINES:
+        raise PublishedPageError(
+            f"{where}, line {MOST_LINES + 1}: {lines} lines, more than {MOST_LINES}; no published "
+            "page"
         )
     try:
         text = raw.decode("utf-8")

@@ -42,13 +42,14 @@ WAIT_FOR_MACHINE = timedelta(hours=12)
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
 
 
-def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
+def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: bool = True) -> DAG:
     """The DAG of one report type.
 
     Args:
         spec: the report type.
         report_file: its file, which the task `plan` reads again.
         doc_md: the DAG's page in the UI.
+        check_topology: whether its topology has to be readable.
 
     Raises:
         SpecError: it cannot be run: its target can only be planned for, its topology is missing,
@@ -56,7 +57,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str) -> DAG:
     """
     if spec.target in targets.PLANNED_ONLY:
         raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
-    targets.load_topology(home.find(), spec)
+    if check_topology:
+        targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
     has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.

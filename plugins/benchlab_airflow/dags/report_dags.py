@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -13,9 +14,14 @@ from benchlab.campaign import report_types
 from benchlab.errors import BenchlabError
 from benchlab_airflow.dags import flow
 
+log = logging.getLogger(__name__)
+
 
 def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) -> Iterator[DAG]:
     """The DAGs of all report types; a broken one does not affect the others.
+
+    A report type whose file or topology broke after a campaign began keeps its DAG as well, so that
+    a run gives back what it has: a task that needs the file fails and names it.
 
     Where Airflow reads the file for a single DAG, as before each task, only that one is built.
 
@@ -35,9 +41,23 @@ def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) ->
                     spec, path, (doc_md or "") + (on_target or {}).get(spec.target, "")
                 )
         except BenchlabError as error:
-            yield _invalid(path, str(error))
+            yield from _broken(path, str(error), doc_md)
         except Exception as error:  # noqa: BLE001 - whatever one file brings up, the others stay
-            yield _invalid(path, f"{path}: {type(error).__name__}: {error}")
+            yield from _broken(path, f"{path}: {type(error).__name__}: {error}", doc_md)
+
+
+def _broken(path: Path, fault: str, doc_md: str | None) -> Iterator[DAG]:
+    """A DAG that shows the fault, and that of the campaigns that began before it."""
+    yield _invalid(path, fault)
+    spec = report_types.last_planned(home.find(), path.stem)
+    if spec is not None and get_parsing_context().dag_id in (None, spec.report):
+        try:
+            # By no schedule: each run would fail.
+            unscheduled = spec.model_copy(update={"schedule": None})
+            told = f"Nothing new can be started by it:\n\n```\n{fault}\n```\n\n{doc_md or ''}"
+            yield flow.build(unscheduled, path, told, check_topology=False)
+        except Exception:
+            log.exception("%s: the DAG of its earlier campaigns cannot be made either", path)
 
 
 def _invalid(path: Path, fault: str) -> DAG:

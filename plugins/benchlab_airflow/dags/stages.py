@@ -108,6 +108,7 @@ def plan(report_file: str) -> list[str]:
                 planned_for=run.logical_date if resolved.notes else None,
                 chosen=chosen,
             )
+            report_types.keep_planned(here, Path(report_file))
             for note in resolved.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=note)

@@ -134,6 +134,8 @@ def test_a_campaign_above_the_budget_needs_approval(here: Here) -> None:
     [
         (["nosuch"], ["nosuch: no such file", "sysbench_local"]),
         (["sysbench_local", "--set", "rounds"], ["--set rounds: write it as field=value"]),
+        (["sysbench_local", "--set", f"seed={'[' * 3000}"], ["--set seed: not YAML", "bracket"]),
+        (["sysbench_local", "--set", "seed={a: 1, a: 2}"], ["the key 'a' is there twice"]),
         (["sysbench_local", "--set", "threads=0"], ["threads.0: "]),
         (["sysbench_local", "--set", "threads=1000000"], ["threads.0: "]),
         (["sysbench_local", "--set", "seconds=0"], ["seconds: "]),

@@ -44,6 +44,19 @@ def test_every_topology_validates(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# ")
 
 
+def test_a_key_that_is_there_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    """In any depth: a fleet that is larger than the first count says would be rented."""
+    text = (HOME.configs / "topologies" / "ec2_published.yaml").read_text(encoding="utf-8")
+    (tmp_path / "outer.yaml").write_text(f"{text}\nregion: eu-west-1\n", encoding="utf-8")
+    inner = text.replace("count: 3", "count: 3, count: 99", 1)
+    assert inner != text
+    (tmp_path / "inner.yaml").write_text(inner, encoding="utf-8")
+    for name, key in (("outer", "region"), ("inner", "count")):
+        with pytest.raises(SpecError, match=rf"{name}\.yaml: .*(?s:.)*'{key}' is there twice") as e:
+            topology.load(tmp_path / f"{name}.yaml")
+        assert "line " in str(e.value)
+
+
 def test_every_report_type_and_published_plan_has_its_topology() -> None:
     """The topology that a report type names exists, and has the kind that its target needs."""
     for path in (*report_types.report_files(HOME), *report_types.published_files(HOME)):

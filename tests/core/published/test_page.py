@@ -153,7 +153,7 @@ def test_json() -> None:
         ("# Sysbench on v5.1\n\nNo figures.", 1, "neither a table"),
         ("# Sysbench on v5.1 \ud800", 1, "no UTF-8"),
         ("# Sysbench\n\0", 2, "NUL"),
-        ("# Sysbench\n" * (MOST_BYTES // 10), MOST_BYTES // 11 + 1, "longer than 1 MB"),
+        ("# Sysbench\n" * (MOST_BYTES // 10), MOST_BYTES // 11 + 1, "longer than 250 KB"),
         (page(("Insert", PAIRS), versions=["v3.0", "v2.0", "v1.0"]), 2, "3 versions"),
         (page(("Insert", ALONE), title="Sysbench"), 2, "no versions"),
     ],
@@ -169,7 +169,7 @@ def test_refused_file(tmp_path: Path) -> None:
     """A file that is missing, is not UTF-8 or is too long is refused by its path."""
     for name, raw, where in (
         ("latin.md", "# A\n\nna\u00efve".encode("latin-1"), ", line 3: no UTF-8 text, byte 0xef"),
-        ("long.md", "é\n".encode() * (MOST_BYTES // 3 + 1), ": longer than 1 MB"),
+        ("long.md", "é\n".encode() * (MOST_BYTES // 3 + 1), ": longer than 250 KB"),
     ):
         path = tmp_path / name
         path.write_bytes(raw)

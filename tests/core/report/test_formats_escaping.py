@@ -7,6 +7,8 @@ import html.parser
 import re
 
 import pytest
+import yaml
+from markdown_it import MarkdownIt
 
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.report_type import SIDES
@@ -104,8 +106,6 @@ def test_the_html_page_stands_alone(case: object) -> None:
 
 def test_hostile_text_stands_for_itself_in_markdown() -> None:
     """No version, variable, reason or title becomes HTML, a link, a table cell or emphasis."""
-    from markdown_it import MarkdownIt
-
     text = markdown.render(model.build(*hostile_case()))
     made = MarkdownIt("commonmark", {"html": True}).enable("table").render(text.split("---\n")[2])
     assert "<script" not in made
@@ -121,11 +121,24 @@ def test_hostile_text_stands_for_itself_in_markdown() -> None:
             assert row.count("<td") == header
 
 
+def test_hostile_text_is_no_markup_in_front_matter_either() -> None:
+    """Where a renderer takes it for a heading nothing of it is; where it is read it says the same.
+
+    Title and summary have the versions and the engine's name, which servers and targets tell.
+    """
+    made, outcome, results = hostile_case()
+    named = dataclasses.replace(made, environment={**made.environment, "engine_title": HOSTILE})
+    _, front, _ = markdown.render(model.build(named, outcome, results)).split("---\n", 2)
+    said = yaml.safe_load(front)
+    assert HOSTILE in said["title"]
+    assert set(said) == {"title", "summary"}
+    page = MarkdownIt("commonmark", {"html": True}).render(f"---\n{front}---\n")
+    assert re.findall(r"<[^>]*>", page) == ["<hr />", "<h2>", "</h2>"]
+
+
 def test_the_markdown_escapes_survive_a_round_trip() -> None:
     """What is escaped reads as it was written."""
     import html as html_module
-
-    from markdown_it import MarkdownIt
 
     for text in (HOSTILE, "_x_ a_b __y__", "1. x", "~~z~~ \\n", "# t", "&lt;b&gt;"):
         made = MarkdownIt("commonmark").renderInline(markdown.escape(text))

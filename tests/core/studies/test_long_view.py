@@ -245,11 +245,61 @@ def test_another_setting_begins_another_chain(
     assert newer.noise.figures == ()
 
 
+def by_version(*versions: str, size: str = "16M") -> dict[str, dict[str, object]]:
+    """The engines of a report type that gives versions before 10.3 a parameter of their own."""
+    baseline, candidate = versions
+    written = [{"until": "10.3.0", "parameters": {"innodb_buffer_pool_size": size}}]
+    sides = {"baseline": {"version": baseline}, "candidate": {"version": candidate}}
+    return {"mariadb": {**sides, "by_version": written}}
+
+
 def test_a_parameter_by_version_is_no_difference(weeks: Weeks) -> None:
-    """Neither between the sides nor between campaigns: it goes with the version."""
-    old_only = {"until": "10.3.0", "parameters": {"innodb_buffer_pool_size": "16M"}}
-    weeks.add(engines=_sides_of(by_version=[old_only]))
-    weeks.add()
+    """Neither between the sides nor between campaigns of one report type: it goes with the version.
+
+    So it is where the report type learnt it later for versions that were not measured.
+    """
+    pair = "10.2.11", "10.2.99"
+    weeks.add(*pair, engines=by_version(*pair))
+    pair = "10.2.99", "10.11.5"
+    weeks.add(*pair, engines=by_version(*pair))
+    pair = "10.11.5", "11.4.5"
+    weeks.add(*pair)
+    weeks.add(*pair, engines=by_version(*pair))
+    assert len(only_chain(weeks).links) == 4
+
+
+def test_a_version_that_was_given_other_parameters_begins_a_new_chain(weeks: Weeks) -> None:
+    """Where a report type was edited in between: its old campaigns say nothing about the new."""
+    pair = "10.2.11", "10.11.5"
+    weeks.add(*pair, engines=by_version(*pair, size="16M"))
+    weeks.add(*pair, engines=by_version(*pair, size="32M"))
+    weeks.add(*pair)
+    newest, middle, oldest = view_of(weeks).chains
+    name = "innodb_buffer_pool_size of 10.2.11"
+    assert [dict(chain.differs) for chain in (newest, middle, oldest)] == [
+        {},
+        {name: ("32M", None)},
+        {name: ("16M", "32M")},
+    ]
+
+
+def test_a_newer_report_type_need_not_measure_a_version_to_give_it_other_parameters(
+    weeks: Weeks,
+) -> None:
+    """The two campaigns share a version that has the same parameters, and yet are not chained."""
+    weeks.add("10.2.11", "10.11.5", engines=by_version("10.2.11", "10.11.5"))
+    weeks.add("10.11.5", "11.4.5")
+    assert [len(chain.links) for chain in view_of(weeks).chains] == [1, 1]
+
+
+def test_a_parameter_that_moved_below_a_range_is_no_difference(weeks: Weeks) -> None:
+    """What counts is what the versions of both campaigns were given, not where it was written."""
+    pair = "10.2.11", "10.2.99"
+    ranged = by_version(*pair)
+    sides = {key: ranged["mariadb"][key] for key in ("baseline", "candidate")}
+    common = {"parameters": {"innodb_buffer_pool_size": "16M"}}
+    weeks.add(*pair, engines={"mariadb": {**sides, **common}})
+    weeks.add(*pair, engines=ranged)
     assert len(only_chain(weeks).links) == 2
 
 

@@ -237,7 +237,7 @@ def stated_ports(text: str) -> tuple[int, ...]:
 _SECTION = re.compile(r"(global|defaults|listen|frontend|backend|userlist|peers)\b(.*)", FLAGS)
 _BIND = re.compile(r"\s*bind\s+([^\s#]+)", FLAGS)
 _ADDRESS_PORT = re.compile(r"[^\s#,]*:(\d{1,5})(?![\d.])", re.ASCII)
-_OWN_PAGES = re.compile(r"^\s*stats\s", FLAGS | re.MULTILINE)
+_OWN_PAGES = re.compile(r"^[^\S\n]*stats\s", FLAGS | re.MULTILINE)
 
 
 def bound_ports(configuration: str) -> tuple[int, ...]:
@@ -303,7 +303,7 @@ _NEGATED = re.compile(
     r"|不|没有|未|无需|无须|跳过)[^,，;；:：]*\Z",
     FLAGS,
 )
-_ANALYZES = re.compile(r"^\s*analyze\s+table\s+\S", FLAGS | re.MULTILINE)
+_ANALYZES = re.compile(r"^[^\S\n]*analyze\s+table\s+\S", FLAGS | re.MULTILINE)
 
 
 def acts(steps: Sequence[StatedStep], shown: Iterable[str]) -> tuple[Act, ...]:

@@ -221,7 +221,8 @@ def _labelled(elements: Sequence[Element], pattern: re.Pattern[str]) -> str | No
 # ---------------------------------------------------------------- code blocks
 
 _SETS = re.compile(
-    r"^\s*set\s+(?:(?:@@)?(?:global|session)[\s.]+)?@{0,2}[\w.]+\s*=", FLAGS | re.MULTILINE
+    r"^[^\S\n]*set\s++(?:(?:@@)?(?:global|session)[\s.]++)?@{0,2}[\w.]++\s*=",
+    FLAGS | re.MULTILINE,
 )
 
 

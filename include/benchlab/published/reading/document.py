@@ -118,7 +118,7 @@ _SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}")
 # ---------------------------------------------------------------- front matter
 
 _FENCE = "---"
-_FIELD = re.compile(r"(title|summary)\s*:\s*(.*?)\s*$")
+_FIELD = re.compile(r"(title|summary)\s*:(.*)")
 _MOST_LINES = 200  # longer front matter is not accepted: YAML's reader is slow
 
 
@@ -143,7 +143,7 @@ def _front_matter(inside: Sequence[str]) -> tuple[dict[str, tuple[str, int]], li
         line = (mark.line if mark else 0) + 2
         for number, text in enumerate(inside, start=2):
             if match := _FIELD.match(text):
-                found.setdefault(match[1], (match[2].strip("'\""), number))
+                found.setdefault(match[1], (match[2].strip().strip("'\""), number))
         return found, [Unread(line, "the front matter is no YAML; read line by line")]
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
         if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode):

@@ -30,8 +30,9 @@ def plain(text: str) -> str:
 
 # ---------------------------------------------------------------- sentences
 
-# A full stop ends a sentence only before a space or Chinese, not in "v5.1.1".
-_END = re.compile(r"[。！？；]+[”’」』）)]*|[.!?]+[\"”’)）]*(?=\s|\Z|[\u4e00-\u9fff])")
+# A full stop ends a sentence only before a space or Chinese, not in "v5.1.1". A row of them is
+# tried once, as a whole: from each of them again it would take the square of its length.
+_END = re.compile(r"[。！？；]+[”’」』）)]*|(?<![.!?])[.!?]++[\"”’)）]*+(?=\s|\Z|[\u4e00-\u9fff])")
 _ABBREVIATION = re.compile(
     r"(?:\A|[\s(（])(?:vs|e\.g|i\.e|approx|fig|cf|ver|incl|resp|ca)\Z", FLAGS
 )

@@ -27,6 +27,16 @@ from benchlab.errors import EvidenceError
 MAX_FILE_BYTES = 512 * 1024**2
 MAX_BYTES = 4 * 1024**3
 MAX_FILES = 100_000
+# The most that is read of files that are parsed as a whole, by how their names begin. A parsed text
+# takes up to thirty times its size; a campaign of 7,000 trials stays below these.
+_MIB = 1024**2
+LIMITS = {
+    "manifest.json": 8 * _MIB,
+    "campaign.json": 8 * _MIB,
+    "trials.json": 64 * _MIB,
+    "calibration/": 64 * _MIB,
+    "report/": 8 * _MIB,
+}
 # An archive up to this size, packed and unpacked, is packed again in memory to find the part that
 # was changed.
 MAX_LOCATED_BYTES = 64 * 1024**2
@@ -87,10 +97,8 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     for name, content in files.items():
         if (fault := name_fault(name)) is not None:
             raise EvidenceError(f"evidence bundle: {shown(name)}: {fault}")
-        if len(content) > MAX_FILE_BYTES:
-            raise EvidenceError(
-                f"evidence bundle: {name}: {len(content)} bytes; at most {MAX_FILE_BYTES} are read"
-            )
+        if (fault := _size_fault(name, len(content))) is not None:
+            raise EvidenceError(f"evidence bundle: {name}: {fault}")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
@@ -228,8 +236,8 @@ class _Directory(Archive):
                 faults.append((shown(name), fault))
             elif not stat.S_ISREG(mode.st_mode):
                 faults.append((name, "not a file of its own: a link, a pipe or a device"))
-            elif mode.st_size > MAX_FILE_BYTES:
-                faults.append((name, f"{mode.st_size} bytes; at most {MAX_FILE_BYTES} are read"))
+            elif (fault := _size_fault(name, mode.st_size)) is not None:
+                faults.append((name, fault))
             else:
                 found.append(name)
                 size += mode.st_size
@@ -244,7 +252,7 @@ class _Directory(Archive):
             # Not through a link that was made since.
             handle = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(handle, "rb") as file:
-                left = MAX_FILE_BYTES
+                left = _limit(name)
                 while left > 0 and (chunk := file.read(min(_CHUNK, left))):
                     left -= len(chunk)
                     yield chunk
@@ -280,9 +288,19 @@ def _entry_faults(archive: str, entries: list[zipfile.ZipInfo]) -> Iterator[tupl
             yield name, "not a file: a link, a pipe or a device"
         elif entry.compress_type not in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
             yield name, f"compressed by method {entry.compress_type}, which Benchlab does not write"
-        elif entry.file_size > MAX_FILE_BYTES:
-            yield name, f"{entry.file_size} bytes; at most {MAX_FILE_BYTES} are read"
+        elif (fault := _size_fault(name, entry.file_size)) is not None:
+            yield name, fault
         seen.add(name)
+
+
+def _limit(name: str) -> int:
+    """The most bytes that are read of a file."""
+    return next((most for begin, most in LIMITS.items() if name.startswith(begin)), MAX_FILE_BYTES)
+
+
+def _size_fault(name: str, size: int) -> str | None:
+    most = _limit(name)
+    return f"{size} bytes; at most {most} are read" if size > most else None
 
 
 def _too_much() -> str:

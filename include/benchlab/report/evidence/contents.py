@@ -19,13 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pydantic
 from pydantic import TypeAdapter
 
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import EvidenceError, SpecError, StoreError
-from benchlab.report.evidence import archive, manifest
+from benchlab.report.evidence import archive, document, manifest
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
@@ -33,7 +32,8 @@ from benchlab.results.store import Store
 
 CAMPAIGN, TRIALS = "campaign.json", "trials.json"
 REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
-MAX_GATES_BYTES = 1024**2
+# Of all definitions together: YAML takes a thousand times its size while it is read.
+MAX_GATES_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def make(
 
     Raises:
         StoreError: the store has no such campaign.
-        EvidenceError: a secret is in one of the files, or a file is too large.
+        EvidenceError: a secret is in one of the files, or a file is larger than what is read.
     """
     redacted, missing = Redacted(), dict[str, str]()
     trials = store.trials(campaign)
@@ -79,9 +79,9 @@ def make(
         measured = Measured(store.campaign(known), tuple(store.trials(known)))
         documents[f"{CALIBRATION}{known}.json"] = _dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
-    for name, document in documents.items():
+    for name, made in documents.items():
         text = json.dumps(
-            redacted.document(name, document), indent=1, ensure_ascii=False, allow_nan=False
+            redacted.document(name, made), indent=1, ensure_ascii=False, allow_nan=False
         )
         files[name] = f"{text}\n".encode()
     for name in objects(trials):
@@ -118,13 +118,9 @@ class Bundle:
         except UnicodeDecodeError as error:
             raise FaultyFileError(name, f"not a text in UTF-8: {error}") from error
 
-    def under(self, prefix: str) -> dict[str, str]:
-        """The files of a directory: their names within it, and within the bundle."""
-        return {
-            name.removeprefix(prefix): name
-            for name in self.manifest.files
-            if name.startswith(prefix)
-        }
+    def names(self, prefix: str) -> list[str]:
+        """Of the files of a directory."""
+        return [name for name in self.manifest.files if name.startswith(prefix)]
 
     def measured(self) -> Measured:
         """The campaign with its trials.
@@ -132,21 +128,25 @@ class Bundle:
         Raises:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
-        campaign = self._document(CAMPAIGN, Campaign)
+        raw = self._parsed(CAMPAIGN)
+        document.refuse_large_spec(CAMPAIGN, raw)
+        campaign = document.validated(CAMPAIGN, Campaign, raw)
         _refuse_senseless(CAMPAIGN, campaign)
-        return Measured(campaign, self._document(TRIALS, tuple[TrialResult, ...]))
+        trials = document.validated(TRIALS, tuple[TrialResult, ...], self._parsed(TRIALS))
+        return Measured(campaign, trials)
 
-    def calibration(self) -> list[tuple[str, Measured]]:
-        """The A/A campaigns, each with the name of its file, the earliest first.
+    def calibration(self) -> Iterator[tuple[str, Measured]]:
+        """The A/A campaigns, each with the name of its file; one at a time, as each takes memory.
 
         Raises:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
-        found: list[tuple[str, Measured]] = []
-        for name in self.under(CALIBRATION).values():
-            found.append((name, self._document(name, Measured)))
-            _refuse_senseless(name, found[-1][1].campaign)
-        return sorted(found, key=lambda item: (item[1].campaign.started_at, item[1].campaign.id))
+        for name in self.names(CALIBRATION):
+            raw = self._parsed(name)
+            document.refuse_large_spec(name, raw.get("campaign") if isinstance(raw, dict) else None)
+            measured = document.validated(name, Measured, raw)
+            _refuse_senseless(name, measured.campaign)
+            yield name, measured
 
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of the gates.
@@ -154,7 +154,10 @@ class Bundle:
         Raises:
             FaultyFileError: they cannot be read, or two files have a gate of one id.
         """
-        files = {name: self._gates_of(name) for name in self.under(GATES).values()}
+        names = self.names(GATES)
+        if (size := sum(self.manifest.files[name].size for name in names)) > MAX_GATES_BYTES:
+            raise FaultyFileError(GATES, f"{size} bytes; at most {MAX_GATES_BYTES} are read")
+        files = {name: self._gates_of(name) for name in names}
         try:
             return quality.joined(files)
         except SpecError as error:
@@ -162,21 +165,12 @@ class Bundle:
             name = next((file for file in files if str(error).startswith(f"{file}: ")), GATES)
             raise _faulty(name, error) from error
 
-    def _document(self, name: str, kind: Any) -> Any:
-        text = self.text(name)
-        try:
-            return _adapter(kind).validate_python(json.loads(text, parse_constant=_refuse))
-        except pydantic.ValidationError as error:
-            raise FaultyFileError(name, manifest.first_fault(error)) from error
-        except (ValueError, RecursionError) as error:
-            raise FaultyFileError(name, f"no JSON: {error}") from error
+    def _parsed(self, name: str) -> Any:
+        return document.parsed(name, self.read(name))
 
     def _gates_of(self, name: str) -> tuple[Gate, ...]:
-        text = self.text(name)
-        if len(text) > MAX_GATES_BYTES:
-            raise FaultyFileError(name, f"{len(text)} characters: no definitions of gates")
         try:
-            return quality.parse(text, name)
+            return quality.parse(self.text(name), name)
         except SpecError as error:
             raise _faulty(name, error) from error
 
@@ -223,7 +217,3 @@ def _refuse_senseless(name: str, campaign: Campaign) -> None:
     rounds, trials = campaign.plan.rounds, len(campaign.plan.trials)
     if not 0 < rounds <= trials:
         raise FaultyFileError(name, f"plan: {rounds} rounds, with {trials} trials in them")
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")

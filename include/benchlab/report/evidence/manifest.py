@@ -13,14 +13,15 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import pydantic
+from pydantic import FailFast, Field
 
 import benchlab
 from benchlab.plan.documents import Frozen
 from benchlab.report.charts.plotting import quiet_matplotlib
-from benchlab.report.evidence.archive import FaultyFileError
+from benchlab.report.evidence import document
+from benchlab.report.evidence.archive import MAX_FILES, FaultyFileError
 
 NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
@@ -31,6 +32,10 @@ TEXT_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
 CHARTS_BY = (*TEXT_BY, "matplotlib", "numpy", "pillow", "fonts_sha256", "processor")
 _LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy")
 _SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
+
+
+# A hostile manifest ends at its first fault, and names no more than an archive may have.
+_BOUNDED = (FailFast(), Field(max_length=MAX_FILES))
 
 
 class Content(Frozen):
@@ -63,11 +68,11 @@ class Manifest(Frozen):
 
     format: int
     campaign: str
-    made_with: dict[str, str]
+    made_with: Annotated[dict[str, str], *_BOUNDED]
     signed: bool
-    missing: list[Missing]
-    redacted: list[str]
-    files: dict[str, Content]
+    missing: Annotated[list[Missing], *_BOUNDED]
+    redacted: Annotated[list[str], *_BOUNDED]
+    files: Annotated[dict[str, Content], *_BOUNDED]
     sha256: str
 
     def same(self, names: Iterable[str]) -> bool:
@@ -105,29 +110,21 @@ def parse(content: bytes) -> Manifest:
     Raises:
         FaultyFileError: it is not a manifest, or was changed.
     """
+    raw = document.parsed(NAME, content)
+    format_ = raw.get("format") if isinstance(raw, dict) else None
+    if isinstance(format_, int) and format_ > FORMAT:
+        raise FaultyFileError(
+            NAME, f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
+        )
     try:
-        raw = json.loads(content.decode("utf-8"))
-        format_ = raw.get("format") if isinstance(raw, dict) else None
-        if isinstance(format_, int) and format_ > FORMAT:
-            raise FaultyFileError(
-                NAME, f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
-            )
-        made = Manifest.model_validate(raw)
-    except pydantic.ValidationError as error:
-        raise FaultyFileError(NAME, f"not a manifest: {first_fault(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise FaultyFileError(NAME, f"not a manifest: {error}") from error
+        made: Manifest = document.validated(NAME, Manifest, raw)
+    except FaultyFileError as error:
+        raise FaultyFileError(NAME, f"not a manifest: {error.fault}") from error
     if _text(raw) != content:
         raise FaultyFileError(NAME, "changed: it is not written as Benchlab writes it")
     if _digest({key: value for key, value in raw.items() if key != "sha256"}) != made.sha256:
         raise FaultyFileError(NAME, "changed: it does not have the SHA-256 that it names")
     return made
-
-
-def first_fault(error: pydantic.ValidationError) -> str:
-    """The first field that is wrong, and what is wrong with it, without its value."""
-    first = error.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))[:200]}: {first['msg']}"
 
 
 @cache

@@ -7,11 +7,13 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from benchlab.report.bundle import DATA_DOCS
-from benchlab.report.evidence.contents import REPORT
+from benchlab.report.evidence.archive import FaultyFileError
+from benchlab.report.evidence.contents import REPORT, Bundle
+from benchlab.report.evidence.document import parsed
 from benchlab.report.evidence.manifest import CHARTS_BY, TEXT_BY, Manifest
 from benchlab.report.evidence.trials import first_difference
 from benchlab.report.evidence.verification import RELATIVE, Findings
@@ -36,10 +38,8 @@ _ONE_ONLY = "files or figures that only one Benchlab writes"
 _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 
 
-def compare(
-    published: Mapping[str, bytes], again: Mapping[str, bytes], said: Manifest, findings: Findings
-) -> None:
-    """Note where the published files differ from those that were rendered again.
+def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> None:
+    """Note where the published files of a bundle differ from those that were rendered again.
 
     If the same Benchlab wrote them they have to be equal byte for byte, except that figures at full
     precision may differ by :data:`RELATIVE`. If another one did, ``report.json`` is compared key by
@@ -48,8 +48,12 @@ def compare(
     forger can write anything.
 
     Args:
-        published, again: contents by path within the report.
+        again: contents by path within the report.
+
+    Raises:
+        FaultyFileError: a file cannot be read.
     """
+    published = {name.removeprefix(REPORT): name for name in bundle.names(REPORT)}
     docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
     if docs:
         findings.notes.append(
@@ -57,7 +61,8 @@ def compare(
             "were published, and are not made again"
         )
     for name in sorted((published.keys() | again.keys()) - set(docs)):
-        _Compared(name, said, findings).compare(published.get(name), again.get(name))
+        content = bundle.read(published[name]) if name in published else None
+        _Compared(name, bundle.manifest, findings).compare(content, again.get(name))
 
 
 class _Compared:
@@ -78,6 +83,8 @@ class _Compared:
         elif published != again:
             try:
                 self._unlike(published, again)
+            except FaultyFileError as error:
+                self.findings.differs(self.file, f"cannot be read: {error.fault}")
             except (ValueError, OverflowError, RecursionError, csv.Error) as error:
                 self.findings.differs(self.file, f"cannot be read: {error}")
         if before == len(self.findings.differences) + len(self.findings.unverified):
@@ -85,7 +92,7 @@ class _Compared:
 
     def _unlike(self, published: bytes, again: bytes) -> None:
         if self.name == FIGURES:
-            self._document(_parsed(published), _parsed(again), "")
+            self._document(parsed(self.file, published), parsed(self.file, again), "")
         elif self.name.endswith(".csv"):
             self._table(_rows(published), _rows(again))
         elif self.name.endswith((".md", ".html")):
@@ -176,18 +183,6 @@ class _Compared:
 
 def _rows(content: bytes) -> list[list[str]]:
     return list(csv.reader(io.StringIO(content.decode(), newline=""), strict=True))
-
-
-def _parsed(content: bytes) -> Any:
-    return json.loads(content.decode(), object_pairs_hook=_unique)
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; refuses a duplicate key, of which a reader may take either value."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError("a key is there twice")
-    return made
 
 
 def _same_number(one: str, other: str) -> bool:

@@ -23,6 +23,9 @@ from benchlab.workloads.workload import Workload
 
 # The stored figures of hosts are rounded: bytes to whole ones, shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5, 0.5e-4
+# The most that is read of a trial's host samples: half a day of ten hosts. Parsed they take fifteen
+# times as much.
+MAX_SAMPLES_BYTES = 48 * 1024**2
 # Kinds of what cannot be verified.
 _NO_OUTPUT, _NO_HOSTS = "trials without their raw output", "trials without their host samples"
 _NOT_JUDGED = "gates of trials that cannot be judged again"
@@ -138,9 +141,14 @@ class Recomputation:
                 sentence = f"{name}: figures of hosts, and no samples of them are named"
                 self.findings.cannot_verify(_NO_HOSTS, sentence)
             return
+        file = f"{RAW}{stored.hosts}"
+        content = self.bundle.manifest.files.get(file)
+        if content is not None and content.size > MAX_SAMPLES_BYTES:
+            sentence = f"{content.size} bytes; at most {MAX_SAMPLES_BYTES} are read of host samples"
+            self.findings.cannot_verify(_NO_HOSTS, f"{name}: {file}: {sentence}")
+            return
         if (text := self._object(stored.hosts, name, _NO_HOSTS)) is None:
             return
-        file = f"{RAW}{stored.hosts}"
         try:
             again = host_figures(text)
         except ValueError as error:

@@ -209,23 +209,24 @@ def _report(
         gates=gates,
         calibration=_calibration(bundle, own, findings),
     )
-    published = {name: bundle.read(file) for name, file in bundle.under(REPORT).items()}
-    docs_at = f"{report_bundle.DATA_DOCS}/"
-    docs = {n.removeprefix(docs_at): doc for n, doc in published.items() if n.startswith(docs_at)}
+    docs_at = f"{REPORT}{report_bundle.DATA_DOCS}/"
+    # Only whether there are data docs matters, and pages of any size need not be in memory.
+    docs = dict.fromkeys((name.removeprefix(docs_at) for name in bundle.names(docs_at)), b"")
     again = report_bundle.make(
         own.campaign, outcome, trials, docs, own.campaign.report_type.languages
     )
-    rendered.compare(published, again, bundle.manifest, findings)
+    rendered.compare(bundle, again, findings)
 
 
 def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibration:
     """What the A/A campaigns of the bundle show; notes those that must not count."""
-    figures = {}
+    figures, began = {}, {}
     for file, other in bundle.calibration():
         try:
             if (fault := _calibration_fault(file, own, other)) is None:
                 used, _ = usable_trials.usable_trials(other.campaign.plan, other.trials)
                 figures[other.campaign.id] = compare.rounds_of(other.campaign.plan, used)
+                began[other.campaign.id] = other.campaign.started_at
                 findings.checked["A/A campaigns"] += 1
         except _SENSELESS as error:
             fault = f"it makes no sense: {_senseless(error)}"
@@ -235,7 +236,8 @@ def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibrati
         findings.notes.append(
             f"the samples of {len(figures)} A/A campaigns: their raw outputs are not in the bundle"
         )
-    return calibrate(figures)
+    earliest_first = sorted(figures, key=lambda campaign: (began[campaign], campaign))
+    return calibrate({campaign: figures[campaign] for campaign in earliest_first})
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:

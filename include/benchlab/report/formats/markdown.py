@@ -24,6 +24,7 @@ from benchlab.report.sentences import method, setting, trust, wording
 
 # Characters with a meaning in a line of Markdown or of a table; "_" within a word has none.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
+_IN_MARKUP = re.compile(r"[<>&\[\]`*~|]")
 _LONGEST_VALUE = 60
 
 
@@ -50,6 +51,18 @@ def escape(value: object) -> str:
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
+
+
+def _in_front_matter(text: str) -> str:
+    r"""Text in quotes in YAML, by its numbers where it could be a tag, an entity or a link.
+
+    Many a renderer takes front matter for a heading; one that reads it gets the text as it was.
+
+    >>> _in_front_matter("a <b>")
+    '"a \\u003cb\\u003e"'
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _IN_MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
 def environment(*, autoescape: bool) -> jinja2.Environment:
@@ -80,6 +93,6 @@ def _template() -> jinja2.Template:
     made.filters.update(
         md=escape,
         place=lambda text, made: text.replace(wording.PLACE, made, 1),
-        yaml=lambda text: json.dumps(text, ensure_ascii=False),
+        yaml=_in_front_matter,
     )
     return made.get_template("report.md.j2")

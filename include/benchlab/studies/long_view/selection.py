@@ -2,9 +2,11 @@
 
 The campaigns of one chain have one setting, so that only versions differ between them: what must
 be equal for deployments to be alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and what is
-measured on them. Parameters by version belong to the versions, and are no difference. A new setting
-begins a new chain, so that its effect is not taken for a change of version. Within a setting each
-line of versions (:mod:`benchlab.analysis.trend.lines`) has a chain of its own.
+measured on them. Parameters by version belong to the versions, as long as a version has the same
+ones everywhere in a chain: the report type of its newest campaign has to give every version the
+parameters that it had in the plan of an earlier one. A new setting begins a new chain, so that its
+effect is not taken for a change of version. Within a setting each line of versions
+(:mod:`benchlab.analysis.trend.lines`) has a chain of its own.
 
 A campaign stands in its chain at the moment that it was planned for. One that a person started was
 planned for none, and stands at the day from which its versions could be measured: an older pair
@@ -25,7 +27,7 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.language import english
 from benchlab.plan import schedule
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.plan.versions import order
 from benchlab.results.records import Campaign
 from benchlab.studies.bisection import run
@@ -208,7 +210,7 @@ def _by_setting(
     groups: dict[str, list[Ratio]] = {}
     for ratio in ratios:
         own = compared[ratio.campaign]
-        alike = (name for name in groups if not _differences(compared[name], own, workload))
+        alike = (name for name in groups if not _differences(own, compared[name], workload))
         groups.setdefault(next(alike, ratio.campaign), []).append(ratio)
     return list(groups.values())
 
@@ -221,15 +223,17 @@ def _noise(
         for other in compared
         if aa_campaigns.can_calibrate(other.campaign)
         and workload in other.estimates
-        and not _differences(newest, other, workload)
+        and not _differences(other, newest, workload)
     ]
     return NoiseOfCampaigns(tuple(sorted(figures, key=lambda found: (found.at, found.campaign))))
 
 
-def _differences(one: ComparedCampaign, other: ComparedCampaign, workload: str) -> Differences:
+def _differences(one: ComparedCampaign, newer: ComparedCampaign, workload: str) -> Differences:
+    """How the setting of a campaign differs from that of a newer one."""
     return {
-        **aa_campaigns.differences(one.campaign, other.campaign),
-        **_unlike(_measured(one, workload), _measured(other, workload)),
+        **aa_campaigns.differences(one.campaign, newer.campaign),
+        **_unlike(_measured(one, workload), _measured(newer, workload)),
+        **_otherwise_given(one.campaign, newer.campaign, workload),
     }
 
 
@@ -239,18 +243,43 @@ def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
         "threads": sorted({t.threads for t in campaign.plan.trials if t.workload == workload}),
         **{field: getattr(campaign.report_type, field) for field in _MEASURED},
         "auto_inc": campaign.client.auto_inc,
-        **_parameters(campaign, "baseline", workload),
+    }
+
+
+def _otherwise_given(one: Campaign, newer: Campaign, workload: str) -> Differences:
+    """The parameters of a plan that the newer report type would give its versions otherwise.
+
+    By name, with the version where not both versions have another value.
+    """
+    unlike = {}
+    for side in SIDES:
+        planned = one.plan.sides[side]
+        given = newer.report_type.side(newer.plan.engine, side, version=planned.version)
+        unlike[planned.version] = _unlike(
+            _named(planned, one, workload), _named(given, newer, workload)
+        )
+    first, *others = unlike.values()
+    if all(first == other for other in others):
+        return first
+    return {
+        f"{name} of {version}": values
+        for version, found in unlike.items()
+        for name, values in found.items()
     }
 
 
 def _parameters(campaign: Campaign, side: Side, workload: str) -> dict[str, Any]:
     """The parameters of one side by name, without those by version."""
-    report_type, engine = campaign.report_type, campaign.plan.engine
-    effective = report_type.side(engine, side, by_version=False)
-    by_workload = report_type.engines[engine].by_workload.get(workload, {})
-    return effective.parameters | {
+    effective = campaign.report_type.side(campaign.plan.engine, side, by_version=False)
+    return _named(effective, campaign, workload)
+
+
+def _named(side: SideSpec, campaign: Campaign, workload: str) -> dict[str, Any]:
+    """The parameters of a side of a campaign, and those of the workload, by name."""
+    by_workload = campaign.report_type.engines[campaign.plan.engine].by_workload.get(workload, {})
+    return side.parameters | {
         f"{component} {name}": value
-        for components in (effective.components, by_workload)
+        for components in (side.components, by_workload)
         for component, items in components.items()
         for name, value in items.items()
     }

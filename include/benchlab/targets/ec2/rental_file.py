@@ -48,10 +48,10 @@ def path(state: Path) -> Path:
 
 
 def read(state: Path) -> RentalFile | None:
-    """A campaign's file; None if it has none, or one that was cut or damaged."""
+    """A campaign's file; None if it has none, or one that was cut, damaged or cannot be read."""
     try:
         return RentalFile.model_validate_json(path(state).read_bytes())
-    except (FileNotFoundError, pydantic.ValidationError):
+    except (OSError, pydantic.ValidationError):
         return None
 
 

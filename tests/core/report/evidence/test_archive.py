@@ -302,7 +302,7 @@ def test_a_broken_manifest_is_named(good: bytes, verified: Callable[..., Verific
     files = files_of(good)
     said = json.loads(files["manifest.json"])
     for broken, told in (
-        (b"[" * 100_000, "not a manifest"),
+        (b"[" * 100_000, "no JSON"),
         (b"{}", "not a manifest"),
         (as_json({**said, "format": 99}), "update Benchlab"),
         (as_json({**said, "campaign": "other"}), "changed"),

@@ -1,0 +1,101 @@
+"""A page of strangers is read in a time that grows as its size does, not as the square of it."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+
+from benchlab.errors import PublishedPageError
+from benchlab.published import page
+from benchlab.published.plan import planned, setting
+from benchlab.published.reading import document, wording
+
+PAGE = """---
+title: TiDB Sysbench Performance Test Report -- v5.2.0 vs. v5.1.1
+---
+
+## Test plan
+
+{text}
+
+## Point Select
+
+| Threads | v5.1.1 TPS | v5.2.0 TPS |
+| --- | --- | --- |
+| 150 | 1000 | 1100 |
+"""
+SIZE = 15_000
+LINES = 2_400
+
+
+def cpu_s(text: str) -> float:
+    """The CPU seconds in which a page with this text is read; the quicker of two times."""
+    found = []
+    for _ in range(2):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        page.read(PAGE.format(text=text).encode(), "page.md")
+        found.append(resource.getrusage(resource.RUSAGE_SELF).ru_utime - before)
+    return min(found)
+
+
+@pytest.mark.parametrize(
+    ("before", "again", "behind"),
+    [
+        ("", "!", "a"),
+        ("", "?!", '"a'),
+        ("", "!\u201d", "a"),
+        ("```\n", "\n", "a\n```"),
+        ("```\nset global ", ".", "\n```"),
+        ("```\nset ", "\n", "\n```"),
+    ],
+)
+def test_four_times_as_long_takes_about_four_times_as_long(
+    before: str, again: str, behind: str
+) -> None:
+    """The square would be sixteen: 26 KB of exclamation marks took 200 seconds."""
+    few = LINES if again == "\n" else SIZE // len(again)
+    short, long = (before + again * count + behind for count in (few, 4 * few))
+    assert cpu_s(long) < 8 * cpu_s(short) + 0.1
+
+
+def test_broken_front_matter_of_one_long_line() -> None:
+    """It is read line by line, and each line once."""
+
+    def read(size: int) -> float:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        found = document.parse("---\ntitle: a: " + "\t" * size + "b \n---\n")
+        assert found.title.startswith("a: ")
+        return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+
+    assert read(4 * SIZE) < 8 * read(SIZE) + 0.5
+
+
+def test_rows_of_full_stops_end_sentences_where_they_did() -> None:
+    """Before a space, Chinese or the end, with closing quotes; elsewhere not."""
+    text = 'Really?! Yes... v5.1.1 is "new!" (v5.0.) 好.好！？」a..b!x. '
+    assert list(wording.sentences(text)) == [
+        *("Really?!", "Yes...", 'v5.1.1 is "new!"', "(v5.0.)", "好.", "好！？」", "a..b!x."),
+    ]
+
+
+def test_settings_of_a_code_block_are_found_in_any_of_its_lines() -> None:
+    """Indented, behind empty lines, with and without a scope."""
+    for text in ("\n\n  set @@global.a = 1", "SET GLOBAL a.b=1", "x\n\tset session @@a =1"):
+        assert setting._SETS.search(text), text
+    assert planned._ANALYZES.search("\n\n  analyze table a")
+    assert planned.bound_ports("listen a\n  bind :80\n\n \tstats enable\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("\n" * 10_000, "page.md, line 10001: 10013 lines, more than 10000"),
+        ("a\r" * 10_000, "page.md, line 10001: 10012 lines, more than 10000"),
+        ("a" * page.MOST_BYTES, "longer than 250 KB"),
+    ],
+)
+def test_a_page_beyond_its_budget_is_refused(text: str, told: str) -> None:
+    """Before it is read: the error names the page, the line and the limit."""
+    with pytest.raises(PublishedPageError, match=told):
+        page.read(PAGE.format(text=text).encode(), "page.md")

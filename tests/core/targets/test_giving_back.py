@@ -1,0 +1,116 @@
+"""Giving back and the reaper depend on no file that a person writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import pytest
+from botocore.exceptions import NoCredentialsError
+from upath import UPath
+
+from benchlab import targets
+from benchlab.cli import run
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.results.store import Store
+from benchlab.targets.ec2.calls import AwsError
+from benchlab.targets.ec2.regions import known_regions
+from tests.builders import campaigns
+
+BROKEN = {
+    "number": f"rounds: 0x{'f' * 9000}\n",
+    "date": "note: 2024-13-45\n",
+    "tag": "x: !!int x\n",
+    "brackets": "[" * 3000,
+    "cycle": "a: &a [*a]\nkind: ec2\nregion: *a\n",
+    "bytes": "\udcff",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """An installation of which every file that a person writes is broken, each in another way."""
+    for folder in ("reports", "published", "topologies", "quality", "parameters"):
+        for name, text in BROKEN.items():
+            path = tmp_path / "configs" / folder / f"{name}.yaml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    for name in ("notifications.yaml", "releases.csv", "prices.csv"):
+        (tmp_path / "configs" / name).write_bytes(b"\xff[")
+    return Home(tmp_path, tmp_path / "home")
+
+
+def rented(home: Home, campaign: str, region: str) -> None:
+    """A campaign's directory as it is while it rents."""
+    state = home.campaign(campaign)
+    state.mkdir(parents=True)
+    (state / "target").write_text("ec2")
+    kept = {
+        "region": region,
+        "created_at": datetime.now(UTC).isoformat(),
+        "lifetime_minutes": 60,
+        "account": "123456789012",
+        "instances": ["i-1"],
+    }
+    (state / "rental.json").write_text(json.dumps(kept))
+
+
+def without_credentials(asked: list[str]) -> Access:
+    """Clients that note their region and have no credentials."""
+
+    def client(service: str, region: str) -> Any:
+        def ask(**_: object) -> NoReturn:
+            asked.append(region)
+            raise NoCredentialsError
+
+        return SimpleNamespace(meta=SimpleNamespace(region_name=region), get_caller_identity=ask)
+
+    return Access(aws=client)
+
+
+def open_store(home: Home) -> Store:
+    """The results store of the installation."""
+    home.root.mkdir(parents=True, exist_ok=True)
+    return Store(home.store_url, UPath(home.root / "objects"))
+
+
+def test_the_reaper_looks_where_was_rented_whatever_files_are_broken(home: Home) -> None:
+    """By the rental files and the store; each file that may name further regions is said."""
+    rented(home, "c1", "eu-central-1")
+    (home.campaign("c2") / "rental.json").mkdir(parents=True)
+    made = campaigns.campaign(id="c3")
+    with open_store(home) as store:
+        plan = dataclasses.replace(made.plan, region="ap-south-1")
+        store.add_campaign(dataclasses.replace(made, plan=plan))
+    found = known_regions(home, open_store)
+    assert found.names == ("ap-south-1", "eu-central-1")
+    for name in (*(f"topologies/{name}.yaml" for name in BROKEN), "c2/rental.json"):
+        assert [why for why in found.skipped if name in why], name
+    assert len(found.skipped) == len(BROKEN) + 1
+
+
+def test_a_fleet_is_given_back_whatever_files_are_broken(home: Home) -> None:
+    """In the region of its own file, and in no other."""
+    rented(home, "c1", "eu-central-1")
+    rented(home, "c2", "us-west-2")
+    asked: list[str] = []
+    with pytest.raises(AwsError) as raised:
+        targets.give_back(home, "c1", without_credentials(asked))
+    assert raised.value.no_credentials
+    assert set(asked) == {"eu-central-1"}
+
+
+def test_the_command_gives_back_whatever_files_are_broken(home: Home) -> None:
+    """A campaign of this machine, whose report type has no file any more, is ended."""
+    made = dataclasses.replace(campaigns.campaign(id="c1"), state="running", ended_at=None)
+    with open_store(home) as store:
+        store.add_campaign(made)
+    home.campaign("c1").mkdir(parents=True)
+    assert run.end_campaign(home, "c1", Access())
+    with open_store(home) as store:
+        assert store.target_and_state("c1") == ("local", "failed")
