@@ -182,7 +182,7 @@ def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, sides: dict[Side,
         while any(one.job_status("hosts-x").state == "running" for one in there.values()):
             time.sleep(0.1)
         found = metrics.stop_and_collect(
-            *(there, "hosts-x", "", []), unsampled={}, client_alone=False, dedicated=True
+            *(there, "hosts-x", "", []), unsampled={}, client_alone=False
         )
     finally:
         for one in there.values():

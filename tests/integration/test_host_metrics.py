@@ -22,7 +22,7 @@ from tests.ports import free_port
 
 LIMIT_S = 120.0
 JOB = sampler_job("client-x")
-SHARED: Any = {"unsampled": {}, "client_alone": False, "dedicated": False}
+SHARED: Any = {"unsampled": {}, "client_alone": False}
 BUSY = ["sh", "-c", "while :; do :; done"]
 
 
