@@ -37,8 +37,9 @@ COARSEST_CLOCK_S = 0.005
 # sampler's, and its `pid` is the program's own (executor.py). One sed reads and filters everything.
 # The campaign's own processes are those in the sessions of its jobs, where children of a client are
 # as well, and of the servers that systemd started (a fleet's), whose command lines name the
-# campaign's directory; a shell over SSH that names it too is no child of process 1. Kernel threads
-# are children of process 2; those that used less than 0.1 s since boot are left out.
+# campaign's directory; a shell over SSH that names it too is no child of process 1. The services of
+# `make up` are one session, of which all processes carry their tag, as do the jobs that their tasks
+# start. Kernel threads are children of process 2; those that used less than 0.1 s are left out.
 # On SIGTERM a last sample is taken, so that everything until then is known; `wait` is there because
 # a signal interrupts it, unlike `sleep`. Times are centiseconds of uptime, which clock changes do
 # not affect, and each second is counted from the first, so that the sampler does not drift.
@@ -62,12 +63,24 @@ own=$(
         sessions 1 "${file%cmdline}stat"
     done
 )
-own=$(for session in $own; do echo "/^[0-9]* (.*) [A-Z] [0-9]* [0-9]* $session /p"; done | sort -u)
+services=$(
+    for file in $(grep -lsF -e BENCHLAB_SERVICES= /proc/[0-9]*/environ); do
+        sessions '[0-9]*' "${file%environ}stat"
+    done | sort -u
+)
+filters=$(
+    for session in $own; do echo "/^[0-9]* (.*) [A-Z] [0-9]* [0-9]* $session /p"; done | sort -u
+    rest='\( -*[0-9]*\)\{7\} \([0-9]* [0-9]* [0-9]* [0-9]*\) .*/service \1 \3/p'
+    for session in $services; do
+        case " $(echo $own) " in *" $session "*) continue ;; esac
+        printf '%s\n' "s/^\([0-9]*\) (.*) [A-Z] [0-9]* [0-9]* $session$rest"
+    done
+)
 sample() {
     sed -n -e '/^[0-9.]\{1,\} [0-9.]\{1,\}$/p' -e '/^cpu /p' \
         -e '/^MemTotal:/p' -e '/^MemAvailable:/p' \
         -e '/^ *[17]  *[0-9]\{1,\} /d' -e '/^ *[0-9]\{1,\}  *[0-9]\{1,\} [a-z]/p' \
-        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e "$own" \
+        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e "$filters" \
         -e 's/^\([0-9]*\) (\(.*\)) [A-Z] 2\( -*[0-9]*\)\{10\} \([0-9]\{2,\}\) .*/kernel \1 \4 \2/p' \
         /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev \
         /proc/[0-9]*/stat 2>/dev/null

@@ -3,8 +3,8 @@
 The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the
 kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and closes
-with ``end``. The processes in it are the campaign's own; kernel threads are lines of the sampler's
-making. A value that is missing or cannot be derived is None.
+with ``end``. The processes in it are the campaign's own; kernel threads and Airflow's services are
+lines of the sampler's making. A value that is missing or cannot be derived is None.
 
 Example:
     ``figures(parse(executor.job_output(job)))["cpu_steal"].mean`` is a fraction of all cores' time.
@@ -36,6 +36,7 @@ _MEMORY = re.compile(rf"(MemTotal|MemAvailable): +({_DIGITS}) kB")
 _DISK = re.compile(rf" *[0-9]+ +[0-9]+ (\S+)((?: +{_DIGITS}){{11,30}})")
 _NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
 _STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
+_SERVICE = re.compile(rf"service [0-9]{{1,9}}((?: {_DIGITS}){{4}})")
 _KERNEL = re.compile(rf"kernel ([0-9]{{1,9}}) ({_DIGITS}) (.*)")
 
 # Devices on top of others; counting them would count the same traffic twice.
@@ -55,8 +56,9 @@ class Interval:
         cpu_busy: fraction of time neither idle nor waiting for disks.
         cpu_other: fraction of all cores' time that programs used which are not the campaign's:
             neither its client, load balancer, servers and sampler, nor the kernel's own threads,
-            which work for whoever reads and writes. None where a process of the campaign ended, so
-            that its share is unknown.
+            which work for whoever reads and writes, nor the services of `make up`, which work as
+            much beside either side. None where a process of the campaign ended, so that its share
+            is unknown.
         memory_used_bytes: at its end; memory that is not available without swapping.
         disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
         disk_busy: fraction of time in which the busiest disk had requests.
@@ -153,6 +155,8 @@ class _Sample:
     processes: dict[int, _Process] = field(default_factory=dict)
     # pid -> name, ticks of CPU used
     kernel: dict[int, tuple[str, int]] = field(default_factory=dict)
+    # Ticks of all services, with those of their children that have ended.
+    services: int = 0
 
 
 def parse(output: str) -> HostSeries:
@@ -209,6 +213,8 @@ def _read(line: str, sample: _Sample) -> None:
         )
     elif match := _KERNEL.fullmatch(line):
         sample.kernel[int(match[1])] = (match[3], int(match[2]))
+    elif match := _SERVICE.fullmatch(line):
+        sample.services += sum(_numbers(match[1]))
     elif match := _NET.fullmatch(line):
         sample.nets[match[1]] = _numbers(match[2])
 
@@ -287,8 +293,10 @@ def _other(
         # Which is always a soft interrupt in /proc/stat.
         if pid in before.kernel and not (apart and name.startswith("ksoftirqd/"))
     )
+    # A service that has ended is in its parent's figure.
+    services = max(after.services - before.services, 0)
     # Programs are timed, /proc/stat is sampled: they may differ by some ticks.
-    return min(max((programs - own - kernel) / sum(spent), 0.0), 1.0)
+    return min(max((programs - own - kernel - services) / sum(spent), 0.0), 1.0)
 
 
 def _own_ticks(before: _Sample, after: _Sample, sampler: int | None) -> int | None:

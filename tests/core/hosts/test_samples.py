@@ -268,6 +268,15 @@ def test_other_work_is_what_the_campaign_s_processes_and_the_kernel_did_not_use(
     assert others(before, after) == [0.4], "a thread that has ended no longer counts"
 
 
+def test_the_services_of_make_up_are_no_other_work() -> None:
+    """They work beside either side alike; a task that ended counts in its parent's figure."""
+    used = "cpu  100 0 0 100 0 0 0 0"
+    before = [IDLE, own(SAMPLER, 0), "service 40 10 5 0 0", "service 41 20 10 0 0"]
+    after = [used, own(SAMPLER, 0), "service 40 20 5 30 20", "service 43 10 0 0 0"]
+    assert others(before, after) == [0.3], "50 ticks: 10 of 40, 20 more of 41, 10 of 43"
+    assert others([IDLE, own(SAMPLER, 0), "service 40 90 0 0 0"], [used, own(SAMPLER, 0)]) == [0.5]
+
+
 @pytest.mark.parametrize(("hard", "share"), [(0, 0.1), (50, 0.0)])
 def test_soft_interrupts_count_where_the_kernel_charges_them_to_programs(
     hard: int, share: float
@@ -330,6 +339,7 @@ LINES = st.one_of(
     st.from_regex(r"  eth[01]:( [0-9]{1,20}){16}", fullmatch=True),
     st.from_regex(r"Mem(Total|Available): +[0-9]{1,20} kB", fullmatch=True),
     st.from_regex(r"kernel [12] [0-9]{1,20} k", fullmatch=True),
+    st.from_regex(r"service 7( [0-9]{1,20}){4}", fullmatch=True),
     st.sampled_from([own(SAMPLER, 1), own(SAMPLER, 9**9), own(SERVER, 1), own(SERVER, 7, 9)]),
     st.text(max_size=60),
 )
