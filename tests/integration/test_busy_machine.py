@@ -12,7 +12,7 @@ from tests.machine import PROJECT, machine_in
 
 
 def test_trials_beside_a_busy_neighbour_are_invalid(tmp_path: Path, servers: Path) -> None:
-    """It is waited for, then measured with a warning; every trial names the gate, and the run fails.
+    """It is waited for, then measured with a warning; every trial names the gate.
 
     However many cores and neighbours there are, a loop on each core takes its share of them.
     """

@@ -186,7 +186,9 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
         gates = quality.of_campaign(
-            setup.gates, setup.workload.METRIC, fleet=setup.campaign.report_type.topology is not None
+            setup.gates,
+            setup.workload.METRIC,
+            fleet=setup.campaign.report_type.topology is not None,
         )
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)

@@ -191,9 +191,7 @@ def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
     calm = most is None or busy <= most
     detail = f"{busy:.0%} of it was in use within a second"
     if not calm:
-        detail += (
-            f"; trials beside more than {most:.0%} of other work are invalid: `top` shows what it is"
-        )
+        detail += f"; trials beside more than {most:.0%} are invalid: `top` shows what it is"
     return Check("cpu", calm, detail)
 
 

@@ -76,12 +76,13 @@ filters=$(
         printf '%s\n' "s/^\([0-9]*\) (.*) [A-Z] [0-9]* [0-9]* $session$rest"
     done
 )
+kernel='s/^\([0-9]*\) (\(.*\)) [A-Z] 2\( -*[0-9]*\)\{10\} \([0-9]\{2,\}\) .*/kernel \1 \4 \2/p'
 sample() {
     sed -n -e '/^[0-9.]\{1,\} [0-9.]\{1,\}$/p' -e '/^cpu /p' \
         -e '/^MemTotal:/p' -e '/^MemAvailable:/p' \
         -e '/^ *[17]  *[0-9]\{1,\} /d' -e '/^ *[0-9]\{1,\}  *[0-9]\{1,\} [a-z]/p' \
-        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e "$filters" \
-        -e 's/^\([0-9]*\) (\(.*\)) [A-Z] 2\( -*[0-9]*\)\{10\} \([0-9]\{2,\}\) .*/kernel \1 \4 \2/p' \
+        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' \
+        -e "$filters" -e "$kernel" \
         /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev \
         /proc/[0-9]*/stat 2>/dev/null
     echo end

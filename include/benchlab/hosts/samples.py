@@ -270,9 +270,7 @@ def _cpu(before: _Sample, after: _Sample, sampler: int | None) -> dict[str, floa
     }
 
 
-def _other(
-    before: _Sample, after: _Sample, spent: list[int], sampler: int | None
-) -> float | None:
+def _other(before: _Sample, after: _Sample, spent: list[int], sampler: int | None) -> float | None:
     """The share of CPU that was neither the campaign's nor the kernel's; see :class:`Interval`.
 
     What the kernel counts as a process's time depends on how it was built (kernel/sched/cputime.c,

@@ -283,7 +283,9 @@ def test_one_id_for_two_metrics_may_be_in_two_files(tmp_path: Path) -> None:
 
 def test_one_id_may_be_there_for_a_fleet_and_for_this_machine() -> None:
     """With bounds that fit each; not beside one that is for both."""
-    both = [f"- {{{VALID}, max: {most}, fleet: {fleet}}}" for most, fleet in ((1, "yes"), (9, "no"))]
+    both = [
+        f"- {{{VALID}, max: {most}, fleet: {fleet}}}" for most, fleet in ((1, "yes"), (9, "no"))
+    ]
     found = gates_module.parse("\n".join(both), "gates.yaml")
     for fleet, most in ((True, 1), (False, 9)):
         (gate,) = gates_module.of_campaign(found, "tps", fleet=fleet)
@@ -304,7 +306,7 @@ def test_one_id_may_be_there_for_a_fleet_and_for_this_machine() -> None:
 def test_a_neighbour_makes_a_trial_invalid_and_a_small_machine_s_noise_does_not(
     gate: str, column: str, fleet: bool, passes: float, fails: float
 ) -> None:
-    """One busy loop takes 15 % of two cores or more; hosts of a fleet are there for one campaign."""
+    """One busy loop takes 10 to 37 % of two cores; hosts of a fleet are there for one campaign."""
     gates = gates_module.of_campaign(ALL_GATES, "tps", fleet=fleet)
     for share, status in ((passes, "pass"), (fails, "fail"), (None, "not evaluated")):
         results = gates_module.evaluate(gates, {column: share})

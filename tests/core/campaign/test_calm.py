@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from benchlab.campaign import calm
@@ -22,8 +24,10 @@ def waited(
     The last share stays; time passes only while it is waited.
     """
     now, left = [0.0], list(shares)
-    monkeypatch.setattr(calm.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(calm.time, "sleep", lambda s: now.__setitem__(0, now[0] + s))
+    clock = SimpleNamespace(
+        monotonic=lambda: now[0], sleep=lambda s: now.__setitem__(0, now[0] + s)
+    )
+    monkeypatch.setattr(calm, "time", clock)
 
     def look(executors: dict[str, FakeExecutor]) -> dict[str, float | None]:
         return {"this": 0.0, "localhost": left.pop(0) if len(left) > 1 else left[0]}

@@ -261,7 +261,7 @@ def others(*samples: Sequence[str], header: str = COUNTED) -> list[float | None]
 
 
 def test_other_work_is_what_the_campaign_s_processes_and_the_kernel_did_not_use() -> None:
-    """Of 200 ticks 160 were used: 60 by a server, 20 by a client, 10 by the kernel, 70 by others."""
+    """Of 200 ticks, 160 were used: 60 by a server, 20 by a client, 10 by the kernel."""
     before = ["cpu  0 0 0 0 0 7 0 0", own(SAMPLER, 1), own(SERVER, 500), "kernel 4 90 kworker/0:1"]
     after = ["cpu  100 20 40 40 0 7 0 0", own(SAMPLER, 1), own(SERVER, 560), own(CLIENT_PID, 20)]
     assert others(before, [*after, "kernel 4 100 kworker/0:1"]) == [0.35]

@@ -2,9 +2,9 @@
 
 A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
 it passes, a column and its bounds, and the metric of the workloads or the kind of target that it is
-for, where it is not for all. Columns are plain numbers, computed from what the client printed and from what the target
-reports about the trial. A missing column leaves its gate ``not evaluated``; it never passes for
-want of data.
+for, where it is not for all. Columns are plain numbers, computed from what the client printed and
+from what the target reports about the trial. A missing column leaves its gate ``not evaluated``; it
+never passes for want of data.
 
 :func:`planned_once` is not a column within bounds: it is evaluated once over all trials.
 """
