@@ -222,6 +222,7 @@ def test_no_reason_is_given_for_what_passed() -> None:
         (f"- {{{VALID}, max: .nan}}", "finite number"),
         (f"- {{{VALID}, max: 1, unstable_from: 1}}", "gate a: unstable_from is for symptoms"),
         (f"- {{{VALID}, max: 1, table: cells}}", "gate a: table cells is for symptoms"),
+        (f"- {{{SYMPTOM}, fleet: yes}}", "gate a: fleet is for gates of validity"),
         (f"- {{{VALID}, max: 1, table: rounds}}", "table"),
         ("- {id: a, class: symptom, sentence: s, column: c, max: 1, unstable_from: 0}", "unstable"),
     ],

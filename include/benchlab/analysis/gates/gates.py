@@ -39,7 +39,7 @@ class Gate(BaseModel):
         metric: of the workloads it is for (``tps``, ``tpmc``); None: for all. The same id may be
             there once for each metric, with bounds that fit what its clients print.
         fleet: true: of trials on a fleet; false: on this machine; None: of all. The same id may be
-            there once for each.
+            there once for each. Of gates of validity only.
         unstable_from: how many failures of a symptom in a workload, all on one side, make its
             verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
             is only shown.
@@ -85,6 +85,8 @@ class Gate(BaseModel):
             return "min is above max, so that it cannot pass"
         if self.kind == "validity" and self.unstable_from is not None:
             return "unstable_from is for symptoms: a failed gate of validity makes a trial invalid"
+        if self.kind == "symptom" and self.fleet is not None:
+            return "fleet is for gates of validity: a symptom says the same of every target"
         if self.kind == "validity" and self.table == "cells":
             return "table cells is for symptoms: only a trial can be invalid"
         return None
