@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from benchlab import engines, home
 from benchlab.campaign.progress import ProgressLog, ProgressNote
@@ -34,6 +36,10 @@ from tests.ports import free_port
 PROJECT = Path(__file__).parents[1]
 VERSIONS = ("10.2.11", "10.11.5")
 LIMIT_S = 600.0
+# What a project is made of beside its configurations.
+LINKED = ("dags", "plugins", "include", "bin", "pyproject.toml", "docs", "tests")
+# Gates that another test, at work on the same two cores, would fail.
+OF_NEIGHBOURS = ("cpu_steal", "other_work")
 # The smallest campaign that still has everything: two sides, one workload, one thread count.
 SMALL = {
     "engine": "mariadb",
@@ -161,16 +167,41 @@ def machine(tmp_path: Path, servers: Path) -> Iterator[Machine]:
         yield found
 
 
+def project_in(folder: Path, *gates: str) -> Path:
+    """A project whose configurations can be changed, and whose trials may have neighbours.
+
+    Args:
+        gates: more of those that neighbours would fail.
+    """
+    project = folder / "project"
+    shutil.copytree(PROJECT / "configs", project / "configs")
+    let_neighbours_be(project / "configs", *gates)
+    for name in LINKED:
+        (project / name).symlink_to(PROJECT / name)
+    return project
+
+
+def let_neighbours_be(configs: Path, *gates: str) -> None:
+    """Raise what neighbours may take above what there is, so that it is not waited for either."""
+    path = configs / "quality" / "validity.yaml"
+    entries = yaml.safe_load(path.read_text())
+    for entry in entries:
+        if entry["id"] in (*OF_NEIGHBOURS, *gates):
+            entry["max"] = 2.0
+    path.write_text(yaml.safe_dump(entries))
+
+
 @contextmanager
 def machine_in(
-    folder: Path, servers: Path, project: Path = PROJECT, **environment: str
+    folder: Path, servers: Path, project: Path | None = None, **environment: str
 ) -> Iterator[Machine]:
     """The same in a folder of the caller's, for as long as the caller needs it.
 
     Args:
-        project: whose configurations and DAGs.
+        project: whose configurations and DAGs; None: those of :func:`project_in`.
         environment: more of it.
     """
+    project = project or project_in(folder)
     root = folder / "home"
     root.mkdir()
     for shared in ("servers", "airflow-empty"):  # what takes long to make and is never changed

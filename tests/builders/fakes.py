@@ -231,7 +231,7 @@ class FakeDeployment:
         self.directory = Path("/fake")
         self.sides = tuple(plan.sides)
         self.client_host = executor.host
-        self.client_alone = self.dedicated = False
+        self.client_alone = False
         self.engines = {
             side: FakeEngine(
                 executor,

@@ -7,7 +7,6 @@ backup and restore are real.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +15,13 @@ from pathlib import Path
 import yaml
 
 from benchlab.results.records import Campaign, TrialResult
+from tests import machine
 from tests.hosts import standin
 from tests.hosts.cloud import REGION, Cloud
 from tests.hosts.namespaces import Namespaces, unused
-from tests.machine import PROJECT, Machine, machine_in
+from tests.machine import Machine, machine_in
 
 TOPOLOGY = "test_fleet"
-LINKED = ("dags", "plugins", "include", "bin", "pyproject.toml", "docs", "tests")
 # What the stand-in for a cluster knows nothing of: TiDB's own variables.
 SMALL = {
     "topology": TOPOLOGY,
@@ -102,20 +101,18 @@ def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
     with (
         unused(folder / "network") as namespaces,
         RentingCloud(folder / "cloud", namespaces) as cloud,
-        machine_in(folder, servers, project, **cloud.environment) as machine,
+        machine_in(folder, servers, project, **cloud.environment) as rented,
     ):
         write_topology(project, _topology(cloud, namespaces))
-        yield Rented(machine, cloud, namespaces)
+        yield Rented(rented, cloud, namespaces)
 
 
 def project_in(folder: Path) -> Path:
-    """A project whose configurations can be changed."""
-    project = folder / "project"
-    shutil.copytree(PROJECT / "configs", project / "configs")
-    _let_neighbours_be(project / "configs/quality/validity.yaml")
-    for name in LINKED:
-        (project / name).symlink_to(PROJECT / name)
-    return project
+    """A project whose configurations can be changed.
+
+    All hosts share this machine's CPU and show its figures; rented ones have their own.
+    """
+    return machine.project_in(folder, "client_cpu")
 
 
 def write_topology(project: Path, topology: Mapping[str, object]) -> None:
@@ -132,22 +129,16 @@ def settings(**changed: object) -> list[str]:
 
 
 def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]) -> None:
-    """Each trial has figures of every host of its fleet, and was judged by stolen CPU."""
+    """Each trial has figures of every host of its fleet, and was judged by its neighbours."""
     fleet = {host.name for host in campaign.plan.hosts}
     for trial in trials:
         reasons = {host.host: host.reason for host in trial.host_figures if not host.figures}
         assert not reasons, trial.trial.id
         assert {host.host for host in trial.host_figures} == fleet
-        assert ("cpu_steal", "pass") in [(gate.gate, gate.status) for gate in trial.gates]
-
-
-def _let_neighbours_be(gates: Path) -> None:
-    """All hosts share this machine's CPU and show its figures; rented ones have their own."""
-    entries = yaml.safe_load(gates.read_text())
-    for entry in entries:
-        if entry["id"] in ("client_cpu", "cpu_steal"):
-            entry["max"] = 2.0
-    gates.write_text(yaml.safe_dump(entries))
+        judged = {gate.gate: gate.status for gate in trial.gates}
+        assert {gate: judged[gate] for gate in machine.OF_NEIGHBOURS} == dict.fromkeys(
+            machine.OF_NEIGHBOURS, "pass"
+        )
 
 
 def _topology(cloud: Cloud, namespaces: Namespaces) -> dict[str, object]:

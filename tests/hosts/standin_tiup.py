@@ -343,7 +343,9 @@ def start(options: argparse.Namespace) -> None:
     found, key = servers(meta), key_of(options.name)
 
     def launch(server: Server) -> None:
-        command = f"/usr/bin/python3 bin/{server.component}-server {server.id}"
+        # TiUP's templates (run_pd.sh.tpl, run_tikv.sh.tpl, run_tidb.sh.tpl) name the log like this.
+        log = f"--log-file={server.deploy_dir}/log/{server.component}.log"
+        command = f"/usr/bin/python3 bin/{server.component}-server {server.id} {log}"
         ssh(
             server,
             meta["user"],

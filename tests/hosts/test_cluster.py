@@ -6,6 +6,7 @@ Hosts, SSH, data and their copies are real; PD, TiKV and TiDB are the stand-in's
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -173,8 +174,11 @@ def test_each_side_is_its_own_version(fleet: TestFleet, sides: dict[Side, Cluste
     assert len(hashes) == 2
 
 
-def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, sides: dict[Side, Cluster]) -> None:
-    """By the account, in the campaign's directory: a deployment leaves it to that account."""
+def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, running: Cluster) -> None:
+    """By the account, in the campaign's directory: a deployment leaves it to that account.
+
+    The server there, which no job started, is known as the campaign's own.
+    """
     hosts = fleet.fleet.with_role(*COMPONENTS)
     there = {host.name: SSHExecutor(host, fleet.key, own("c1"), DATA / "c1") for host in hosts}
     try:
@@ -182,12 +186,18 @@ def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, sides: dict[Side,
         while any(one.job_status("hosts-x").state == "running" for one in there.values()):
             time.sleep(0.1)
         found = metrics.stop_and_collect(
-            *(there, "hosts-x", "", []), unsampled={}, client_alone=False, dedicated=True
+            *(there, "hosts-x", "", []), unsampled={}, client_alone=False
         )
+        own_servers = [
+            host
+            for host, one in there.items()
+            if re.search(r"^\d+ \(python3\) \S 1 ", one.job_output("hosts-x"), re.MULTILINE)
+        ]
     finally:
         for one in there.values():
             one.close()
-    assert [host.host for host in found.hosts if "cpu_steal" in host.figures] == [*there]
+    assert [host.host for host in found.hosts if "cpu_other" in host.figures] == [*there]
+    assert own_servers == [*there]
 
 
 def test_a_restore_undoes_what_was_written_on_every_host(

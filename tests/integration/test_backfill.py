@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import yaml
 from benchlab import engines, home
 from benchlab.results.records import Campaign
 from benchlab_airflow.local.services import Services
-from tests.machine import PROJECT, Machine, machine_in, ports_of_target
+from tests.machine import PROJECT, Machine, let_neighbours_be, machine_in, ports_of_target
 from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, wait
 
@@ -131,8 +132,10 @@ def _project(project: Path, ports: dict[str, int]) -> Path:
     for name in ("dags/version_comparison.py", "plugins"):
         (project / name).symlink_to(PROJECT / name)
     for path in (PROJECT / "configs").iterdir():
-        if path.name not in ("reports", "releases.csv"):
+        if path.name not in ("reports", "releases.csv", "quality"):
             (project / "configs" / path.name).symlink_to(path)
+    shutil.copytree(PROJECT / "configs" / "quality", project / "configs" / "quality")
+    let_neighbours_be(project / "configs")
     _calendar(project / "configs" / "releases.csv")
     shipped = yaml.safe_load((PROJECT / f"configs/reports/{RELEASES}.yaml").read_text())
     engine = {**shipped["engines"]["mariadb"], "by_version": [SLOW]}

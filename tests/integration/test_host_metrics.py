@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import socket
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ from tests.ports import free_port
 
 LIMIT_S = 120.0
 JOB = sampler_job("client-x")
-SHARED: Any = {"unsampled": {}, "client_alone": False, "dedicated": False}
+SHARED: Any = {"unsampled": {}, "client_alone": False}
 BUSY = ["sh", "-c", "while :; do :; done"]
 
 
@@ -40,6 +42,18 @@ def wait_for_samples(executor: LocalExecutor, count: int, job: str = JOB) -> Non
     while executor.job_output(job).count("\nend\n") < count:
         assert time.monotonic() < deadline, executor.job_output(job)
         time.sleep(0.02)
+
+
+def ticks_used(session: int | None = None) -> int:
+    """Ticks of CPU that a session's processes used; None: that this machine had, used or not."""
+    if session is None:
+        return sum(map(int, Path("/proc/stat").read_text().split("\n")[0].split()[1:9]))
+    used = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            used += sum(map(int, fields[11:13])) if int(fields[3]) == session else 0
+    return used
 
 
 def wait_for_end(executor: LocalExecutor, job: str = JOB) -> None:
@@ -166,6 +180,30 @@ def test_the_sampler_costs_less_than_a_percent_of_one_core(executor: LocalExecut
     assert watched > 4
     # Measured: 4 ms a second. Ticks are 10 ms, and a busy machine's caches are cold.
     assert cpu_seconds / watched < 0.03
+
+
+def test_a_neighbour_s_work_is_told_from_the_campaign_s(executor: LocalExecutor) -> None:
+    """Both loop without end; the campaign's also in a child, as `tiup bench` has one."""
+    executor.start_job("client-x", ["sh", "-c", "(while :; do :; done) & while :; do :; done"])
+    client = os.getsid(int((executor._jobs / "client-x" / "pid").read_text()))
+    neighbour = subprocess.Popen(BUSY, start_new_session=True)
+    hosts, watched = {"localhost": executor}, [Watched("client", "client-x", 1)]
+    try:
+        start(hosts, JOB, 60, "localhost", watched)
+        wait_for_samples(executor, 1)
+        before = [ticks_used(whose) for whose in (neighbour.pid, client, None)]
+        wait_for_samples(executor, 6)
+        after = [ticks_used(whose) for whose in (neighbour.pid, client, None)]
+        found = stop_and_collect(hosts, JOB, "localhost", watched, **SHARED)
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+    theirs, ours, total = (late - early for early, late in zip(before, after, strict=True))
+    other = found.columns()["other_work_ratio"]
+    assert other is not None
+    # Of what two loops leave the third, most is seen; nothing of the two is.
+    assert other > 0.5 * theirs / total
+    assert other < 1.2 - ours / total
 
 
 def test_real_clients_and_load_balancers_are_watched(

@@ -17,7 +17,7 @@ from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import usable_trials
-from benchlab.campaign import preload, trial
+from benchlab.campaign import calm, preload, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.trial import Begun
@@ -144,6 +144,7 @@ class TrialSequence:
     def start_anew(self) -> None:
         """The lock has been taken: trials that failed before no longer count."""
         self._mark("registered").touch()
+        self._mark("calm").unlink(missing_ok=True)
 
     def deployed(self, side: Side) -> None:
         """A side is being deployed: its dataset has to be compared with the snapshot's again."""
@@ -171,6 +172,8 @@ class TrialSequence:
             return None
         preload.wait()
         self.deployment.acquire(self.campaign.origin)
+        if not results:
+            self._wait_for_calm()
         with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()}\n")
         tries = self._tries(planned, attempt)
@@ -204,6 +207,19 @@ class TrialSequence:
         if any(after.restore or after.side != measured.side for after in following):
             with contextlib.suppress(BenchlabError):  # the next trial stops it, or says why not
                 self.deployment.engine(measured.side).stop_soon()
+
+    def _wait_for_calm(self) -> None:
+        """Wait until other programs use less than the gate of other work allows; once."""
+        mark = self._mark("calm")
+        if mark.exists():
+            return
+        calm.wait(
+            self.deployment.executors(),
+            gates.most(self._gates, "other_work_ratio", fleet=self.spec.topology is not None),
+            60 * self.plan.minutes,
+            lambda phase, note: self.progress.note("trial", phase, note),
+        )
+        mark.touch()
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried, including this try."""

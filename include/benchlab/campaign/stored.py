@@ -102,7 +102,7 @@ class StoredCampaign:
         excluded = {(found.trial, found.attempt) for found in comparison.excluded}
         metric = self.plan.metric(self.plan.trials[0].workload)
         return data_docs.build(
-            gates.of_metric(self._comparer.gates, metric),
+            gates.of_campaign(self._comparer.gates, metric, fleet=self.spec.topology is not None),
             outcome.trials,
             {(result.trial.id, result.attempt) for result in outcome.trials} - excluded,
             [trial.id for trial in self.plan.trials],

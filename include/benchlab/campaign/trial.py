@@ -185,7 +185,11 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
-        gates = quality.of_metric(setup.gates, setup.workload.METRIC)
+        gates = quality.of_campaign(
+            setup.gates,
+            setup.workload.METRIC,
+            fleet=setup.campaign.report_type.topology is not None,
+        )
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)
         reasons = (
@@ -265,7 +269,6 @@ def _watched_hosts(setup: TrialSetup, trial: PlannedTrial, begun: Begun) -> Host
         _harness(setup, trial, begun.job),
         unsampled=begun.unsampled,
         client_alone=deployment.client_alone,
-        dedicated=deployment.dedicated,
     )
 
 

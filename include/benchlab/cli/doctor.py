@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import typer
 
 from benchlab import engines, targets
+from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
@@ -31,8 +32,6 @@ app = typer.Typer()
 
 # A maintained engine has releases more often than this; else the calendar is out of date.
 STALE = timedelta(weeks=26)
-# Airflow's services idle at some percent; one busy loop takes half of two cores.
-CALM = 0.25
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def examine(home: Home) -> list[Check]:
         _notifiers(home),
         *_calendar(home, specs),
         _disk(home),
-        _cpu({"this machine": LocalExecutor(home.root, "doctor")}),
+        _cpu(home, {"this machine": LocalExecutor(home.root, "doctor")}),
         *_fonts(),
         *_machine(),
     ]
@@ -180,15 +179,20 @@ def _disk(home: Home) -> Check:
     return Check("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
 
 
-def _cpu(executors: Mapping[str, Executor]) -> Check:
-    """Whether the machine is calm; what else runs beside a trial changes its figures."""
-    ((host, busy),) = metrics.busy(executors).items()
+def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
+    """Whether the machine is calm enough for trials to be valid."""
+    try:
+        most = gates.most(gates.load_all(home.configs / "quality"), "other_work_ratio", fleet=False)
+    except SpecError as error:
+        return Check("gates", False, str(error), blocks=True)
+    ((host, busy),) = metrics.other_work(executors).items()
     if busy is None:
         return Check("cpu", False, f"{host} does not say how busy it is (/proc/stat)")
+    calm = most is None or busy <= most
     detail = f"{busy:.0%} of it was in use within a second"
-    if busy > CALM:
-        detail += "; trials that are measured now compete with that: `top` shows what it is"
-    return Check("cpu", busy <= CALM, detail)
+    if not calm:
+        detail += f"; trials beside more than {most:.0%} are invalid: `top` shows what it is"
+    return Check("cpu", calm, detail)
 
 
 def _fonts() -> Iterator[Check]:

@@ -1,9 +1,9 @@
 """What the hosts did while a trial's client ran: CPU, steal, memory, disk and network.
 
 On every host a detached job, the sampler, prints the kernel's counters once a second for as long as
-the client should run, and then ends by itself. It needs a POSIX shell, sed and sleep, and takes
-about 4 ms of CPU a second. Any process can collect what it printed, not only the one that started
-it. A host without usable samples has a reason instead of figures, and no trial is lost.
+the client should run, and then ends by itself. It needs a POSIX shell, grep, sed and sleep, and
+takes about 8 ms of CPU a second. Any process can collect what it printed, not only the one that
+started it. A host without usable samples has a reason instead of figures, and no trial is lost.
 
 Example:
     ``start(executors, sampler_job(client_job), 60, "client-1", watched)`` while the client runs,
@@ -25,8 +25,8 @@ from benchlab.hosts.fleet import try_on_all
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
 
 STOP_LIMIT_S = 5.0
-# A trial in which one stolen tick would be a larger share than this is too short to be judged.
-COARSEST_STEAL = 0.003
+# A trial in which one tick would be a larger share than this is too short to be judged.
+COARSEST_STEAL, COARSEST_OTHER = 0.003, 0.03
 _TICKS_PER_S = 100
 # How often a host's clock is read; each answer narrows down its offset.
 ASK_CLOCK = 8
@@ -35,23 +35,56 @@ COARSEST_CLOCK_S = 0.005
 
 # Arguments: seconds, then the jobs whose processes are watched. A job's directory lies beside the
 # sampler's, and its `pid` is the program's own (executor.py). One sed reads and filters everything.
+# The campaign's own processes are those in the sessions of its jobs, where children of a client are
+# as well, and of the servers that systemd started (a fleet's), whose command lines name the
+# campaign's directory; a shell over SSH that names it too is no child of process 1. The services of
+# `make up` are one session, of which all processes carry their tag, as do the jobs that their tasks
+# start. Kernel threads are children of process 2; those that used less than 0.1 s are left out.
 # On SIGTERM a last sample is taken, so that everything until then is known; `wait` is there because
 # a signal interrupts it, unlike `sleep`. Times are centiseconds of uptime, which clock changes do
 # not affect, and each second is counted from the first, so that the sampler does not drift.
 _SAMPLER = r"""
 echo "cores $(grep -c '^cpu[0-9]' /proc/stat)"
 echo "ticks $(getconf CLK_TCK)"
+echo "sampler $$"
 limit=$(($1 * 100)); shift
-files=
-for job; do
-    pid=$(cat "../$job/pid") && echo "process $job $pid" && files="$files /proc/$pid/stat"
-done
+for job; do pid=$(cat "../$job/pid") && echo "process $job $pid"; done
+sessions() {
+    sed -n "s/.*) [A-Z] $1 [0-9]* \([0-9]*\) .*/\1/p" "$2" 2>/dev/null
+}
+own=$(
+    sessions '[0-9]*' /proc/$$/stat
+    case $PWD in */jobs/*) ;; *) exit ;; esac
+    for file in ../*/pid; do
+        [ -e "${file%pid}exit_code" ] || sessions '[0-9]*' "/proc/$(cat "$file")/stat"
+    done
+    campaign=${PWD%/jobs/*}
+    for file in $(grep -lsF -e "/${campaign##*/}/" /proc/[0-9]*/cmdline); do
+        sessions 1 "${file%cmdline}stat"
+    done
+)
+services=$(
+    for file in $(grep -lsF -e BENCHLAB_SERVICES= /proc/[0-9]*/environ); do
+        sessions '[0-9]*' "${file%environ}stat"
+    done | sort -u
+)
+filters=$(
+    for session in $own; do echo "/^[0-9]* (.*) [A-Z] [0-9]* [0-9]* $session /p"; done | sort -u
+    rest='\( -*[0-9]*\)\{7\} \([0-9]* [0-9]* [0-9]* [0-9]*\) .*/service \1 \3/p'
+    for session in $services; do
+        case " $(echo $own) " in *" $session "*) continue ;; esac
+        printf '%s\n' "s/^\([0-9]*\) (.*) [A-Z] [0-9]* [0-9]* $session$rest"
+    done
+)
+kernel='s/^\([0-9]*\) (\(.*\)) [A-Z] 2\( -*[0-9]*\)\{10\} \([0-9]\{2,\}\) .*/kernel \1 \4 \2/p'
 sample() {
     sed -n -e '/^[0-9.]\{1,\} [0-9.]\{1,\}$/p' -e '/^cpu /p' \
         -e '/^MemTotal:/p' -e '/^MemAvailable:/p' \
         -e '/^ *[17]  *[0-9]\{1,\} /d' -e '/^ *[0-9]\{1,\}  *[0-9]\{1,\} [a-z]/p' \
-        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' -e '/^[0-9]\{1,\} (/p' \
-        /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev $files 2>/dev/null
+        -e '/^ *[^ ]*: *[0-9]\{1,\}\( \{1,\}[0-9]\{1,\}\)\{15\} *$/p' \
+        -e "$filters" -e "$kernel" \
+        /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev \
+        /proc/[0-9]*/stat 2>/dev/null
     echo end
 }
 clock() { read -r now rest < /proc/uptime; now=${now%.*}${now#*.}; }
@@ -95,7 +128,6 @@ class HostMetrics:
         client: name of the client's host.
         watched: names of the processes that should have been watched.
         client_alone: whether nothing but client and load balancer runs on the client's host.
-        dedicated: whether the hosts were chosen for measuring, so that stolen CPU is a fault.
     """
 
     hosts: tuple[HostFigures, ...]
@@ -103,7 +135,6 @@ class HostMetrics:
     client: str
     watched: tuple[str, ...]
     client_alone: bool
-    dedicated: bool
 
     def to_csv(self) -> str:
         """One row per host and interval, in the units of their names; a missing value is empty."""
@@ -118,7 +149,11 @@ class HostMetrics:
 
     def columns(self) -> dict[str, float | None]:
         """The columns of the gates, as fractions; None where a part of one is missing."""
-        return {"harness_cpu_ratio": self._harness_cpu(), "cpu_steal_ratio": self._steal()}
+        return {
+            "harness_cpu_ratio": self._harness_cpu(),
+            "cpu_steal_ratio": self._worst("cpu_steal", COARSEST_STEAL),
+            "other_work_ratio": self._worst("cpu_other", COARSEST_OTHER),
+        }
 
     def _harness_cpu(self) -> float | None:
         """The largest share that client or load balancer used of the CPU available to it.
@@ -138,23 +173,16 @@ class HostMetrics:
             used.append(found.figures["cpu_busy"].mean)
         return max(used, default=None)
 
-    def _steal(self) -> float | None:
-        """The worst host's mean; None where the trial was too short to measure it.
-
-        Also None on a machine that was not chosen for measuring: a shared virtual machine was seen
-        to lose 1 to 3 % in one trial of twelve. There the report shows the steal, which affects
-        both sides.
-        """
-        if not self.dedicated:
-            return None
+    def _worst(self, metric: str, coarsest: float) -> float | None:
+        """The worst host's mean; None where a host lacks it, or the trial was too short for it."""
         shares = []
         for host in self.hosts:
             series = self.series.get(host.host)
-            if series is None or "cpu_steal" not in host.figures:
+            if series is None or metric not in host.figures:
                 return None
-            if (host.cores or 0) * series.seconds * _TICKS_PER_S * COARSEST_STEAL < 1:
+            if (host.cores or 0) * series.seconds * _TICKS_PER_S * coarsest < 1:
                 return None
-            shares.append(host.figures["cpu_steal"].mean)
+            shares.append(host.figures[metric].mean)
         return max(shares, default=None)
 
 
@@ -208,7 +236,6 @@ def stop_and_collect(
     *,
     unsampled: Mapping[str, str],
     client_alone: bool,
-    dedicated: bool,
 ) -> HostMetrics:
     """End the samplers and read what they printed. Repeatable: nothing is removed.
 
@@ -216,7 +243,6 @@ def stop_and_collect(
         executors, job, client, watched: as given to :func:`start`.
         unsampled: what :func:`start` returned, so that a host without figures has its own reason.
         client_alone: whether nothing but client and load balancer runs on the client's host.
-        dedicated: whether these are the hosts of a fleet, not the machine on which Benchlab runs.
     """
 
     def end(executor: Executor) -> str:
@@ -252,20 +278,22 @@ def stop_and_collect(
         client=client,
         watched=tuple(process.name for process in watched),
         client_alone=client_alone,
-        dedicated=dedicated,
     )
 
 
-def busy(executors: Mapping[str, Executor]) -> dict[str, float | None]:
-    """The share of its CPU that each host used within a second, by host; None: it does not say.
+def other_work(executors: Mapping[str, Executor]) -> dict[str, float | None]:
+    """The share of its CPU that others used on each host within a second, by host.
+
+    Others are all programs; for between trials, when nothing of the campaign is at work. None: the
+    host does not say.
 
     Example:
-        ``busy({"localhost": executor})`` is ``{"localhost": 0.03}`` on a calm machine.
+        ``other_work({"localhost": executor})`` is ``{"localhost": 0.03}`` on a calm machine.
     """
 
     def look(executor: Executor) -> float | None:
         printed = executor.run(["sh", "-c", _SAMPLER, "hosts", "1"]).stdout
-        found = figures(parse(printed)).get("cpu_busy")
+        found = figures(parse(printed)).get("cpu_other")
         return None if found is None else found.mean
 
     shares, _ = try_on_all(executors, look)

@@ -3,7 +3,8 @@
 The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the
 kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and closes
-with ``end``. A value that is missing or cannot be derived is None.
+with ``end``. The processes in it are the campaign's own; kernel threads and Airflow's services are
+lines of the sampler's making. A value that is missing or cannot be derived is None.
 
 Example:
     ``figures(parse(executor.job_output(job)))["cpu_steal"].mean`` is a fraction of all cores' time.
@@ -28,13 +29,15 @@ SHORTEST_S = 0.5
 
 _DIGITS = "[0-9]{1,20}"
 _UPTIME = re.compile(r"([0-9]{1,12}\.[0-9]{1,6}) +[0-9.]+")
-_HEADER = re.compile(r"(cores|ticks) ([0-9]{1,9})")
+_HEADER = re.compile(r"(cores|ticks|sampler) ([0-9]{1,9})")
 _PROCESS = re.compile(r"process (\S+) ([0-9]{1,9})")
 _CPU = re.compile(rf"cpu((?: +{_DIGITS}){{8,12}})")
 _MEMORY = re.compile(rf"(MemTotal|MemAvailable): +({_DIGITS}) kB")
 _DISK = re.compile(rf" *[0-9]+ +[0-9]+ (\S+)((?: +{_DIGITS}){{11,30}})")
 _NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
 _STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
+_SERVICE = re.compile(rf"service [0-9]{{1,9}}((?: {_DIGITS}){{4}})")
+_KERNEL = re.compile(rf"kernel ([0-9]{{1,9}}) ({_DIGITS}) (.*)")
 
 # Devices on top of others; counting them would count the same traffic twice.
 _STACKED_DISK = re.compile(r"loop|ram|zram|sr\d|fd\d|dm-|md\d|nvme\d+c\d+n")
@@ -51,6 +54,11 @@ class Interval:
         cpu_user, cpu_system, cpu_iowait, cpu_steal, cpu_idle: fractions of all cores' time; nice
             counts as user, interrupts as system.
         cpu_busy: fraction of time neither idle nor waiting for disks.
+        cpu_other: fraction of all cores' time that programs used which are not the campaign's:
+            neither its client, load balancer, servers and sampler, nor the kernel's own threads,
+            which work for whoever reads and writes, nor the services of `make up`, which work as
+            much beside either side. None where a process of the campaign ended, so that its share
+            is unknown.
         memory_used_bytes: at its end; memory that is not available without swapping.
         disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
         disk_busy: fraction of time in which the busiest disk had requests.
@@ -65,6 +73,7 @@ class Interval:
     cpu_steal: float | None = None
     cpu_idle: float | None = None
     cpu_busy: float | None = None
+    cpu_other: float | None = None
     memory_used_bytes: float | None = None
     disk_read_bytes_per_s: float | None = None
     disk_write_bytes_per_s: float | None = None
@@ -124,6 +133,16 @@ class HostFigures:
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class _Process:
+    """A process of the campaign: ticks of CPU that it used, and its children that have ended."""
+
+    parent: int
+    started: int
+    ticks: int
+    ended_children: int
+
+
 @dataclass
 class _Sample:
     """The counters of one moment, as printed."""
@@ -133,8 +152,11 @@ class _Sample:
     memory: dict[str, int] = field(default_factory=dict)
     disks: dict[str, list[int]] = field(default_factory=dict)
     nets: dict[str, list[int]] = field(default_factory=dict)
-    # pid -> start time, ticks of CPU used
-    processes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    processes: dict[int, _Process] = field(default_factory=dict)
+    # pid -> name, ticks of CPU used
+    kernel: dict[int, tuple[str, int]] = field(default_factory=dict)
+    # Ticks of all services, with those of their children that have ended.
+    services: int = 0
 
 
 def parse(output: str) -> HostSeries:
@@ -159,7 +181,7 @@ def parse(output: str) -> HostSeries:
     samples = _spaced(samples)
     return HostSeries(
         cores=header.get("cores") or None,
-        intervals=tuple(_intervals(samples)),
+        intervals=tuple(_intervals(samples, header.get("sampler"))),
         processes=_process_use(samples, jobs, header.get("ticks")),
     )
 
@@ -186,7 +208,13 @@ def _read(line: str, sample: _Sample) -> None:
         sample.disks[match[1]] = _numbers(match[2])
     elif match := _STAT.fullmatch(line):
         numbers = _numbers(match[2])  # the first one is field 4 in proc(5), the parent
-        sample.processes[int(match[1])] = (numbers[18], numbers[10] + numbers[11])
+        sample.processes[int(match[1])] = _Process(
+            numbers[0], numbers[18], numbers[10] + numbers[11], numbers[12] + numbers[13]
+        )
+    elif match := _KERNEL.fullmatch(line):
+        sample.kernel[int(match[1])] = (match[3], int(match[2]))
+    elif match := _SERVICE.fullmatch(line):
+        sample.services += sum(_numbers(match[1]))
     elif match := _NET.fullmatch(line):
         sample.nets[match[1]] = _numbers(match[2])
 
@@ -205,7 +233,7 @@ def _spaced(samples: Iterable[_Sample]) -> list[_Sample]:
     return kept
 
 
-def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
+def _intervals(samples: list[_Sample], sampler: int | None) -> Iterator[Interval]:
     for before, after in pairwise(samples):
         seconds = after.at - before.at
         if seconds <= 0:
@@ -213,14 +241,14 @@ def _intervals(samples: list[_Sample]) -> Iterator[Interval]:
         yield Interval(
             t=round(after.at - samples[0].at, 3),
             seconds=round(seconds, 3),
-            **_cpu(before, after),
+            **_cpu(before, after, sampler),
             memory_used_bytes=_memory_used(after.memory),
             **_disk(before, after, seconds),
             **_net(before, after, seconds),
         )
 
 
-def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
+def _cpu(before: _Sample, after: _Sample, sampler: int | None) -> dict[str, float | None]:
     if before.cpu is None or after.cpu is None or len(before.cpu) != len(after.cpu):
         return {}
     # The columns after these eight are guests' time, already included in user.
@@ -238,7 +266,56 @@ def _cpu(before: _Sample, after: _Sample) -> dict[str, float | None]:
         "cpu_steal": steal / total,
         "cpu_idle": idle / total,
         "cpu_busy": (total - idle - iowait) / total,
+        "cpu_other": _other(before, after, spent, sampler),
     }
+
+
+def _other(before: _Sample, after: _Sample, spent: list[int], sampler: int | None) -> float | None:
+    """The share of CPU that was neither the campaign's nor the kernel's; see :class:`Interval`.
+
+    What the kernel counts as a process's time depends on how it was built (kernel/sched/cputime.c,
+    ``irqtime_account_process_tick``): with IRQ_TIME_ACCOUNTING interrupts count apart, without it
+    they are part of the time of the process that they interrupt, although /proc/stat shows the soft
+    ones apart. Such a kernel sees no hard ones at all, by which it is recognized. Clients and
+    servers on one machine talk through soft interrupts: of two cores they were seen to take 13 %.
+    """
+    own = _own_ticks(before, after, sampler)
+    if own is None or after.cpu is None:
+        return None
+    user, nice, system, _, _, irq, softirq, _ = spent
+    apart = after.cpu[5] > 0
+    programs = user + nice + system + (0 if apart else irq + softirq)
+    kernel = sum(
+        max(ticks - before.kernel[pid][1], 0)
+        for pid, (name, ticks) in after.kernel.items()
+        # Which is always a soft interrupt in /proc/stat.
+        if pid in before.kernel and not (apart and name.startswith("ksoftirqd/"))
+    )
+    # A service that has ended is in its parent's figure.
+    services = max(after.services - before.services, 0)
+    # Programs are timed, /proc/stat is sampled: they may differ by some ticks.
+    return min(max((programs - own - kernel - services) / sum(spent), 0.0), 1.0)
+
+
+def _own_ticks(before: _Sample, after: _Sample, sampler: int | None) -> int | None:
+    """Ticks that the campaign's processes used; None where one ended, or they are not known.
+
+    The sampler's children live for a moment, and count where it has seen them end.
+    """
+    if sampler is None or sampler not in after.processes:
+        return None
+    used = 0
+    for pid, process in before.processes.items():
+        same = after.processes.get(pid)
+        if process.parent != sampler and (same is None or same.started != process.started):
+            return None
+    for pid, process in after.processes.items():
+        if process.parent != sampler:
+            earlier = before.processes.get(pid)
+            used += process.ticks - (earlier.ticks if earlier else 0)
+            if pid == sampler:
+                used += process.ended_children - (earlier.ended_children if earlier else 0)
+    return used
 
 
 def _memory_used(memory: Mapping[str, int]) -> float | None:
@@ -307,11 +384,12 @@ def _process_use(
     found = {}
     kept = list(samples)
     for job, pid in jobs.items():
-        seen = [(sample.at, *sample.processes[pid]) for sample in kept if pid in sample.processes]
+        seen = [(sample.at, sample.processes[pid]) for sample in kept if pid in sample.processes]
         if not seen:
             continue
-        (begin, started, before), (end, same, after) = seen[0], seen[-1]
+        (begin, before), (end, after) = seen[0], seen[-1]
         # With another start time it is a later process that got the same pid.
-        if started == same and end - begin >= SHORTEST_S and after >= before:
-            found[job] = (after - before) / ticks / (end - begin)
+        same = before.started == after.started
+        if same and end - begin >= SHORTEST_S and after.ticks >= before.ticks:
+            found[job] = (after.ticks - before.ticks) / ticks / (end - begin)
     return found

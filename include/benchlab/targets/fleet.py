@@ -53,8 +53,6 @@ TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") 
 class FleetTarget(BaseTarget):
     """A fleet, for one campaign."""
 
-    dedicated = True
-
     # What each kind does in its own way
 
     @abstractmethod

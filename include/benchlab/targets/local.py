@@ -47,7 +47,7 @@ class Target(BaseTarget):
     deferrable = False
     slows_down = True
     # The servers share this machine with the client, and with everything else that runs on it.
-    client_alone = dedicated = False
+    client_alone = False
 
     @cached_property
     def directory(self) -> Path:

@@ -35,8 +35,6 @@ class Deployment(Protocol):
         sides: the sides that are deployed.
         client_host: the name of the client's host among the :meth:`executors`.
         client_alone: whether only client and load balancer run on that host.
-        dedicated: whether the hosts do nothing else, so that CPU taken by a hypervisor can be
-            distinguished from CPU used by other programs.
     """
 
     @property
@@ -49,8 +47,6 @@ class Deployment(Protocol):
     def client_host(self) -> str: ...
     @property
     def client_alone(self) -> bool: ...
-    @property
-    def dedicated(self) -> bool: ...
 
     @abstractmethod
     def executors(self) -> Mapping[str, Executor]:

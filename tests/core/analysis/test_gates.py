@@ -222,6 +222,7 @@ def test_no_reason_is_given_for_what_passed() -> None:
         (f"- {{{VALID}, max: .nan}}", "finite number"),
         (f"- {{{VALID}, max: 1, unstable_from: 1}}", "gate a: unstable_from is for symptoms"),
         (f"- {{{VALID}, max: 1, table: cells}}", "gate a: table cells is for symptoms"),
+        (f"- {{{SYMPTOM}, fleet: yes}}", "gate a: fleet is for gates of validity"),
         (f"- {{{VALID}, max: 1, table: rounds}}", "table"),
         ("- {id: a, class: symptom, sentence: s, column: c, max: 1, unstable_from: 0}", "unstable"),
     ],
@@ -279,6 +280,39 @@ def test_one_id_for_two_metrics_may_be_in_two_files(tmp_path: Path) -> None:
     """As within a file: a trial never meets both."""
     texts = {m: f"- {{{SYMPTOM}, metric: {m}}}" for m in ("tps", "tpmc")}
     assert len(gates_module.load_all(files_in(tmp_path, **texts))) == 2
+
+
+def test_one_id_may_be_there_for_a_fleet_and_for_this_machine() -> None:
+    """With bounds that fit each; not beside one that is for both."""
+    both = [
+        f"- {{{VALID}, max: {most}, fleet: {fleet}}}" for most, fleet in ((1, "yes"), (9, "no"))
+    ]
+    found = gates_module.parse("\n".join(both), "gates.yaml")
+    for fleet, most in ((True, 1), (False, 9)):
+        (gate,) = gates_module.of_campaign(found, "tps", fleet=fleet)
+        assert gate.max == most
+    with pytest.raises(SpecError, match="two gates have the same id"):
+        gates_module.parse(f"{both[0]}\n- {{{VALID}, max: 2}}", "gates.yaml")
+
+
+@pytest.mark.parametrize(
+    ("gate", "column", "fleet", "passes", "fails"),
+    [
+        ("cpu_steal", "cpu_steal_ratio", False, 0.03, 0.11),
+        ("cpu_steal", "cpu_steal_ratio", True, 0.009, 0.03),
+        ("other_work", "other_work_ratio", False, 0.04, 0.15),
+        ("other_work", "other_work_ratio", True, 0.02, 0.06),
+    ],
+)
+def test_a_neighbour_makes_a_trial_invalid_and_a_small_machine_s_noise_does_not(
+    gate: str, column: str, fleet: bool, passes: float, fails: float
+) -> None:
+    """One busy loop takes 10 to 37 % of two cores; hosts of a fleet are there for one campaign."""
+    gates = gates_module.of_campaign(ALL_GATES, "tps", fleet=fleet)
+    for share, status in ((passes, "pass"), (fails, "fail"), (None, "not evaluated")):
+        results = gates_module.evaluate(gates, {column: share})
+        assert {r.gate: r.status for r in results}[gate] == status
+    assert passes < (gates_module.most(gates, column, fleet=fleet) or 0) < fails
 
 
 def test_a_directory_without_gates_is_refused(tmp_path: Path) -> None:

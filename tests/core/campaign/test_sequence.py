@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.campaign import trial_columns
+from benchlab.campaign import calm, trial_columns
 from benchlab.campaign.sequence import TRIES, TrialSequence
 from benchlab.campaign.trial import Begun
 from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
+from benchlab.hosts import metrics
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.records import TrialResult
@@ -90,6 +91,27 @@ def test_every_trial_is_executed_once_in_the_plans_order(make: Callable[..., Ben
     bench.sequence.measure_all()
     assert [r.trial for r in bench.results()] == list(bench.plan.trials)
     assert bench.sequence.measure_next() is None
+
+
+def test_a_busy_machine_is_waited_for_before_the_first_trial_alone(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the campaign's own servers; it goes on with a warning, and is not asked again."""
+    bench = make()
+    seen: list[list[str]] = []
+
+    def busy(executors: dict[str, FakeExecutor]) -> dict[str, float]:
+        seen.append([line for line in bench.executor.log if line.startswith("start")])
+        return dict.fromkeys(executors, 0.5)
+
+    monkeypatch.setattr(metrics, "other_work", busy)
+    monkeypatch.setattr(calm, "LONGEST_S", 0.0)
+    bench.sequence.measure_all()
+    assert seen == [[]], "before any server or client was started"
+    steps = bench.sequence.progress.read()[0]
+    (warning,) = [step for step in steps if step.phase == "warning"]
+    assert "other programs use 50% of the CPU of fake" in warning.note
+    assert all(result.executed for result in bench.results())
 
 
 @pytest.mark.parametrize("restore", ["every_trial", "never"])

@@ -214,7 +214,8 @@ def test_every_gate_that_a_local_trial_can_answer_is_evaluated() -> None:
     ):
         assert status[gate] == "pass"
     assert {name for name in status if status[name] == "not evaluated"} == {
-        *("cpu_steal", "client_cpu", "balance", "background_work"),  # not from a fake
+        # not from a fake
+        *("cpu_steal", "other_work", "client_cpu", "balance", "background_work"),
         *("hosts_alike", "hosts_probed", "clock"),  # only on a fleet
         *("drift", "write_stall"),  # five intervals are too few; nothing reports the other column
     }

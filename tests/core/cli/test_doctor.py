@@ -19,7 +19,7 @@ OLD = "v6.4.0,2022-11-17,DMR\nv6.5.0,2022-12-29,LTS\n"
 @pytest.fixture(autouse=True)
 def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A calm machine without AWS credentials, even if the developer has some."""
-    monkeypatch.setattr(metrics, "busy", lambda executors: dict.fromkeys(executors, 0.03))
+    monkeypatch.setattr(metrics, "other_work", lambda executors: dict.fromkeys(executors, 0.03))
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -148,7 +148,7 @@ def test_a_machine_that_is_busy_with_something_else_is_reported(
     here: Here, monkeypatch: pytest.MonkeyPatch, busy: float | None, good: bool, part: str
 ) -> None:
     """It keeps no campaign from running, and is worth knowing before one is."""
-    monkeypatch.setattr(metrics, "busy", lambda executors: dict.fromkeys(executors, busy))
+    monkeypatch.setattr(metrics, "other_work", lambda executors: dict.fromkeys(executors, busy))
     found = said(here, "cpu")
     assert (found.good, found.blocks) == (good, False)
     assert part in found.detail

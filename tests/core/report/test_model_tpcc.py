@@ -36,7 +36,9 @@ HOLD = (
     Condition("3.3.2.2", "in every district D_NEXT_O_ID - 1 is the largest O_ID", 0),
 )
 VIOLATED = (dataclasses.replace(HOLD[0], violations=12), HOLD[1])
-GATES = quality.of_metric(quality.load(ROOT / "configs" / "quality" / "validity.yaml"), "tpmc")
+GATES = quality.of_campaign(
+    quality.load(ROOT / "configs" / "quality" / "validity.yaml"), "tpmc", fleet=False
+)
 GOOD_COLUMNS = {
     "summary_present": 1.0,
     "client_exit_code": 0.0,

@@ -48,7 +48,8 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 Hosts during the run: ``benchlab.hosts.metrics.HostMetrics.columns``
 -----------------------------------------------------------------------------------------------
 ``harness_cpu_ratio``        CPU used by client or load balancer       ratio   not sampled
-``cpu_steal_ratio``          CPU stolen, on the worst host             ratio   no fleet
+``cpu_steal_ratio``          CPU stolen, on the worst host             ratio   not sampled
+``other_work_ratio``         CPU that others used, on the worst host   ratio   not sampled
 Nothing reports these yet
 -----------------------------------------------------------------------------------------------
 ``host_difference_ratio``    slowest / fastest host of a role, probed  ratio   always

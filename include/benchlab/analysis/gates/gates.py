@@ -1,10 +1,10 @@
 """Gates: pure predicates over the columns of a trial, or of a cell.
 
 A gate is defined once, in ``configs/quality/*.yaml``: an id, a sentence that says what holds when
-it passes, a column and its bounds, and the metric of the workloads that it is for, where it is not
-for all. Columns are plain numbers, computed from what the client printed and from what the target
-reports about the trial. A missing column leaves its gate ``not evaluated``; it never passes for
-want of data.
+it passes, a column and its bounds, and the metric of the workloads or the kind of target that it is
+for, where it is not for all. Columns are plain numbers, computed from what the client printed and
+from what the target reports about the trial. A missing column leaves its gate ``not evaluated``; it
+never passes for want of data.
 
 :func:`planned_once` is not a column within bounds: it is evaluated once over all trials.
 """
@@ -38,6 +38,8 @@ class Gate(BaseModel):
         table: what a row of its column is: one trial, or one cell on one side over all rounds.
         metric: of the workloads it is for (``tps``, ``tpmc``); None: for all. The same id may be
             there once for each metric, with bounds that fit what its clients print.
+        fleet: true: of trials on a fleet; false: on this machine; None: of all. The same id may be
+            there once for each. Of gates of validity only.
         unstable_from: how many failures of a symptom in a workload, all on one side, make its
             verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
             is only shown.
@@ -51,6 +53,7 @@ class Gate(BaseModel):
     kind: GateKind = Field(validation_alias="class")
     table: Table = "trials"
     metric: str | None = None
+    fleet: bool | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
@@ -82,6 +85,8 @@ class Gate(BaseModel):
             return "min is above max, so that it cannot pass"
         if self.kind == "validity" and self.unstable_from is not None:
             return "unstable_from is for symptoms: a failed gate of validity makes a trial invalid"
+        if self.kind == "symptom" and self.fleet is not None:
+            return "fleet is for gates of validity: a symptom says the same of every target"
         if self.kind == "validity" and self.table == "cells":
             return "table cells is for symptoms: only a trial can be invalid"
         return None
@@ -158,6 +163,17 @@ def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if gate.metric in (None, metric))
 
 
+def of_campaign(gates: Sequence[Gate], metric: str, *, fleet: bool) -> tuple[Gate, ...]:
+    """The gates that judge trials of workloads with this metric, on a fleet or on this machine."""
+    return tuple(gate for gate in of_metric(gates, metric) if gate.fleet in (None, fleet))
+
+
+def most(gates: Sequence[Gate], column: str, *, fleet: bool) -> float | None:
+    """The most that a column may be on a fleet, or on this machine; None: no gate limits it."""
+    limits = [g.max for g in gates if g.column == column and g.fleet in (None, fleet)]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
 def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
     """The gates whose columns are those of a trial, or of a cell."""
     return tuple(gate for gate in gates if gate.table == table)
@@ -191,7 +207,7 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
     """Why a trial is invalid: what every failed gate of validity found, and what it allows.
 
     Args:
-        gates: those by which it was judged, of one metric.
+        gates: those by which it was judged, from :func:`of_campaign`.
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
@@ -204,6 +220,7 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
 
 
 def _clash(one: Gate, other: Gate) -> bool:
-    """The same id for the same workloads."""
+    """The same id for the same workloads and targets."""
     same_metric = None in (one.metric, other.metric) or one.metric == other.metric
-    return one.id == other.id and same_metric
+    same_target = None in (one.fleet, other.fleet) or one.fleet == other.fleet
+    return one.id == other.id and same_metric and same_target

@@ -173,7 +173,7 @@ class Recomputation:
         name: str,
     ) -> tuple[GateResult, ...]:
         """The stored gates, judged again by the definitions."""
-        chosen = gates_module.of_table(gates_module.of_metric(self.gates, module.METRIC), "trials")
+        chosen = gates_module.of_table(self._definitions(module), "trials")
         defined = {gate.id: gate for gate in chosen}
         kept = {result.gate: result for result in stored.gates}
         columns = {**self._of_campaign, **of_output}
@@ -192,6 +192,10 @@ class Recomputation:
             found.append(again)
         return tuple(found)
 
+    def _definitions(self, module: Workload) -> tuple[Gate, ...]:
+        fleet = self.campaign.report_type.topology is not None
+        return gates_module.of_campaign(self.gates, module.METRIC, fleet=fleet)
+
     def _validity(
         self,
         stored: TrialResult,
@@ -203,7 +207,7 @@ class Recomputation:
         name = named(stored)
         self.findings.checked["trials"] += 1
         if not gates_module.is_valid(again.gates):
-            chosen = gates_module.of_metric(self.gates, module.METRIC)
+            chosen = self._definitions(module)
             ids = {gate.id for gate in chosen}
             judged = [gate for gate in again.gates if gate.gate in ids]
             reasons = (*gates_module.reasons(chosen, judged), *client_reasons)
@@ -236,7 +240,8 @@ def host_figures(text: str) -> dict[tuple[str, str], Figure]:
     intervals: dict[str, list[Interval]] = {}
     try:
         for row in csv.DictReader(io.StringIO(text), strict=True):
-            values = {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
+            # Bundles of an earlier Benchlab lack the metrics that it did not know.
+            values = {m: float(row[m]) if row.get(m) else None for m in METRICS}
             interval = Interval(float(row["t"]), float(row["seconds"]), **values)
             if not interval.seconds > 0:
                 raise ValueError(f"an interval of {interval.seconds} s")
@@ -314,10 +319,9 @@ def _judged(
 
 def _of_hosts(column: str, stored: TrialResult) -> list[float]:
     """What a column can be by the hosts' figures; empty if it does not come from them."""
-    if column == "cpu_steal_ratio":
-        steal = [host.figures["cpu_steal"].mean for host in stored.host_figures
-                 if "cpu_steal" in host.figures]  # fmt: skip
-        return [max(steal)] if steal else []
+    if metric := {"cpu_steal_ratio": "cpu_steal", "other_work_ratio": "cpu_other"}.get(column):
+        shares = [h.figures[metric].mean for h in stored.host_figures if metric in h.figures]
+        return [max(shares)] if shares else []
     if column != "harness_cpu_ratio":
         return []
     found = []

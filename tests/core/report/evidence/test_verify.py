@@ -12,10 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchlab.analysis.verdict import aa_campaigns
+from benchlab.hosts.samples import Figure
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification
-from benchlab.report.evidence.trials import Recomputation
+from benchlab.report.evidence.trials import Recomputation, host_figures
 from tests.builders.evidence import as_json, files_of, forged, kinds, named, the_trial
+
+
+def test_host_samples_of_an_earlier_benchlab_lack_what_it_did_not_measure() -> None:
+    """Its bundles hold: a metric without a column is missing, and not an error."""
+    text = "host,t,seconds,cpu_busy\nlocalhost,1.0,1.0,0.5\nlocalhost,2.0,1.0,0.7\n"
+    assert host_figures(text) == {("localhost", "cpu_busy"): Figure(0.6, 0.7)}
 
 
 def test_a_changed_sample_is_found_by_its_raw_output(
