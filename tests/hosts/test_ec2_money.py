@@ -364,8 +364,7 @@ def ends_of(cloud: Cloud) -> set[datetime]:
     instances = [instance for group in listed for instance in group["Instances"]]
     by_tag = {inventory.described(instance).expires_at for instance in instances}
     scripts = [
-        base64.b64decode(request["UserData"]).decode()
-        for request in cloud.requests("RunInstances")
+        base64.b64decode(request["UserData"]).decode() for request in cloud.requests("RunInstances")
     ]
     armed = [re.search(r"^end='(.*) UTC'$", script, re.MULTILINE) for script in scripts]
     by_themselves = {datetime.fromisoformat(f"{found[1]}+00:00") for found in armed if found}
