@@ -180,6 +180,26 @@ def test_an_instance_without_its_tags_is_ended_by_its_id(renter: Renter) -> None
     assert renter.cloud.holdings() == NOTHING
 
 
+def test_permissions_by_tag_do_not_keep_a_fleet_that_ended_from_being_given_back(
+    renter: Renter,
+) -> None:
+    """An ended instance loses its tags, then EC2 forgets it; both are refused by a condition."""
+    renter.rent()
+    stripped = living(renter.cloud)["tikv-1"]
+    client = renter.cloud.client("ec2")
+    refusal = {"match": stripped, "times": -1}
+    renter.cloud.fault("TerminateInstances", "UnauthorizedOperation", **refusal)
+    client.delete_tags(Resources=[stripped], Tags=[{"Key": "benchlab:campaign"}])
+    renter.cloud.kill(stripped)
+    kept = rental_file.path(renter.state).read_bytes()
+    renter.end()
+    renter.cloud.reset()
+    rental_file.path(renter.state).write_bytes(kept)
+    renter.began_earlier(120)
+    renter.cloud.fault("TerminateInstances", "UnauthorizedOperation", times=-1)
+    assert "EC2 has forgotten" in renter.end()
+
+
 # ---------------------------------------------------------------- regions
 
 
