@@ -243,11 +243,13 @@ def test_a_topology_edited_since_the_plan_or_the_first_try_is_refused(
     asked = len(renter.cloud.requests("RunInstances"))
     bigger = {**ROLES, "tikv": {"instance_type": "i3.16xlarge", "count": 1}}
     renter.write_topology(region=ELSEWHERE, roles=bigger)
-    with pytest.raises(TargetError) as refused:
-        renter.rent()
-    assert "topology fleet was edited" in str(refused.value)
-    assert f"region: {REGION}, now {ELSEWHERE}" in str(refused.value)
-    assert re.search(r"tikv\S*: i3.4xlarge, now i3.16xlarge", str(refused.value))
+    for work in (renter.rent, renter.target().preflight):
+        with pytest.raises(TargetError) as refused:
+            work()
+        assert "topology fleet was edited" in str(refused.value)
+        assert f"region: {REGION}, now {ELSEWHERE}" in str(refused.value)
+        assert re.search(r"tikv\S*: i3.4xlarge, now i3.16xlarge", str(refused.value))
+    assert renter.target().region == (REGION if rented else ELSEWHERE)
     assert len(renter.cloud.requests("RunInstances")) == asked
     renter.end()
     assert renter.cloud.holdings() == NOTHING
