@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from benchlab import targets
+from benchlab.cli.main import app
 from benchlab.cli.run import end_campaign
 from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
@@ -231,6 +233,11 @@ def test_what_may_name_further_regions_and_cannot_be_read_is_said(
     assert re.search(r"topology .*broken\.yaml", topology_)
     assert "rental.json: empty or damaged; `benchlab give-back c1`" in file
     assert "results store" in store
+    monkeypatch.setattr("benchlab.cli.run.find", lambda: renter.home)
+    monkeypatch.setattr("benchlab.cli.run.Access", renter.cloud.access)
+    done = CliRunner().invoke(app, ["reap"])
+    assert done.stdout == f"nothing to end in {REGION}\n"
+    assert done.stderr == "".join(f"not looked at: {why}\n" for why in found.skipped)
 
 
 @pytest.mark.parametrize("rented", [False, True])
