@@ -5,7 +5,8 @@ campaign and yields one report. Trigger it as it is, or with other versions, wor
 rounds. If the form offers published plans, choose one to repeat the measurement of a document.
 
 1. **plan** reads the report type and the trigger form, resolves version rules to versions, and
-   orders the trials. A plan that costs more than `budget.limit` is refused.
+   orders the trials. A plan that costs more than `budget.limit` is refused. A campaign that would
+   spend more stops measuring, publishes what it has, and is red.
 2. **approve** exists if hosts are rented. Above `budget.approve_above` dollars it waits, up to
    three days, for a person who sees the estimate: *Required Actions* in the UI. Nothing is rented
    before. If it is rejected or not answered, the run fails and nothing is measured.

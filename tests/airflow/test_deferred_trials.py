@@ -109,7 +109,7 @@ for found in (None, result("t1")):
     say(deferral(lambda: operator.execute(context)), context["trial_title"])
 """,
     )
-    assert lines[0] == "None the planned title (had been measured)"
+    assert lines[0] == "None the planned title (nothing to do)"
     assert lines[1].endswith(" the title of t1")
 
 

@@ -336,6 +336,34 @@ def test_a_campaign_of_one_version_has_nothing_to_do_for_the_other(
     assert told(code, airflow_env) == ["None"]
 
 
+STOPPED = """
+from contextlib import contextmanager
+from types import SimpleNamespace
+from benchlab_airflow.dags import stages
+
+@contextmanager
+def campaign():
+    yield SimpleNamespace(sequence=SimpleNamespace(
+        measure_next=lambda attempt: None, begin_next=lambda attempt: None,
+        stopped=lambda: "limit", spending="59.00 of 60.00 dollars",
+    ))
+
+stages._campaign = campaign
+stages.log.warning = stages.log.info = lambda text, *values: say(text % values)
+say(stages.begin(1))
+say(stages.measure(1))
+"""
+
+
+def test_the_log_of_a_trial_says_what_is_spent_and_why_it_is_not_measured(
+    airflow_env: dict[str, str],
+) -> None:
+    """Its task succeeds at once: what has been measured is still to be published."""
+    why = "not measured: another trial would pass the limit of the hosts"
+    expected = ["spent on the hosts: 59.00 of 60.00 dollars", why, "None", why, "None"]
+    assert told(STOPPED, airflow_env) == expected
+
+
 REAP = """
 import datetime, json, runpy
 from airflow.sdk import DAG
@@ -344,6 +372,7 @@ from benchlab.hosts.access import Access
 from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2 import reaper
 from benchlab.errors import TargetError
+from benchlab_airflow.operators import reaping
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
 task, = dag.tasks
@@ -360,7 +389,14 @@ def reap(access, regions, *, dry_run, say=None):
     say(str(one))
     return [one]
 reaper.reap = reap
+cut = home.find().campaign("cut") / "rental.json"
+cut.parent.mkdir(parents=True)
+cut.write_text("")
+errors = []
+reaping.log.error = lambda text, *values: errors.append(text % values)
 say(json.dumps(task.python_callable()))
+say(*errors)
+cut.unlink()
 say(asked == [(True, list(known_regions(home.find()).names), False)])
 def broken(*arguments, **more):
     raise TargetError("us-west-2: instance i-2: no permission")
@@ -374,7 +410,7 @@ except TargetError as error:
 
 def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[str, str]) -> None:
     """One run at a time, none for the time that is past; in all known regions."""
-    described, sentences, as_asked, failure = told(REAP, airflow_env)
+    described, sentences, skipped, as_asked, failure = told(REAP, airflow_env)
     dag = json.loads(described)
     assert dag.pop("every_s") == 900
     assert (dag.pop("catchup"), dag.pop("at_a_time")) == (False, 1)
@@ -383,6 +419,7 @@ def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[s
     assert dag.pop("starts_in_the_past")
     assert "benchlab reap --dry-run" in dag.pop("doc")
     assert json.loads(sentences) == ["us-west-2: instance i-1 of campaign c1 terminated: expired."]
+    assert re.match("not looked at: .*cut/rental.json: empty or damaged", skipped)
     assert as_asked == "True"
     assert failure == "us-west-2: instance i-2: no permission", "which makes the task red"
 

@@ -17,6 +17,7 @@ from benchlab.hosts.executor import Completed, Executor, JobStatus, tagged
 from benchlab.hosts.lock import Holder
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
+from benchlab.plan.spending import Spending
 from benchlab.targets.haproxy import Backend
 
 
@@ -232,6 +233,7 @@ class FakeDeployment:
         self.sides = tuple(plan.sides)
         self.client_host = executor.host
         self.client_alone = False
+        self.spendings: list[Spending] = []
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -262,6 +264,10 @@ class FakeDeployment:
     def interrupt(self) -> None:
         """End everything on it."""
         self.executor.end_processes()
+
+    def spending(self) -> Spending | None:
+        """What the test says next; nothing is rented without that."""
+        return self.spendings.pop(0) if self.spendings else None
 
     def engine(self, side: Side) -> FakeEngine:
         """The server of one side."""

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import yaml
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.hosts.fleet import Fleet
 from benchlab.targets import fleet_files
+from benchlab.targets.ec2 import rental_file
 from tests.hosts.cloud import NOTHING, REGION
 from tests.hosts.object_storage import KEYS, bucket_on
 from tests.hosts.rented import TOPOLOGY, Rented, assert_every_host_measured, rented_in
@@ -128,6 +130,40 @@ def test_a_storage_host_that_dies_in_a_trial_fails_its_campaign(rented: Rented) 
     for result in (first, second):
         assert_no_figure_of(machine, "host-died", result.trial.id)
     assert_nothing_left(rented, "host-died")
+
+
+def test_at_the_limit_of_its_budget_a_campaign_publishes_what_it_has(rented: Rented) -> None:
+    """The trial at work is finished, the report says why the rest is missing, all is given back."""
+    machine = rented.machine
+    settings = rented.settings(rounds=3, repeat_limit=1, budget__limit=25)
+    run = machine.start(CLI, "run", "sysbench_ec2", *settings, "--campaign", "at-limit")
+    in_trial(machine, "at-limit", run, after=1)
+    state = machine.here.campaign("at-limit")
+    kept = rental_file.read(state)
+    assert kept is not None
+    assert kept.usd_per_minute is not None
+    until_limit = timedelta(minutes=25 / kept.usd_per_minute)
+    began = kept.created_at - until_limit + timedelta(minutes=1)
+    rental_file.write(
+        state,
+        kept.model_copy(
+            update={"created_at": began, "lifetime_minutes": until_limit / timedelta(minutes=1)}
+        ),
+    )
+    said, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 1, said
+    why = "another trial the hosts would have cost more than the budget's limit of $25.00"
+    assert "4 of 6 trials have no valid result" in said
+    assert why in said
+    assert "of 25.00 dollars at list prices" in said
+    campaign, trials = machine.outcome("at-limit")
+    assert campaign.state == "failed"
+    assert [t.trial for t in trials if t.attempt == 1] == list(campaign.plan.trials[:2])
+    page = (machine.here.reports / "at-limit" / "report.md").read_text().replace("\\", "")
+    assert why in page
+    assert "planned $" in page
+    assert machine.verified("at-limit").outcome == "holds"
+    assert_nothing_left(rented, "at-limit")
 
 
 @pytest.mark.long  # two fleets; test_cluster has the way to the storage and back

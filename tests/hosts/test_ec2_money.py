@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import re
 import shutil
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from benchlab import targets
+from benchlab.cli.main import app
 from benchlab.cli.run import end_campaign
 from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan.report_type import Budget
 from benchlab.results.records import Campaign
 from benchlab.results.store import open_store
-from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2 import inventory, rental_file
 from benchlab.targets.ec2.calls import AwsError
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.reaper import reap
 from benchlab.targets.ec2.regions import known_regions
+from benchlab.targets.ec2.rental_file import RentalFile
 from tests.builders import campaigns
 from tests.hosts.cloud import NOTHING, REGION, Cloud
 from tests.hosts.ec2_fleet import NOW, SOON, living, rental, topology
@@ -62,17 +68,38 @@ class Renter:
     def rent(self, access: Access | None = None) -> list[str]:
         """Rent the fleet; returns what was said."""
         said: list[str] = []
-        target = targets.by_name()["ec2"](
+        target = self.target(access)
+        self.state.mkdir(parents=True, exist_ok=True)
+        (self.state / "target").write_text("ec2")
+        target.keep(target.hosts(said.append))
+        return said
+
+    def target(self, access: Access | None = None) -> Any:
+        """The target as each process of the campaign makes it anew."""
+        return targets.by_name()["ec2"](
             self.home,
             self.campaign.id,
             self.campaign.plan,
             self.campaign.report_type,
             access or self.cloud.access(),
         )
-        self.state.mkdir(parents=True, exist_ok=True)
-        (self.state / "target").write_text("ec2")
-        target.keep(target.hosts(said.append))  # type: ignore[attr-defined]
-        return said
+
+    def limit(self, dollars: float) -> None:
+        """What the campaign may spend."""
+        budget = {"budget": Budget(approve_above=0, limit=dollars)}
+        made = self.campaign.report_type.model_copy(update=budget)
+        self.campaign = dataclasses.replace(self.campaign, report_type=made)
+
+    def rental(self) -> RentalFile:
+        """Its rental file."""
+        kept = rental_file.read(self.state)
+        assert kept is not None
+        return kept
+
+    def began_earlier(self, minutes: float) -> None:
+        """As if it had rented that much earlier."""
+        earlier = self.rental().created_at - timedelta(minutes=minutes)
+        rental_file.write(self.state, self.rental().model_copy(update={"created_at": earlier}))
 
     def end(self, access: Access | None = None) -> str:
         """`benchlab give-back`."""
@@ -139,10 +166,7 @@ def test_none_terminated_of_four_known_is_an_error_until_ec2_may_have_forgotten_
         renter.end()
     assert all(instance in str(refused.value) for instance in fleet)
     assert renter.in_store() == "running"
-    kept = rental_file.read(renter.state)
-    assert kept is not None
-    earlier = {"created_at": kept.created_at - timedelta(hours=2)}
-    rental_file.write(renter.state, kept.model_copy(update=earlier))
+    renter.began_earlier(120)
     assert "EC2 has forgotten" in renter.end()
     assert not rental_file.path(renter.state).exists()
 
@@ -156,6 +180,26 @@ def test_an_instance_without_its_tags_is_ended_by_its_id(renter: Renter) -> None
     assert stripped not in living(renter.cloud).values()
     renter.end()
     assert renter.cloud.holdings() == NOTHING
+
+
+def test_permissions_by_tag_do_not_keep_a_fleet_that_ended_from_being_given_back(
+    renter: Renter,
+) -> None:
+    """An ended instance loses its tags, then EC2 forgets it; both are refused by a condition."""
+    renter.rent()
+    stripped = living(renter.cloud)["tikv-1"]
+    client = renter.cloud.client("ec2")
+    refusal = {"match": stripped, "times": -1}
+    renter.cloud.fault("TerminateInstances", "UnauthorizedOperation", **refusal)
+    client.delete_tags(Resources=[stripped], Tags=[{"Key": "benchlab:campaign"}])
+    renter.cloud.kill(stripped)
+    kept = rental_file.path(renter.state).read_bytes()
+    renter.end()
+    renter.cloud.reset()
+    rental_file.path(renter.state).write_bytes(kept)
+    renter.began_earlier(120)
+    renter.cloud.fault("TerminateInstances", "UnauthorizedOperation", times=-1)
+    assert "EC2 has forgotten" in renter.end()
 
 
 # ---------------------------------------------------------------- regions
@@ -189,6 +233,11 @@ def test_what_may_name_further_regions_and_cannot_be_read_is_said(
     assert re.search(r"topology .*broken\.yaml", topology_)
     assert "rental.json: empty or damaged; `benchlab give-back c1`" in file
     assert "results store" in store
+    monkeypatch.setattr("benchlab.cli.run.find", lambda: renter.home)
+    monkeypatch.setattr("benchlab.cli.run.Access", renter.cloud.access)
+    done = CliRunner().invoke(app, ["reap"])
+    assert done.stdout == f"nothing to end in {REGION}\n"
+    assert done.stderr == "".join(f"not looked at: {why}\n" for why in found.skipped)
 
 
 @pytest.mark.parametrize("rented", [False, True])
@@ -201,11 +250,13 @@ def test_a_topology_edited_since_the_plan_or_the_first_try_is_refused(
     asked = len(renter.cloud.requests("RunInstances"))
     bigger = {**ROLES, "tikv": {"instance_type": "i3.16xlarge", "count": 1}}
     renter.write_topology(region=ELSEWHERE, roles=bigger)
-    with pytest.raises(TargetError) as refused:
-        renter.rent()
-    assert "topology fleet was edited" in str(refused.value)
-    assert f"region: {REGION}, now {ELSEWHERE}" in str(refused.value)
-    assert re.search(r"tikv\S*: i3.4xlarge, now i3.16xlarge", str(refused.value))
+    for work in (renter.rent, renter.target().preflight):
+        with pytest.raises(TargetError) as refused:
+            work()
+        assert "topology fleet was edited" in str(refused.value)
+        assert f"region: {REGION}, now {ELSEWHERE}" in str(refused.value)
+        assert re.search(r"tikv\S*: i3.4xlarge, now i3.16xlarge", str(refused.value))
+    assert renter.target().region == (REGION if rented else ELSEWHERE)
     assert len(renter.cloud.requests("RunInstances")) == asked
     renter.end()
     assert renter.cloud.holdings() == NOTHING
@@ -303,9 +354,7 @@ def test_expiries_are_set_and_judged_by_the_clock_of_aws(renter: Renter, ahead: 
     renter.cloud.clock(ahead)
     (said,) = [text for text in renter.rent() if "clock" in text]
     assert re.match(r"this machine's clock is 10 min (ahead of|behind) AWS's", said)
-    kept = rental_file.read(renter.state)
-    assert kept is not None
-    assert abs(kept.created_at - (NOW + ahead)) < timedelta(minutes=5)
+    assert abs(renter.rental().created_at - (NOW + ahead)) < timedelta(minutes=5)
     # One that expires between the two clocks, as any fleet does at some time.
     between = dataclasses.replace(
         rental(renter.home.root, "c2"), created_at=NOW + ahead / 2 - timedelta(hours=5)
@@ -333,3 +382,89 @@ def test_a_machine_hours_off_rents_nothing_and_ends_nothing(
     with pytest.raises(TargetError, match=off):
         reap(renter.cloud.access(), [REGION], limits=SOON)
     assert renter.cloud.holdings() == before
+
+
+# ---------------------------------------------------------------- what is spent
+
+
+def ends_of(cloud: Cloud) -> set[datetime]:
+    """When the reaper may take the instances, and when each ends itself."""
+    listed = cloud.client("ec2").describe_instances()["Reservations"]
+    instances = [instance for group in listed for instance in group["Instances"]]
+    by_tag = {inventory.described(instance).expires_at for instance in instances}
+    scripts = [
+        base64.b64decode(request["UserData"]).decode() for request in cloud.requests("RunInstances")
+    ]
+    armed = [re.search(r"^end='(.*) UTC'$", script, re.MULTILINE) for script in scripts]
+    by_themselves = {datetime.fromisoformat(f"{found[1]}+00:00") for found in armed if found}
+    assert by_tag == by_themselves
+    return by_themselves
+
+
+@pytest.mark.parametrize("spare", [0.0, 1.0])
+def test_the_hosts_end_before_they_cost_more_than_the_limit(renter: Renter, spare: float) -> None:
+    """Neither before the plan is over; reaper and hosts are told the same moment."""
+    plan = renter.campaign.plan
+    assert plan.dollars is not None
+    renter.limit(plan.dollars + spare)
+    renter.rent()
+    (end,) = ends_of(renter.cloud)
+    minutes = (end - renter.rental().created_at) / timedelta(minutes=1)
+    assert plan.minutes - 1 / 60 <= minutes < 2 * plan.minutes
+    assert plan.dollars * minutes / plan.minutes <= plan.dollars + spare
+
+
+def test_a_generous_limit_does_not_keep_hosts_for_days(renter: Renter) -> None:
+    """Then it is twice the plan and two hours, as what is forgotten costs less."""
+    renter.limit(10_000)
+    renter.rent()
+    (end,) = ends_of(renter.cloud)
+    lifetime = (end - renter.rental().created_at) / timedelta(minutes=1)
+    assert lifetime == pytest.approx(2 * renter.campaign.plan.minutes + 120, abs=1 / 60)
+    assert not renter.target().spending().ends_by_limit
+
+
+def test_spending_counts_from_the_first_call_by_the_clock_of_aws(renter: Renter) -> None:
+    """In every process, after a restart, and if this machine's clock is off."""
+    assert renter.target().spending() is None
+    renter.rent()
+    rate = renter.campaign.plan.usd_per_minute
+    assert rate is not None
+    assert renter.target().spending().dollars < 2 * rate
+    renter.began_earlier(30)
+    renter.rent()
+    assert 30 * rate <= renter.target().spending().dollars < 32 * rate
+    renter.cloud.clock(timedelta(minutes=10))
+    assert 40 * rate <= renter.target().spending().dollars < 42 * rate
+
+
+def test_expired_credentials_do_not_end_a_campaign_that_measures(renter: Renter) -> None:
+    """Its trials need none: they count by this machine's clock."""
+    renter.rent()
+    renter.began_earlier(30)
+    renter.cloud.fault("GetCallerIdentity", "ExpiredToken")
+    rate = renter.campaign.plan.usd_per_minute
+    assert rate is not None
+    assert 30 * rate <= renter.target().spending().dollars < 32 * rate
+
+
+def test_what_was_given_back_was_paid_nevertheless(renter: Renter) -> None:
+    """It is said, and a fleet that the campaign rents again has the rest of the budget."""
+    plan = renter.campaign.plan
+    assert plan.dollars is not None
+    assert plan.usd_per_minute is not None
+    renter.limit(2 * plan.dollars)
+    renter.rent()
+    renter.began_earlier(plan.minutes)
+    spent = plan.dollars
+    assert re.search(rf"has spent about {spent:.0f}\.\d\d of {2 * spent:.2f} dollars", renter.end())
+    renter.rent()
+    again = renter.target().spending()
+    assert spent <= again.dollars < spent + 2 * plan.usd_per_minute
+    assert again.minutes_left * plan.usd_per_minute <= spent
+    renter.began_earlier(plan.minutes)
+    renter.end()
+    with pytest.raises(TargetError, match="the rest does not pay for another one") as refused:
+        renter.rent()
+    assert "budget.limit: campaign c1 has spent" in str(refused.value)
+    assert living(renter.cloud) == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import statistics
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +27,9 @@ from benchlab.home import Home
 from benchlab.hosts.lock import fence
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
-from benchlab.results.records import Campaign, TrialResult
+from benchlab.plan.spending import Spending
+from benchlab.plan.steps import SKIPPED_TASK_S, minutes_after_trials, trial_minutes
+from benchlab.results.records import STOPPED, Campaign, Stop, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
 
@@ -40,6 +43,9 @@ TRIES = 3
 class TrialSequence:
     """The trials of one campaign.
 
+    Attributes:
+        spending: of rented hosts, when this process last began a trial.
+
     Example:
         ``TrialSequence(home, store, campaign, target).measure_next()``
     """
@@ -52,6 +58,7 @@ class TrialSequence:
         self.spec, self.plan = campaign.report_type, campaign.plan
         self.directory: Path = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
+        self.spending: Spending | None = None
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the first planned trial that has no result yet, and store its result.
@@ -64,8 +71,9 @@ class TrialSequence:
             attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
 
         Returns:
-            The trial's result; None if nothing is left to do. A trial that could not be executed
-            in ``TRIES`` tries is stored as invalid, with the error as its reason.
+            The trial's result; None if nothing is left to do, or measuring is :meth:`stopped`. A
+            trial that could not be executed in ``TRIES`` tries is stored as invalid, with the
+            error as its reason.
 
         Raises:
             NotMeasuredError: the last ``TRIES`` trials could not be executed; no more are tried.
@@ -119,7 +127,7 @@ class TrialSequence:
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
         """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order."""
-        if attempt > self.spec.repeat_limit + 1:
+        if attempt > self.spec.repeat_limit + 1 or self.stopped() is not None:
             return []
         earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
         pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
@@ -155,10 +163,45 @@ class TrialSequence:
         """Whether the last trial on the side was finished, so that its data are what it left."""
         return self._mark(f"measured-{side}").exists()
 
-    def _next(self, results: Sequence[TrialResult], attempt: int) -> PlannedTrial | None:
+    def stopped(self) -> Stop | None:
+        """Why no more trials are measured, though some are left; None if they are.
+
+        What the hosts may still cost does not suffice for another trial with all that follows.
+        """
+        found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
+        return found
+
+    def _left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
         wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
         done = {result.trial.id for result in results if result.attempt == attempt}
-        return next((planned for planned in wanted if planned.id not in done), None)
+        return [planned for planned in wanted if planned.id not in done]
+
+    def _can_pay(self, left: Sequence[PlannedTrial], results: Sequence[TrialResult]) -> bool:
+        """Whether the first of these trials can be paid, with all that follows; notes if not."""
+        if self.stopped() is not None:
+            return False
+        self.spending = self.deployment.spending()
+        if self.spending is None:
+            return True
+        took_s = [(r.ended_at - r.started_at).total_seconds() for r in results if r.executed]
+        needed = (
+            max(trial_minutes(self.spec, left[0]), statistics.median(took_s or [0.0]) / 60)
+            + minutes_after_trials(self.plan.steps)
+            + len(left) * SKIPPED_TASK_S / 60
+        )
+        if self.spending.allows(needed):
+            return True
+        stop: Stop = "limit" if self.spending.ends_by_limit else "lifetime"
+        found = self.store.campaign(self.campaign.id).environment
+        self.store.set_environment(self.campaign.id, {**found, STOPPED: stop})
+        self.progress.note(
+            "measure",
+            "stopped",
+            f"{self.spending} spent; another trial, with giving the hosts back, takes about "
+            f"{needed:.1f} min of the {self.spending.minutes_left:.1f} min that are left until "
+            + ("the limit is reached" if stop == "limit" else "the hosts end themselves"),
+        )
+        return False
 
     def _fenced(self) -> AbstractContextManager[float]:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
@@ -167,9 +210,10 @@ class TrialSequence:
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
         self._refuse_if_none_can_be_executed(results)
-        planned = self._next(results, attempt)
-        if planned is None:
+        left = self._left(results, attempt)
+        if not left or not self._can_pay(left, results):
             return None
+        planned = left[0]
         preload.wait()
         self.deployment.acquire(self.campaign.origin)
         if not results:
@@ -326,6 +370,7 @@ class TrialSequence:
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
         total = len(self.plan.trials)
+        again = [] if attempt == 1 else [f"measured again, {attempt - 1}"]
         self.progress.write(
             ProgressNote(
                 at=time.time(),
@@ -334,6 +379,6 @@ class TrialSequence:
                 done=planned.index if attempt == 1 else total - 1,
                 total=total,
                 trial=planned.title,
-                note="" if attempt == 1 else f"measured again, {attempt - 1}",
+                note="; ".join([*again, *([str(self.spending)] if self.spending else [])]),
             )
         )

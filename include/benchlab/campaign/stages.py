@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,8 +32,9 @@ from benchlab.errors import (
 from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import ReportSpec, Side
-from benchlab.results.records import Campaign, Condition, Moment
+from benchlab.plan.report_type import Destination, ReportSpec, Side
+from benchlab.plan.steps import minutes_after_trials
+from benchlab.results.records import SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of
@@ -372,6 +373,18 @@ class CampaignRun(StoredCampaign):
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
 
+    def publish(
+        self, only: str | None = None, destinations: Sequence[Destination] | None = None
+    ) -> list[Path]:
+        """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
+        spending = self.target.spending()
+        found = self.store.campaign(self.campaign.id).environment
+        # Once: a report that is published again is the same.
+        if spending is not None and SPENT not in found:
+            dollars = spending.after(minutes_after_trials(self.plan.steps))
+            self.store.set_environment(self.campaign.id, {**found, SPENT: f"{dollars:.2f}"})
+        return super().publish(only, destinations)
+
     def give_back(self) -> str:
         """End every process, remove data and snapshots, give the hosts back; repeatable.
 
@@ -426,7 +439,17 @@ class CampaignRun(StoredCampaign):
 
     def _begin(self, phase: str, side: Side) -> Database:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
-        self.note("prepare", f"{phase} {side}")
+        spending = self.target.spending()
+        self.note("prepare", f"{phase} {side}", str(spending or ""))
+        stage = "check" if phase.startswith("check") else phase
+        parts = ((stage, side), ("publish", None), ("give back", None))
+        needed = sum(step.minutes for step in self.plan.steps if (step.stage, step.side) in parts)
+        if spending is not None and not spending.allows(needed):
+            raise TargetError(
+                f"{phase} {side}: {spending} are spent, and with giving the hosts back it takes "
+                f"about {needed:.0f} min, more than the {spending.minutes_left:.0f} min until "
+                + ("budget.limit is reached" if spending.ends_by_limit else "they end themselves")
+            )
         preload.begin()
         self.target.acquire(self.campaign.origin)
         mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"

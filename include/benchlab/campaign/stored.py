@@ -19,7 +19,7 @@ from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
 from benchlab.home import Home, wants_data_docs
 from benchlab.hosts.access import Access
-from benchlab.language import names
+from benchlab.language import english, names
 from benchlab.plan.report_type import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
@@ -33,6 +33,7 @@ from benchlab.report.publish.destinations import (
     unpublished,
 )
 from benchlab.report.publish.publisher import Publication
+from benchlab.report.sentences import wording
 from benchlab.results.records import Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
@@ -242,7 +243,8 @@ class StoredCampaign:
                 if e.trial in outcome.missing
             ]
             missing = _missing(found, len(self.plan.trials))
-            raise NotMeasuredError("\n".join([missing, *why, *doubts]))
+            stopped = wording.stopped(found.campaign, english())
+            raise NotMeasuredError("\n".join([missing, *stopped, *why, *doubts]))
         if FILES in lacking:
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "

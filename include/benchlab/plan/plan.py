@@ -86,6 +86,11 @@ class Plan:
     slowdown_pct: float = 0.0
     region: str | None = None
 
+    @property
+    def usd_per_minute(self) -> float | None:
+        """What all hosts cost in a minute, at the plan's prices; None where nothing is priced."""
+        return self.dollars / self.minutes if self.dollars is not None else None
+
     def metric(self, workload: str) -> str:
         """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
         return self.metrics.get(workload, DEFAULT_METRIC)

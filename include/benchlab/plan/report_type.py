@@ -178,7 +178,7 @@ class Budget(Frozen):
 
     Attributes:
         approve_above: a more expensive plan must be approved by a person before anything is rented.
-        limit: a more expensive plan is refused.
+        limit: a more expensive plan is refused, and no campaign spends more.
     """
 
     approve_above: Annotated[float, Field(ge=0, strict=False)]

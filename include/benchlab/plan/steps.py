@@ -78,6 +78,8 @@ PUBLISH_S = 120.0
 """Data docs, comparison, report, upload."""
 RELEASE_S = 120.0
 """Terminating the hosts, and waiting until groups and keys can be removed."""
+SKIPPED_TASK_S = 2.0
+"""Airflow's task of a trial that is not measured any more; 0.4 to 1.6 s were seen."""
 
 REPLICAS = 3
 """Copies of each region in TiKV, PD's default; of fewer hosts each has one."""
@@ -125,6 +127,25 @@ def plan_steps(
     """The steps of a campaign in order; their minutes add up to the estimate."""
     timed = _local(spec, trials) if topology is None else _fleet(spec, trials, topology)
     return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in timed)
+
+
+def trial_minutes(spec: ReportSpec, trial: PlannedTrial) -> float:
+    """Minutes of a trial on rented hosts, with a restore even if it may need none."""
+    before = STOP_S + REFLINK_S + START_S + BALANCE_S
+    return (before + TRIAL_S + spec.warmup_seconds + trial.seconds) / 60
+
+
+def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
+    """Minutes from the end of the last trial until the hosts are given back."""
+    measuring = [n for n, step in enumerate(steps) if step.stage in ("measure", "repeats")]
+    return sum(step.minutes for step in steps[max(measuring, default=-1) + 1 :])
+
+
+def worst_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
+    """Minutes of a plan whose pairs of blocks are all measured again as often as is allowed."""
+    once = sum(step.minutes for step in steps if step.stage == "measure")
+    rest = sum(step.minutes for step in steps if step.stage not in ("measure", "repeats"))
+    return rest + once * (1 + repeat_limit)
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:

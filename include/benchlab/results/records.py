@@ -19,6 +19,13 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
+# Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
+# and why measuring ended before the plan did (a `Stop`).
+SPENT = "spent_usd"
+STOPPED = "stopped_by"
+Stop = Literal["limit", "lifetime"]
+"""The budget's limit, or the time after which rented hosts end themselves."""
+
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
 """Whether a gate's failure makes its trial invalid, or is kept and shown."""
@@ -219,7 +226,7 @@ class Campaign:
             ``dataset`` came from. The ``client_program`` that was chosen and the version it reports
             (``client_version``). Where the target knows them, facts about the engine:
             ``engine_title``, ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers,
-            comma-separated).
+            comma-separated). Of rented hosts also :data:`SPENT` and :data:`STOPPED`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
             long before the run. None: the time of the run.
     """

@@ -27,6 +27,7 @@ KEY_FILE = "ssh_key"
 DRIVER_LOCK = "driver.lock"
 OWNER_FILE = "owner"
 RENTAL_FILE = "rental.json"
+SPENT_FILE = "spent"
 DISPLACED_FILE = "displaced"
 
 

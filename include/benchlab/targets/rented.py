@@ -8,7 +8,6 @@ terminates it, when its lifetime is over.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -19,11 +18,12 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import boot, ending, inventory, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
-from benchlab.targets.ec2.caller import identify
+from benchlab.targets.ec2.caller import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
 from benchlab.targets.ec2.regions import known_regions
@@ -32,8 +32,8 @@ from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
 
-# The fleet's lifetime is twice the planned time plus this.
-SPARE = timedelta(hours=2)
+# The fleet's lifetime is twice the planned time plus this, unless the budget ends it before.
+SPARE_MINUTES = 120.0
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
 # Downloads the whole script before it runs any of it.
@@ -119,7 +119,17 @@ class Target(FleetTarget):
         cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
     ) -> str:
         """Terminate the instances, delete key pair and group; see :class:`FleetTarget`."""
-        return ending.give_back(access, state, regions or known_regions(home).names)
+        kept = rental_file.read(state)
+        said = ending.give_back(access, state, regions or known_regions(home).names)
+        if kept is None or (spent := kept.spending(time_at(access, kept.region))) is None:
+            return said
+        # What a fleet has cost counts if the campaign rents another one.
+        fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
+        return f"{said}; it has spent about {spent} at list prices"
+
+    def spending(self) -> Spending | None:
+        kept = rental_file.read(self.state)
+        return kept.spending(time_at(self.access, kept.region)) if kept is not None else None
 
     @cached_property
     def _topology(self) -> Ec2Topology:
@@ -157,14 +167,7 @@ class Target(FleetTarget):
         kept = rental_file.read_to_rent(self.state)
         ending.check_account(self.campaign, kept, caller)
         if kept is None:
-            lifetime = 2 * timedelta(minutes=self.plan.minutes) + SPARE
-            kept = RentalFile(
-                region=self._topology.region,
-                created_at=caller.now,
-                lifetime_minutes=round(lifetime.total_seconds() / 60),
-                account=caller.account,
-                topology=self._topology,
-            )
+            kept = self._new_rental(caller)
             rental_file.write(self.state, kept)
         return Rental(
             campaign=self.campaign,
@@ -179,6 +182,32 @@ class Target(FleetTarget):
                 "tidb": _packages(SERVER_TOOLS),
             },
             old_metadata=frozenset({"tikv"}) if self._needs_imdsv1() else frozenset(),
+        )
+
+    def _new_rental(self, caller: Caller) -> RentalFile:
+        rate, budget = self.plan.usd_per_minute, self.spec.budget
+        if rate is None or budget is None:
+            raise TargetError(f"campaign {self.campaign}: its plan has no price, or no budget")
+        earlier = rental_file.spent_before(self.state)
+        # A plan that keeps to the limit fits into it.
+        payable = (budget.limit - earlier) / rate
+        measuring = sum(step.minutes for step in self.plan.steps if step.stage == "measure")
+        if earlier and payable < self.plan.minutes - measuring:
+            raise TargetError(
+                f"budget.limit: campaign {self.campaign} has spent {earlier:.2f} of "
+                f"{budget.limit:.2f} dollars on fleets that were given back, and the rest does not "
+                "pay for another one. What it has measured is kept: `benchlab publish "
+                f"{self.campaign}`"
+            )
+        return RentalFile(
+            region=self._topology.region,
+            created_at=caller.now,
+            lifetime_minutes=min(2 * self.plan.minutes + SPARE_MINUTES, payable),
+            account=caller.account,
+            topology=self._topology,
+            usd_per_minute=rate,
+            limit=budget.limit,
+            earlier=earlier,
         )
 
     def _needs_imdsv1(self) -> bool:

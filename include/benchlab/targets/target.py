@@ -19,6 +19,7 @@ from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Topology
 from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.haproxy import HAProxy
@@ -77,6 +78,10 @@ class Deployment(Protocol):
     @abstractmethod
     def interrupt(self) -> None:
         """End every process that an interrupted try of the campaign left, on every host."""
+
+    @abstractmethod
+    def spending(self) -> Spending | None:
+        """What the hosts have cost so far; None where nothing is rented now."""
 
 
 def driving_process() -> int | None:
@@ -160,6 +165,9 @@ class BaseTarget(Deployment, ABC):
             TargetError: a host cannot be had or reached.
             UnavailableError: a host lacks a program; names the package.
         """
+
+    def spending(self) -> Spending | None:
+        return None
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

@@ -193,7 +193,7 @@ def measure(attempt: int) -> dict[str, Any] | None:
     """
     # Other errors are retried: the campaign itself counts a trial's tries.
     with _final_errors(NotMeasuredError), _campaign() as work:
-        return _told(work.sequence.measure_next(attempt))
+        return _told(work, work.sequence.measure_next(attempt))
 
 
 def begin(attempt: int) -> Begun | dict[str, Any] | None:
@@ -203,7 +203,9 @@ def begin(attempt: int) -> Begun | dict[str, Any] | None:
     """
     with _final_errors(NotMeasuredError), _campaign() as work:
         begun = work.sequence.begin_next(attempt)
-    return _told(begun) if begun is None or isinstance(begun, TrialResult) else begun
+        if work.sequence.spending is not None:
+            log.info("spent on the hosts: %s", work.sequence.spending)
+        return _told(work, begun) if begun is None or isinstance(begun, TrialResult) else begun
 
 
 def collect(begun: Begun) -> dict[str, Any] | None:
@@ -212,12 +214,15 @@ def collect(begun: Begun) -> dict[str, Any] | None:
         stored = work.store.trials(work.campaign.id)
         if (begun.trial, begun.attempt) in {(found.trial.id, found.attempt) for found in stored}:
             return None
-        return _told(work.sequence.collect(begun))
+        return _told(work, work.sequence.collect(begun))
 
 
-def _told(result: TrialResult | None) -> dict[str, Any] | None:
+def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
-        log.info("nothing left to do: an earlier try of another task has measured this trial")
+        if stopped := work.sequence.stopped():
+            log.warning("not measured: another trial would pass the %s of the hosts", stopped)
+        else:
+            log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None
     log.info("%s; phases (s): %s", result.trial.title, result.phases)
     if not result.valid:

@@ -75,6 +75,6 @@ class TrialOperator(BaseOperator):
     def _named(self, context: Context, measured: dict[str, Any] | None) -> dict[str, Any] | None:
         # Shown in the UI by map_index_template.
         context["trial_title"] = (
-            measured["title"] if measured else f"{self.planned} (had been measured)"
+            measured["title"] if measured else f"{self.planned} (nothing to do)"
         )  # type: ignore[typeddict-unknown-key]
         return measured

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,14 @@ from upath import UPath
 
 from benchlab.campaign import calm, trial_columns
 from benchlab.campaign.sequence import TRIES, TrialSequence
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.campaign.trial import Begun
 from benchlab.errors import EngineError, LockHeldError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.spending import Spending
 from benchlab.results.records import TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
@@ -49,7 +53,7 @@ class Bench:
         self.broken_servers: set[str] = set()
         self.executor = FakeExecutor(program=self.program)
         self.deployment = FakeDeployment(self.plan, self.executor)
-        home = Home(ROOT, directory)
+        home = self.home = Home(ROOT, directory)
         self.sequence = TrialSequence(
             home,
             store,
@@ -384,3 +388,94 @@ def test_a_trial_that_cannot_be_collected_is_given_up(
     following = bench.sequence.begin_next()
     assert isinstance(following, Begun)
     assert following.trial != begun.trial
+
+
+# ---------------------------------------------------------------- what rented hosts may cost
+
+BUDGET = {"approve_above": 20, "limit": 60}
+
+
+def spending(minutes_left: float, dollars: float = 50.0) -> Spending:
+    """Of hosts for half a dollar a minute."""
+    return Spending(dollars, 60.0, 0.5, minutes_left)
+
+
+@pytest.mark.parametrize(
+    ("dollars", "why"),
+    [
+        (59.5, "the hosts would have cost more than the budget's limit of $60.00"),
+        (20.0, "the time for which the hosts were rented did not suffice"),
+    ],
+)
+def test_measuring_stops_before_the_hosts_cost_more_than_they_may(
+    make: Callable[..., Bench], dollars: float, why: str
+) -> None:
+    """What is valid is published and says why the rest is missing; nothing else is measured."""
+    bench = make(rounds=3, budget=BUDGET, languages=["en", "zh"])
+    bench.deployment.spendings = [spending(100), spending(99), spending(1, dollars)]
+    bench.sequence.measure_all()
+    assert [r.trial for r in bench.results()] == list(bench.plan.trials[:2])
+    assert bench.sequence.repeats(2) == []
+    assert bench.sequence.measure_next() is None, "though nothing says again what is spent"
+    stored = StoredCampaign(bench.home, bench.store, bench.store.campaign("c1"))
+    report, *files = stored.publish()
+    assert why in report.read_text().replace("\\", "")
+    assert any("测试提前结束" in file.read_text() for file in files if file.suffix == ".md")
+    assert bench.store.campaign("c1").state == "failed"
+    with pytest.raises(NotMeasuredError) as caught:
+        stored.verdict()
+    assert "4 of 6 trials have no valid result" in str(caught.value)
+    assert why in str(caught.value)
+
+
+def test_a_trial_counts_with_restore_and_all_that_follows_it(make: Callable[..., Bench]) -> None:
+    """To the second: its own time, the report, the give-back, the idle tasks of the others."""
+    bench = make(rounds=2, budget=BUDGET)
+    trial_s = 12 + 5 + 20 + 20 + 3 + bench.spec.warmup_seconds + 5
+    after = sum(step.minutes for step in bench.plan.steps if step.stage == "publish")
+    needed = trial_s / 60 + after + 4 * 2 / 60
+    bench.deployment.spendings = [spending(needed + 0.001)]
+    assert bench.sequence.measure_next() is not None
+    bench.deployment.spendings = [spending(needed - 2 / 60 - 0.001)]
+    assert bench.sequence.measure_next() is None
+    assert bench.sequence.stopped() == "lifetime"
+
+
+def test_a_campaign_that_is_slower_than_planned_stops_earlier(make: Callable[..., Bench]) -> None:
+    """Half of its trials took ten minutes and more, so the next one is not begun with nine."""
+    bench = make(rounds=2, budget=BUDGET)
+    for planned, minutes in zip(bench.plan.trials, (1, 10, 30), strict=False):
+        result = campaigns.trial_result(planned)
+        late = result.started_at + timedelta(minutes=minutes)
+        bench.store.add_trial("c1", dataclasses.replace(result, ended_at=late))
+    bench.deployment.spendings = [spending(9)]
+    assert bench.sequence.measure_next() is None
+    assert len(bench.results()) == 3
+
+
+def test_a_resumed_campaign_looks_again_at_what_is_spent(make: Callable[..., Bench]) -> None:
+    """The facts of its hosts were stored anew; it stops again, or measures if it can be paid."""
+    bench = make(budget=BUDGET)
+    for left, stopped in ((1, "lifetime"), (100, None)):
+        bench.store.set_environment("c1", {"cores": "2"})
+        bench.deployment.spendings = [spending(left)]
+        assert (bench.sequence.measure_next() is None) == (stopped is not None)
+        assert bench.sequence.stopped() == stopped
+        assert bench.store.campaign("c1").environment["cores"] == "2"
+
+
+def test_the_progress_shows_what_is_spent(make: Callable[..., Bench]) -> None:
+    """In the line of every trial, repeated ones too, and where measuring stops."""
+    bench = make(rounds=1, budget=BUDGET, repeat_limit=1)
+    bench.broken_clients = {"r1-candidate"}
+    bench.deployment.spendings = [spending(100, dollars) for dollars in (1.0, 2.5, 4.0)]
+    bench.deployment.spendings.append(spending(1, 59.9))
+    bench.sequence.measure_all()
+    notes = [step.note for step in bench.sequence.progress.read()[0]]
+    shown = list(dict.fromkeys(note for note in notes if "dollars" in note))
+    assert shown[:3] == [
+        "1.00 of 60.00 dollars",
+        "2.50 of 60.00 dollars",
+        "measured again, 1; 4.00 of 60.00 dollars",
+    ]
+    assert shown[3].startswith("59.90 of 60.00 dollars spent; another trial, with giving the")

@@ -13,7 +13,11 @@ from benchlab import targets
 from benchlab.campaign import report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import LockHeldError, SpecError, StoreError, TargetError
+from benchlab.plan.spending import Spending
+from benchlab.report.formats import terminal
+from benchlab.report.model import report as model
 from benchlab.results.store import Store
+from tests.builders import campaigns
 from tests.builders.installation import Here
 
 HOW = "`benchlab give-back c1` gives back what is left of it"
@@ -199,3 +203,41 @@ def test_ctrl_c_while_giving_back_says_how_to_do_it(
             signal.signal(number, handler)
     assert done.returncode != 0
     assert f"error: {HOW}" in done.stderr
+
+
+# ---------------------------------------------------------------- what rented hosts may cost
+
+
+def test_a_stage_that_cannot_be_paid_is_not_begun(bench: Bench) -> None:
+    """Nothing can be measured then: all is given back, and the campaign has failed."""
+    vars(bench.run.target)["spending"] = lambda: Spending(59.0, 60.0, 1.0, minutes_left=0.2)
+    vars(bench.run)["provision"] = lambda: None
+    with pytest.raises(TargetError) as refused:
+        stages.run(bench.run)
+    assert str(refused.value).startswith("deploy baseline: 59.00 of 60.00 dollars are spent")
+    assert "until budget.limit is reached" in str(refused.value)
+    assert bench.acts[-1] == "give_back"
+    assert bench.state == "failed"
+    notes = [step.note for step in bench.run.progress.read()[0] if step.phase == "deploy baseline"]
+    assert notes == ["59.00 of 60.00 dollars"]
+
+
+def test_the_report_says_what_was_spent_beside_what_was_planned(here: Here) -> None:
+    """Until all is given back, and once: a report that is published again is the same."""
+    campaign = campaigns.fleet_campaign(id="c1")
+    with Store(here.home.store_url, here.home.objects) as store:
+        store.add_campaign(campaign)
+        run = CampaignRun.open(here.home, store, "c1")
+        after = [step.minutes for step in campaign.plan.steps][-2:]
+        editions = []
+        for dollars in (10.0, 20.0):
+            vars(run.target)["spending"] = lambda paid=dollars: Spending(paid, 80.0, 0.5, 50)
+            editions.append(run.publish()[0].read_text().replace("\\", ""))
+        spent = 10.0 + 0.5 * sum(after)
+        shown = terminal.render(
+            model.build(store.campaign("c1"), run.outcome().comparison, []), 200, colour=False
+        )
+    said = f"about ${spent:.2f}; planned ${campaign.plan.dollars:.2f}, limit $80.00"
+    assert editions[0] == editions[1]
+    assert said in editions[0]
+    assert f"Spent on the hosts: {said}" in shown

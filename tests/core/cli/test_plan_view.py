@@ -39,7 +39,8 @@ def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
         "vCPUs: 144",
         "on each storage host",
         "at list prices of 20",
-        "approval above 20 dollars (a person has to approve it), refused above 60",
+        "approval above 20 dollars (a person has to approve it), refused above 60, where it also",
+        "at worst, with all pairs of blocks measured 3 times: ",
         "round 6 · ",
         "estimates",
     ):

@@ -119,6 +119,19 @@ def test_a_campaign_in_a_file_outlives_the_process(store: Store, url: str) -> No
         assert again.trials("c1") == results()[:1]
 
 
+def test_the_regions_of_all_rentals_are_known(store: Store) -> None:
+    """By the plan; of an earlier Benchlab's, which has none, by the fleet's availability zone."""
+    of = {"us-west-2": "", None: "eu-central-1b"}
+    for region, zone in of.items():
+        made = campaigns.fleet_campaign(id=f"in-{region}", environment={"zone": zone})
+        plan = dataclasses.replace(made.plan, region=region)
+        store.add_campaign(dataclasses.replace(made, plan=plan))
+    store.add_campaign(campaigns.campaign(id="here"))
+    assert store.regions() == {"us-west-2", "eu-central-1"}
+    assert store.regions("in-None") == {"eu-central-1"}
+    assert store.regions("here") == set()
+
+
 def test_adding_a_campaign_again_changes_nothing(store: Store) -> None:
     """A repeated task finds its campaign, with what was recorded since."""
     store.set_environment("c1", {"cores": "64"})

@@ -153,6 +153,8 @@ repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
 missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
+stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
+stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
    *[other] in { $trials } trials that report them
@@ -306,6 +308,8 @@ provenance-started = Started
 provenance-duration = Duration
 provenance-estimate = Planned time and cost
 provenance-estimate-value = { $duration }, ${ $dollars } (list prices of { $day })
+provenance-spent = Spent on the hosts
+provenance-spent-value = about ${ $dollars }; planned ${ $planned }, limit ${ $limit }
 provenance-topology = Topology
 provenance-placement = Placement
 provenance-seed = Order seed

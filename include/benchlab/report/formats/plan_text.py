@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.report_type import Published, ReportSpec
+from benchlab.plan.steps import worst_minutes
 
 ESTIMATES = (
     "estimates: the times and the disk space of a fleet are assumed, not measured; steps.py has "
@@ -59,8 +60,9 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if spec.budget is not None:
         yield (
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
-            f"{spec.budget.limit:g}"
+            f"{spec.budget.limit:g}, where it also stops measuring"
         )
+    yield from (f"- {worst}" for worst in _worst(spec, plan))
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
     yield f"- {len(plan.hosts)} hosts of {plan.topology}: {_kinds(plan)}"
     if plan.vcpus is not None:
@@ -124,6 +126,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield _unpriced(plan)
     else:
         yield f"dollars: about {plan.dollars:.2f}, at list prices of {plan.prices_as_of}"
+    yield from _worst(spec, plan)
     if plan.seeded_minutes is not None and plan.seeded_dollars is not None:
         yield (
             f"with dataset snapshots (`snapshots: s3://...`), once there are some: "
@@ -135,9 +138,19 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         )
         yield (
             f"limits: approval above {spec.budget.approve_above:g} dollars ({approval}), refused "
-            f"above {spec.budget.limit:g}"
+            f"above {spec.budget.limit:g}, where it also stops measuring"
         )
     yield ESTIMATES
+
+
+def _worst(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """What it takes if every pair of blocks has to be measured again as often as is allowed."""
+    if plan.usd_per_minute is not None and spec.repeat_limit:
+        minutes = worst_minutes(plan.steps, spec.repeat_limit)
+        yield (
+            f"at worst, with all pairs of blocks measured {spec.repeat_limit + 1} times: "
+            f"{duration(minutes)}, {minutes * plan.usd_per_minute:.2f} dollars"
+        )
 
 
 def _unpriced(plan: Plan) -> str:

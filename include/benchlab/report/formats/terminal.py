@@ -17,7 +17,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, text_of
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import trust, wording
+from benchlab.report.sentences import method, trust, wording
 
 # So many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
@@ -34,6 +34,8 @@ def render(report: Report, width: int, colour: bool) -> str:
     console.print()
     for line in wording.quality(report)[:3]:
         console.print(Text(line))
+    if (spent := method.spent(report)) is not None:
+        console.print(Text(f"{report.language.say('provenance-spent')}: {spent}"))
     console.print(Text(trust.scope(report), style="dim"))
     return text_of(console)
 

@@ -31,7 +31,7 @@ from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.results import redaction
-from benchlab.results.records import Campaign, GateKind, TrialResult
+from benchlab.results.records import SPENT, STOPPED, Campaign, GateKind, TrialResult
 
 Value = str | int | float | bool
 
@@ -39,7 +39,7 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
-    *("client_program", "client_version", "client_path", CLOCKS),
+    *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(f"{role}_hosts" for role in ROLES),
 )
 

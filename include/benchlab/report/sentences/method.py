@@ -15,6 +15,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.plan.dataset import Warehouses
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
+from benchlab.results.records import SPENT
 
 
 def notes(report: Report) -> tuple[str, ...]:
@@ -162,6 +163,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "started": _when(report.campaign.started_at, report),
         "duration": report.numbers.duration(ended - report.campaign.started_at if ended else None),
         "estimate": _estimate(report),
+        "spent": spent(report),
         "topology": plan.topology,
         "placement": say("placement-sequential") if sequential else None,
         "seed": None if sequential else str(plan.seed),
@@ -192,6 +194,19 @@ def _estimate(report: Report) -> str | None:
         duration=report.numbers.duration(timedelta(minutes=report.plan.minutes)),
         dollars=report.numbers.rate(report.plan.dollars, 2),
         day=report.plan.prices_as_of or MISSING,
+    )
+
+
+def spent(report: Report) -> str | None:
+    """What the hosts have cost; None where that was not counted."""
+    dollars, budget = report.environment.get(SPENT), report.spec.budget
+    if dollars is None or budget is None:
+        return None
+    return report.language.say(
+        "provenance-spent-value",
+        dollars=dollars,
+        planned=report.numbers.rate(report.plan.dollars, 2),
+        limit=report.numbers.rate(budget.limit, 2),
     )
 
 

@@ -8,16 +8,17 @@ alone. ``headline(report, section)`` is
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
-from benchlab.language import Value
+from benchlab.language import Language, Value
 from benchlab.language.names import clauses, items
-from benchlab.language.numbers import MISSING
+from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.quality import Quality, Tally
 from benchlab.report.model.report import Report, Section
-from benchlab.results.records import GateKind
+from benchlab.results.records import STOPPED, Campaign, GateKind, Stop
 
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 """The place in a sentence where a format puts more than text: a link, words in bold."""
@@ -258,7 +259,17 @@ def _missing(report: Report, found: Quality) -> str:
     if not found.missing:
         return report.language.say("missing-none")
     trials = items(found.missing, report.language)
-    return report.language.say("missing-trials", count=len(found.missing), trials=trials)
+    missing = report.language.say("missing-trials", count=len(found.missing), trials=trials)
+    return sentences((missing, *stopped(report.campaign, report.language)), report)
+
+
+def stopped(campaign: Campaign, language: Language) -> list[str]:
+    """Why measuring ended before the plan did; empty if it did not."""
+    if (by := campaign.environment.get(STOPPED)) not in get_args(Stop):
+        return []
+    budget = campaign.report_type.budget
+    limit = Numbers(language).rate(budget.limit, 2) if budget is not None else MISSING
+    return [language.say(f"stopped-by-{by}", limit=limit)]
 
 
 def _client_count(report: Report, what: str, tally: Tally) -> str:

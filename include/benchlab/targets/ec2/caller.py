@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import clock
-from benchlab.targets.ec2.calls import call
+from benchlab.targets.ec2.calls import AwsError, call
 
 
 @dataclass(frozen=True)
@@ -35,3 +35,14 @@ def identify(access: Access, region: str) -> Caller:
     at_aws = clock.time_of(answer)
     now = at_aws or datetime.now(UTC).replace(microsecond=0)
     return Caller(str(answer["Account"]), now, clock.difference(at_aws))
+
+
+def time_at(access: Access, region: str) -> datetime:
+    """The time at AWS; this machine's, which is about the same, where AWS does not say it.
+
+    Credentials may expire while a campaign measures, which does not need them.
+    """
+    try:
+        return identify(access, region).now
+    except AwsError:
+        return datetime.now(UTC)

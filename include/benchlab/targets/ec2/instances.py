@@ -229,6 +229,7 @@ def _request(
         name=name,
         user=topology.user,
         lifetime=rental.lifetime,
+        ends_at=rental.expires_at,
         packages=rental.packages.get(role, ()),
     )
     root = {

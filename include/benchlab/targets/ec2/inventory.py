@@ -12,7 +12,16 @@ from typing import Any
 from benchlab.errors import TargetError
 from benchlab.targets.ec2 import belongings, tags
 from benchlab.targets.ec2.belongings import Belonging
-from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call, filters, pages, tag_filters
+from benchlab.targets.ec2.calls import (
+    DENIED,
+    PATIENT,
+    AwsError,
+    Limits,
+    call,
+    filters,
+    pages,
+    tag_filters,
+)
 
 # States in which an instance costs money, or can again.
 LIVING = frozenset({"pending", "running", "stopping", "stopped"})
@@ -127,14 +136,20 @@ def end_untagged(
     Raises:
         TargetError: one could not be ended.
     """
-    listed = {one.id for one in of_campaign(client, campaign)}
+    untagged = set(instances) - {one.id for one in of_campaign(client, campaign)}
+    listed = by_id(client, untagged)
     ended, unknown = list[str](), list[str]()
-    for instance in sorted(set(instances) - listed):
+    for instance in sorted(untagged):
+        # An ended one loses its tags, without which our permissions do not hold for it.
+        if instance in listed and not listed[instance].living:
+            ended.append(instance)
+            continue
         try:
             call(client, "terminate_instances", InstanceIds=[instance])
             ended.append(instance)
         except AwsError as error:
-            if error.code != "InvalidInstanceID.NotFound":
+            gone = instance not in listed and error.code in DENIED
+            if error.code != "InvalidInstanceID.NotFound" and not gone:
                 raise
             unknown.append(instance)
     wait_until_gone(client, lambda: by_id(client, ended).values(), limits)

@@ -15,6 +15,7 @@ import pydantic
 
 from benchlab.errors import TargetError
 from benchlab.plan.documents import Frozen
+from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
 
@@ -27,19 +28,38 @@ class RentalFile(Frozen):
         account: id of the AWS account that pays; None in a file of an earlier Benchlab, like
             ``topology``.
         instances: the ids of all instances launched so far.
+        usd_per_minute: of the whole fleet; None in a file of an earlier Benchlab, like ``limit``.
+        limit: the campaign's ``budget.limit``, in dollars.
+        earlier: dollars that its fleets before this one have cost.
     """
 
     region: str
     created_at: datetime
-    lifetime_minutes: int
+    lifetime_minutes: float
     account: str | None = None
     topology: Ec2Topology | None = None
     instances: tuple[str, ...] = ()
+    usd_per_minute: float | None = None
+    limit: float | None = None
+    earlier: float = 0.0
 
     @property
     def lifetime(self) -> timedelta:
         """How long the fleet may stay, counted from ``created_at``."""
         return timedelta(minutes=self.lifetime_minutes)
+
+    def spending(self, now: datetime) -> Spending | None:
+        """What the campaign has cost until ``now``, by AWS's clock; None if no price is known."""
+        if self.usd_per_minute is None or self.limit is None:
+            return None
+        # It ends itself after its lifetime, however late it is given back.
+        age = min(max((now - self.created_at) / timedelta(minutes=1), 0.0), self.lifetime_minutes)
+        return Spending(
+            dollars=self.earlier + age * self.usd_per_minute,
+            limit=self.limit,
+            usd_per_minute=self.usd_per_minute,
+            minutes_left=self.lifetime_minutes - age,
+        )
 
 
 def path(state: Path) -> Path:
@@ -74,6 +94,14 @@ def write(state: Path, kept: RentalFile) -> None:
     """Write a campaign's file at once, in place of an earlier one."""
     path(state).parent.mkdir(parents=True, exist_ok=True)
     fleet_files.write(path(state), kept.model_dump_json(indent=1))
+
+
+def spent_before(state: Path) -> float:
+    """The dollars that a campaign's fleets have cost which were given back already."""
+    try:
+        return float((state / fleet_files.SPENT_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return 0.0
 
 
 def add_instances(state: Path, instances: Iterable[str]) -> None:

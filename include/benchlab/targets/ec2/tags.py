@@ -45,8 +45,7 @@ class Rental:
         directory: the campaign's; the private key is kept there.
         created_at: when the campaign began to rent, with a time zone; stored with the campaign,
             so that a repeated call has the same.
-        lifetime: the reaper counts it from ``created_at``; a host, which shuts itself down, from
-            its boot.
+        lifetime: counted from ``created_at``, by the reaper and by a host, which shuts itself down.
         packages: Debian packages that hosts need, by role.
         old_metadata: the roles whose hosts may ask for their permissions by the instance metadata
             service's first version (IMDSv1), which needs no token.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchlab.errors import TargetError
@@ -23,20 +24,21 @@ def render(
     name: str,
     user: str,
     lifetime: timedelta,
+    ends_at: datetime,
     packages: Iterable[str] = (),
 ) -> str:
     """The script for one host.
 
     Args:
         user: the login that the data directory belongs to.
-        lifetime: then the host shuts itself down, which terminates it.
+        lifetime: then, after its boot, the host shuts itself down, which terminates it.
+        ends_at: it does so at this moment at the latest, by its own clock.
         packages: Debian packages to install.
 
     Raises:
         TargetError: the lifetime is below a minute, or the script is longer than EC2 accepts.
     """
-    minutes = int(lifetime.total_seconds() // 60)
-    if minutes < 1:
+    if lifetime < timedelta(minutes=1):
         raise TargetError(f"a host's lifetime must be at least a minute, found {lifetime}")
     here = templates.environment(
         "benchlab.targets.ec2", autoescape=False, keep_trailing_newline=True
@@ -46,7 +48,8 @@ def render(
         campaign=campaign,
         name=name,
         user=user,
-        lifetime_minutes=minutes,
+        lifetime_minutes=math.ceil(lifetime / timedelta(minutes=1)),
+        ends_at=ends_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
         packages=sorted(set(packages)),
         data=DATA,
     )

@@ -1,0 +1,45 @@
+"""What a campaign's rented hosts have cost so far, and whether another step can be paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spending:
+    """What a campaign's hosts have cost until one moment.
+
+    The whole fleet counts from when the campaign began to rent, so that it is not less than what
+    is billed for them.
+
+    Attributes:
+        dollars: so far, with what earlier fleets of the campaign cost.
+        limit: ``budget.limit``, in dollars.
+        usd_per_minute: of the whole fleet.
+        minutes_left: until the fleet ends itself, at the latest when it has cost the limit.
+    """
+
+    dollars: float
+    limit: float
+    usd_per_minute: float
+    minutes_left: float
+
+    def allows(self, minutes: float) -> bool:
+        """Whether the hosts may be used for that much longer, until all are given back.
+
+        Example:
+            ``spending.allows(trial_minutes(spec, trial) + minutes_after_trials(plan.steps))``
+        """
+        return minutes <= self.minutes_left
+
+    def after(self, minutes: float) -> float:
+        """The dollars that will have been spent when the hosts are given back in that time."""
+        return self.dollars + minutes * self.usd_per_minute
+
+    @property
+    def ends_by_limit(self) -> bool:
+        """Whether the hosts end because of the limit, and not because their time is over before."""
+        return self.after(self.minutes_left + 1) > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.dollars:.2f} of {self.limit:.2f} dollars"

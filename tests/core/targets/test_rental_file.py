@@ -1,0 +1,62 @@
+"""What a rental has cost, from its file and the time at AWS alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2.rental_file import RentalFile
+
+BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
+
+
+def kept(**fields: object) -> RentalFile:
+    """A fleet of 6 dollars an hour, for at most four hours."""
+    made = {
+        "region": "us-west-2",
+        "created_at": BEGAN,
+        "lifetime_minutes": 240.0,
+        "usd_per_minute": 0.1,
+        "limit": 30.0,
+    }
+    return RentalFile.model_validate({**made, **fields})
+
+
+@pytest.mark.parametrize(
+    ("minutes", "dollars", "left"),
+    [
+        (0, 0.0, 240),
+        (90, 9.0, 150),
+        (240, 24.0, 0),
+        (1000, 24.0, 0),  # it has ended itself meanwhile
+        (-5, 0.0, 240),  # this machine's clock, where AWS does not answer
+    ],
+)
+def test_the_fleet_costs_its_price_for_as_long_as_it_is_there(
+    minutes: int, dollars: float, left: float
+) -> None:
+    """From the first call to rent until its lifetime is over."""
+    found = kept().spending(BEGAN + timedelta(minutes=minutes))
+    assert found is not None
+    assert (found.dollars, found.minutes_left) == (pytest.approx(dollars), pytest.approx(left))
+    assert (found.limit, found.usd_per_minute) == (30.0, 0.1)
+
+
+def test_what_earlier_fleets_of_the_campaign_have_cost_counts() -> None:
+    """A campaign that was given back and resumed has one budget."""
+    found = kept(earlier=12.5).spending(BEGAN + timedelta(minutes=60))
+    assert found is not None
+    assert found.dollars == pytest.approx(18.5)
+
+
+def test_a_rental_of_an_earlier_benchlab_has_no_price(tmp_path: Path) -> None:
+    """Its campaign goes on, uncounted."""
+    old = '{"region": "us-west-2", "created_at": "2026-01-31T12:00:00Z", "lifetime_minutes": 300}'
+    rental_file.path(tmp_path).write_text(old)
+    found = rental_file.read(tmp_path)
+    assert found is not None
+    assert found.spending(BEGAN) is None
+    assert found.lifetime == timedelta(hours=5)
