@@ -51,6 +51,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
 }
 
+# The file of an account's logins, as FindSSHAuthorizedKeysFile in TiUP's
+# pkg/cluster/executor/executor.go finds it: the word is not expanded, includes are not read.
+LOGINS = r"""
+    keys=$(sudo -n grep -Ev '^\s*#|^\s*$' /etc/ssh/sshd_config |
+        awk '/AuthorizedKeysFile/ && NF >= 2 { print $2; exit }')
+    : "${keys:=.ssh/authorized_keys}"
+    case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
+"""
+
 Meta = dict[str, Any]
 
 
@@ -252,12 +261,13 @@ def make_key(name: str) -> str:
 
 
 def authorize(public: str) -> str:
-    """The script that lets a key log in."""
+    """The script that lets a key log in: EnvInit in TiUP's pkg/cluster/task/env_init.go."""
     return f"""
-    keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
-    keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
-    case $keys in /*) ;; *) mkdir -p ~/.ssh && chmod 700 ~/.ssh && keys=$HOME/$keys ;; esac
-    echo {shlex.quote(public)} | sudo -n tee -a "$keys" > /dev/null
+    mkdir -p ~/.ssh && chmod 700 ~/.ssh
+    {LOGINS}
+    echo {shlex.quote(public)} >> "$keys" && chmod 600 "$keys" || {{
+        echo "Failed to write public keys to '$keys' for user '$USER'" >&2; exit 1
+    }}
     """
 
 
@@ -412,10 +422,8 @@ def destroy(options: argparse.Namespace) -> None:
 
     def forget_key(server: Server) -> None:
         script = f"""
-        keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
-        keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
-        case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
-        sudo -n sed -i '\\|{public}|d' "$keys"
+        {LOGINS}
+        sed -i '\\|{public}|d' "$keys"
         """
         ssh(server, meta["user"], key, script)
 
