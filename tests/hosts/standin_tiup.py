@@ -37,6 +37,7 @@ SETTINGS = json.loads(Path("/etc/standin-tiup.json").read_text())
 HOME = Path(os.environ.get("TIUP_HOME") or Path.home() / ".tiup")
 CLUSTERS = HOME / "storage" / "cluster" / "clusters"
 SERVER = Path(__file__).with_name("standin_server.py")
+SYSTEMCTL = Path(__file__).with_name("standin_systemctl.sh")
 ORDER = ("pd", "tikv", "tidb")
 KEYS = {
     "pd": {"client_port", "peer_port"},
@@ -81,6 +82,7 @@ class Server:
         keeps_data = component != "tidb"
         self.data_dir = f"{where['data_dir']}/{component}-{self.port}" if keeps_data else ""
         self.id = f"{self.host}:{self.port}"
+        self.unit = f"{component}-{self.port}.service"
 
     def up(self) -> bool:
         url = f"http://{self.host}:{self.status_port}{UP[self.component]}"
@@ -283,6 +285,16 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
     echo {shlex.quote(settings)} > {deployed}/conf/standin.json
     """
     ssh(server, user, key, script, SERVER.read_bytes())
+    command = f"/usr/bin/python3 bin/{name} {server.id}"
+    unit = (
+        f"[Service]\nUser={user}\nWorkingDirectory={deployed}\nRestart=always\nRestartSec=15s\n"
+        f"ExecStart=exec {command} >> log/{server.component}.log 2>&1\n"
+    )
+    script = f"""
+    echo {shlex.quote(unit)} | sudo -n tee /etc/systemd/system/{server.unit} > /dev/null
+    sudo -n install -m 755 /dev/stdin /usr/local/bin/systemctl
+    """
+    ssh(server, user, key, script, SYSTEMCTL.read_bytes())
 
 
 def settings_of(server: Server, meta: Meta, found: list[Server]) -> dict[str, Any]:
@@ -353,19 +365,12 @@ def start(options: argparse.Namespace) -> None:
     found, key = servers(meta), key_of(options.name)
 
     def launch(server: Server) -> None:
-        command = f"/usr/bin/python3 bin/{server.component}-server {server.id}"
-        ssh(
-            server,
-            meta["user"],
-            key,
-            f"cd {server.deploy_dir} && setsid -f {command} < /dev/null "
-            f">> log/{server.component}.log 2>&1",
-        )
+        ssh(server, meta["user"], key, f"sudo -n systemctl start {server.unit}")
         deadline = time.monotonic() + options.wait_timeout
         while not server.up():
             if time.monotonic() > deadline:
                 raise Failure(
-                    f"failed to start: {server.id} {server.component}-{server.port}.service, "
+                    f"failed to start: {server.id} {server.unit}, "
                     f"please check the instance's log({server.deploy_dir}/log) for more detail.: "
                     "timed out waiting for port to be started"
                 )
@@ -381,14 +386,8 @@ def start(options: argparse.Namespace) -> None:
 
 
 def halt(server: Server, user: str, key: str) -> None:
-    """End one server and wait for it."""
-    script = f"""
-    cd {server.deploy_dir} 2> /dev/null && [ -f pid ] || exit 0
-    pid=$(cat pid); kill $pid 2> /dev/null
-    while kill -0 $pid 2> /dev/null; do sleep 0.05; done
-    rm -f pid
-    """
-    ssh(server, user, key, script)
+    """End one server and wait for it; it is not started again."""
+    ssh(server, user, key, f"sudo -n systemctl stop {server.unit}")
 
 
 def stop(options: argparse.Namespace) -> None:
@@ -417,7 +416,8 @@ def destroy(options: argparse.Namespace) -> None:
 
     def remove(server: Server) -> None:
         halt(server, meta["user"], key)
-        script = f"sudo -n rm -rf {server.deploy_dir} {server.data_dir}"
+        unit = f"/etc/systemd/system/{server.unit}"
+        script = f"sudo -n rm -rf {unit} {server.deploy_dir} {server.data_dir}"
         ssh(server, meta["user"], key, script)
 
     def forget_key(server: Server) -> None:

@@ -36,6 +36,11 @@ ROLES: dict[str, tuple[Role, ...]] = {
     "tidb-1": ("tidb",),
     "client-1": ("client",),
 }
+# The processes of the baseline on a host.
+AT_WORK = (
+    f"{{ find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/c1/baseline/*' "
+    "2> /dev/null || :; } | cut -d/ -f3"
+)
 VERSIONS: dict[Side, str] = {"baseline": "v5.1.1", "candidate": "v5.2.0"}
 
 
@@ -89,7 +94,8 @@ class TestFleet:
 
     def logins(self) -> dict[str, str]:
         """Keys that may log in, by host."""
-        return {name: host.run(f"cat {AUTHORIZED}").stdout for name, host in self.hosts.items()}
+        files = f"{AUTHORIZED} $(ls /home/{USER}/.ssh/authorized_keys 2> /dev/null)"
+        return {name: host.run(f"cat {files}").stdout for name, host in self.hosts.items()}
 
 
 @pytest.fixture(scope="module")
@@ -235,6 +241,22 @@ def test_a_server_that_ended_is_counted(fleet: TestFleet, running: Cluster) -> N
     running._tiup.cluster("start", running.instance.cluster_name)
     assert running.columns()["ended_servers"] == 1
     assert running.running()
+
+
+def test_servers_that_died_do_not_come_back_on_data_that_are_restored(
+    fleet: TestFleet, sides: dict[Side, Cluster]
+) -> None:
+    """Their units would start them again after RestartSec, in the middle of the copying."""
+    cluster = sides["baseline"]
+    cluster.start()
+    for name in ("kv-1", "kv-2", "tidb-1"):
+        host = fleet.hosts[name]
+        host.run("sed -i 's/^RestartSec=.*/RestartSec=3s/' /etc/systemd/system/*-*.service")
+    for name in ("kv-1", "kv-2", "tidb-1"):
+        fleet.hosts[name].run(f"kill -9 $({AT_WORK})")
+    cluster.restore()
+    time.sleep(5)
+    assert {host.run(AT_WORK).stdout for host in fleet.hosts.values()} == {""}
 
 
 def test_a_server_of_another_version_is_named(fleet: TestFleet, running: Cluster) -> None:

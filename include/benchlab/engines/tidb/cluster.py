@@ -140,7 +140,7 @@ class Cluster(TiDB, BaseCluster):
         self._census.wait_until_balanced()
 
     def stop(self) -> None:
-        if not self._hosts.any_process():
+        if not self._hosts.at_work():
             return
         try:
             self._tiup.cluster("stop", self.instance.cluster_name)

@@ -27,6 +27,20 @@ _OURS = """ours() (
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
 """
+# TiUP's units start a server that died again after 15 s (Restart=always, RestartSec=15s). Until then
+# there is no process, and systemd says `activating` (systemd.service(5), systemctl(1)).
+_AT_WORK = (
+    _OURS
+    + """
+ours "$1"
+shift
+for unit in "$@"; do
+    [ -e "/etc/systemd/system/$unit" ] || continue
+    state=$(systemctl show --property=ActiveState --value "$unit")
+    case $state in inactive | failed) ;; *) echo "$unit is $state" ;; esac
+done
+"""
+)
 # If this is interrupted, or the disk is full, the owner must not be locked out. The lock is the one
 # that hosts/logins.py takes: a key that is let in meanwhile is not lost.
 FORGET_LOGIN = """
@@ -132,12 +146,13 @@ class SideOnHosts:
 
         on_all(self.all, work)
 
-    def any_process(self) -> bool:
-        """Whether a server of this side runs on any host."""
+    def at_work(self) -> bool:
+        """Whether a server of this side runs on any host, or systemd will start one again."""
 
         def work(host: FleetHost) -> bool:
-            script = _OURS + 'ours "$1"'
-            return bool(self._root(host, script, [str(self.places(host).root)]).strip())
+            places = self.places(host)
+            arguments = [str(places.root), *places.units()]
+            return bool(self._root(host, _AT_WORK, arguments).strip())
 
         return any(on_all(self.all, work).values())
 
