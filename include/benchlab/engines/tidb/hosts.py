@@ -26,16 +26,19 @@ _OURS = """ours() (
     real=$(readlink -m -- "$1") || exit 1
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
+# A unit is named by its port alone, so that one of this name may be of a cluster of the owner's.
+our_unit() { grep -qsF -- "$1/" "/etc/systemd/system/$2"; }
 """
 # TiUP's units start a server that died again after 15 s (Restart=always, RestartSec=15s). Until then
 # there is no process, and systemd says `activating` (systemd.service(5), systemctl(1)).
 _AT_WORK = (
     _OURS
     + """
-ours "$1"
+root=$1
 shift
+ours "$root"
 for unit in "$@"; do
-    [ -e "/etc/systemd/system/$unit" ] || continue
+    our_unit "$root" "$unit" || continue
     state=$(systemctl show --property=ActiveState --value "$unit")
     case $state in inactive | failed) ;; *) echo "$unit is $state" ;; esac
 done
@@ -69,7 +72,7 @@ set -eu
 root=$1 account=$2 key=$3
 shift 3
 for unit in "$@"; do
-    if [ -e "/etc/systemd/system/$unit" ]; then
+    if our_unit "$root" "$unit"; then
         systemctl disable --now "$unit" || true
         rm -f "/etc/systemd/system/$unit"
         systemctl daemon-reload || true
