@@ -29,8 +29,8 @@ _OURS = """ours() (
 # A unit is named by its port alone, so that one of this name may be of a cluster of the owner's.
 our_unit() { grep -qsF -- "$1/" "/etc/systemd/system/$2"; }
 """
-# TiUP's units start a server that died again after 15 s (Restart=always, RestartSec=15s). Until then
-# there is no process, and systemd says `activating` (systemd.service(5), systemctl(1)).
+# TiUP's units have Restart=always and RestartSec=15s: for 15 s there is no process of a server that
+# died, and systemd says `activating` (systemd.service(5), systemctl(1)); then it runs again.
 _AT_WORK = (
     _OURS
     + """

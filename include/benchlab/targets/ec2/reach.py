@@ -94,17 +94,26 @@ def _login(
 def _ways_out(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]) -> list[Finding]:
     chosen = filters(vpc_id=subnets[0].vpc)
     tables = list(pages(client, "describe_route_tables", "RouteTables", Filters=chosen))
-    return [_way_out(subnet, _gateway(subnet, tables), topology) for subnet in subnets]
+    gateways = {subnet: _gateway(subnet, tables) for subnet in subnets}
+    faults = [fault for pair in gateways.items() if (fault := _no_way_out(*pair, topology))]
+    if faults:
+        return [Finding("way out", False, fault) for fault in faults]
+    used = ", ".join(sorted({str(gateway) for gateway in gateways.values()}))
+    return [Finding("way out", True, f"every subnet leads to the internet, by {used}")]
 
 
-def _way_out(subnet: Subnet, gateway: str | None, topology: Ec2Topology) -> Finding:
+def _no_way_out(subnet: Subnet, gateway: str | None, topology: Ec2Topology) -> str | None:
     if gateway is None:
-        why = f"{subnet} has no route to the internet, so its hosts could download nothing"
-        return Finding("way out", False, f"{why}; name another subnet, or give it a gateway")
+        return (
+            f"{subnet} has no route to the internet, so its hosts could download nothing; name "
+            "another subnet, or give it a gateway"
+        )
     if gateway.startswith("igw-") and not (subnet.public or topology.ssh_by == "public"):
-        why = f"{subnet} leads to {gateway}, but its hosts would have no public address for it"
-        return Finding("way out", False, f"{why}; write `ssh_by: public`, or use a NAT gateway")
-    return Finding("way out", True, f"{subnet} by {gateway}")
+        return (
+            f"{subnet} leads to {gateway}, but its hosts would have no public address for it; "
+            "write `ssh_by: public`, or use a NAT gateway"
+        )
+    return None
 
 
 def _gateway(subnet: Subnet, tables: list[dict[str, Any]]) -> str | None:
