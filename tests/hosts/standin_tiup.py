@@ -19,6 +19,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -200,12 +201,16 @@ def read_topology(path: str) -> dict[str, Any]:
 
 def deploy(options: argparse.Namespace) -> None:
     """``tiup cluster deploy``."""
+    # ValidateClusterNameOrError in TiUP's pkg/cluster/clusterutil/cluster_name.go.
+    if not re.fullmatch(r"[a-zA-Z0-9\-_.]+", options.name):
+        raise Failure(f"Cluster name '{options.name}' is invalid (common.invalid_cluster_name)")
     if options.name in known():
         raise Failure(
             f"Cluster name '{options.name}' is duplicated (deploy.name_dup)\n\n"
             "Please specify another cluster name"
         )
     meta = {
+        "name": options.name,
         "user": options.user,
         "tidb_version": options.version,
         "topology": read_topology(options.topology),
@@ -213,6 +218,7 @@ def deploy(options: argparse.Namespace) -> None:
     meta["user"] = meta["topology"]["global"]["user"]
     found = servers(meta)
     refuse_port_conflict(found)
+    refuse_dir_conflict(found)
     hosts = one_per_host(found)
     if failed := everywhere(
         hosts, options, lambda one: ssh(one, options.user, options.identity, "sudo -n uname -m")
@@ -239,15 +245,35 @@ def deploy(options: argparse.Namespace) -> None:
 
 
 def refuse_port_conflict(found: list[Server]) -> None:
-    """No two clusters share a port on a host."""
+    """No two clusters share a port on a host: CheckClusterPortConflict in TiUP's
+    pkg/cluster/spec/validate.go, which lets exporters' ports be where exporters are ignored.
+    """
     for name, meta in known().items():
         for other in servers(meta):
-            for mine in found:
-                if mine.host == other.host and (shared := mine.ports & other.ports):
+            for one in found:
+                if one.host != other.host:
+                    continue
+                if shared := one.ports & other.ports:
                     raise Failure(
                         "Deploy port conflicts to an existing cluster (deploy.port_conflict)\n\n"
                         f"The port you specified in the topology file is:\n  Port: {min(shared)}\n"
                         f"It conflicts to a port in the existing cluster:\n"
+                        f"  Existing Cluster Name: {name}"
+                    )
+
+
+def refuse_dir_conflict(found: list[Server]) -> None:
+    """No two clusters share a directory on a host: CheckClusterDirConflict, in the same file."""
+    for name, meta in known().items():
+        for other in servers(meta):
+            for one in found:
+                dirs = {one.deploy_dir, one.data_dir} & {other.deploy_dir, other.data_dir} - {""}
+                if one.host == other.host and dirs:
+                    raise Failure(
+                        "Deploy directory conflicts to an existing cluster (deploy.dir_conflict)"
+                        f"\n\nThe directory you specified in the topology file is:\n"
+                        f"  Directory: {min(dirs)}\n"
+                        f"It conflicts to a directory in the existing cluster:\n"
                         f"  Existing Cluster Name: {name}"
                     )
 
@@ -342,16 +368,33 @@ def config_of(server: Server, meta: Meta) -> dict[str, Any]:
 
 
 def check_config(server: Server, meta: Meta) -> None:
-    """Refuse items that begin with ``no-such``, as a server refuses those it does not know."""
+    """Refuse items that begin with ``no-such``, as a server refuses those it does not know, and
+    pools that TiKV refuses: with more threads than the larger of 4 and its cores, since v6.0.0
+    (`Config::validate` in TiKV's src/storage/config.rs).
+    """
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
-    refused = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
-    if refused:
+    unknown = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
+    why = f"unknown configuration options: {', '.join(unknown)}" if unknown else ""
+    threads = items.get("storage.scheduler-worker-pool-size", 1)
+    if server.component == "tikv" and parsed(meta["tidb_version"]) >= (6, 0, 0):
+        cores = int(ssh(server, meta["user"], key_of(meta["name"]), "nproc"))
+        if not 1 <= threads <= max(4, cores):
+            why = (
+                "storage.scheduler-worker-pool-size should be greater than 0 and less than or "
+                f"equal to {max(4, cores)}"
+            )
+    if why:
         raise Failure(
             f"init config failed: {server.id}: executor.ssh.execute_failed: Failed to execute "
             f"command over SSH for '{meta['user']}@{server.host}:22' {{ssh_stderr: invalid "
-            f"configuration file: unknown configuration options: {', '.join(refused)}}}, cause: "
+            f"configuration file: {why}}}, cause: "
             "Process exited with status 1: check config failed"
         )
+
+
+def parsed(version: str) -> tuple[int, ...]:
+    """The numbers of a version."""
+    return tuple(int(part) for part in version.lstrip("v").split("-")[0].split("."))
 
 
 def hashed(component: str, version: str) -> str:
@@ -497,7 +540,7 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 def br(options: argparse.Namespace) -> None:
     """``tiup br``; refuses credentials of a role, and hosts, as the real BR and TiKV do."""
-    version = tuple(int(part) for part in options.version.lstrip("v").split("-")[0].split("."))
+    version = parsed(options.version)
     if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
         # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
         raise Failure(
@@ -518,6 +561,13 @@ def br(options: argparse.Namespace) -> None:
         raise Failure(f"cannot reach PD {options.pd}: {error}") from error
     login = ["--no-defaults", "--skip-ssl", "--user=standin", f"--host={host}", f"--port={port}"]
     if options.action == "backup":
+        if read_object(options) is not None:
+            # SetStorageAndCheckNotInUse in BR's pkg/backup/client.go.
+            raise Failure(
+                f"backup meta file exists in {options.storage}/backupmeta, there may be some "
+                "backup files in the path already, please specify a correct backup directory!: "
+                "[BR:Common:ErrInvalidArgument]invalid argument"
+            )
         command = ["mariadb-dump", *login, "--databases", options.db]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
@@ -528,7 +578,10 @@ def br(options: argparse.Namespace) -> None:
         there = subprocess.run(["mariadb", *login, "-e", query], capture_output=True, check=False)
         if there.stdout.strip():
             raise Failure(f"failed to restore: table already exists in {options.db}")
-        subprocess.run(["mariadb", *login], input=read_object(options), check=True)
+        if (kept := read_object(options)) is None:
+            # ReadBackupMeta in BR's pkg/task/common.go.
+            raise Failure(f"load backupmeta failed: {options.storage}/backupmeta does not exist")
+        subprocess.run(["mariadb", *login], input=kept, check=True)
     print(f"[{options.action.title()} success]")
 
 
@@ -543,13 +596,17 @@ def write_object(options: argparse.Namespace, data: bytes) -> None:
     s3(options).put_object(Bucket=url.netloc, Key=key, Body=data)
 
 
-def read_object(options: argparse.Namespace) -> bytes:
-    """A backup that was kept."""
+def read_object(options: argparse.Namespace) -> bytes | None:
+    """A backup that was kept; None where there is none."""
     url = urlsplit(options.storage)
     if url.scheme == "local":
-        return (Path(url.path) / "backupmeta").read_bytes()
-    key = f"{url.path.strip('/')}/backupmeta"
-    kept: bytes = s3(options).get_object(Bucket=url.netloc, Key=key)["Body"].read()
+        file = Path(url.path) / "backupmeta"
+        return file.read_bytes() if file.exists() else None
+    key, client = f"{url.path.strip('/')}/backupmeta", s3(options)
+    try:
+        kept: bytes = client.get_object(Bucket=url.netloc, Key=key)["Body"].read()
+    except client.exceptions.NoSuchKey:
+        return None
     return kept
 
 

@@ -112,7 +112,8 @@ class Cluster(TiDB, BaseCluster):
             UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
             EngineError: TiUP failed; what could not be removed of the deployment is named.
-            TargetError: an earlier deployment cannot be removed.
+            TargetError: an earlier deployment cannot be removed, or a host has units of another
+                cluster that TiUP would write over.
         """
         self._check()
         self.destroy()

@@ -97,6 +97,16 @@ if [ -n "$key" ]; then
 fi
 """
 )
+_FOREIGN_UNITS = (
+    _OURS
+    + """
+root=$1
+shift
+for unit in "$@"; do
+    [ ! -e "/etc/systemd/system/$unit" ] || our_unit "$root" "$unit" || echo "$unit"
+done
+"""
+)
 _PREPARE = """
 set -eu
 account=$1
@@ -139,11 +149,20 @@ class SideOnHosts:
         """Make the side's directories on every host, owned by the account that logs in.
 
         So is the campaign's directory around them, in which the account keeps its jobs.
+
+        Raises:
+            TargetError: a host has a unit of another cluster that TiUP would write over.
         """
 
         def work(host: FleetHost) -> None:
             places = self.places(host)
             root = places.root
+            foreign = self._root(host, _FOREIGN_UNITS, [str(root), *places.units()]).split()
+            if foreign:
+                raise TargetError(
+                    f"{host.name}: {', '.join(foreign)} in /etc/systemd/system is of another cluster, and TiUP "
+                    "would write over it; remove that cluster, or let the topology name other hosts"
+                )
             directories = [str(path) for path in (root.parent, root, places.deploy, places.data)]
             self._root(host, _PREPARE, [host.user, *directories])
 
