@@ -160,8 +160,9 @@ class SideOnHosts:
             foreign = self._root(host, _FOREIGN_UNITS, [str(root), *places.units()]).split()
             if foreign:
                 raise TargetError(
-                    f"{host.name}: {', '.join(foreign)} in /etc/systemd/system is of another cluster, and TiUP "
-                    "would write over it; remove that cluster, or let the topology name other hosts"
+                    f"{host.name}: {', '.join(foreign)} in /etc/systemd/system is of another "
+                    "cluster, and TiUP would write over it; remove that cluster, or let the "
+                    "topology name other hosts"
                 )
             directories = [str(path) for path in (root.parent, root, places.deploy, places.data)]
             self._root(host, _PREPARE, [host.user, *directories])
