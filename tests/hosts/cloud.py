@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from multiprocessing import AuthenticationError
@@ -220,6 +220,10 @@ class Cloud:
         """How far the cloud's clock is ahead of this machine's."""
         self._admin("POST", "_clock", {"ahead_s": ahead.total_seconds()})
 
+    def caller(self, arn: str = "", denied: Sequence[str] = ()) -> None:
+        """Whose the credentials are, and which actions of docs/iam-policy.json they lack."""
+        self._admin("POST", "_caller", {"arn": arn, "denied": list(denied)})
+
     def holdings(self) -> dict[str, list[str]]:
         """What is left: instances not terminated, key pairs, groups that are no default ones, and
         volumes of no instance.
@@ -231,6 +235,10 @@ class Cloud:
         """The parameters of an action's calls, in order; without those not known yet."""
         listed: list[dict[str, Any]] = self._admin("GET", "_requests")
         return [one["parameters"] for one in listed if one["action"] == action]
+
+    def actions(self) -> set[str]:
+        """The names of all calls since the beginning."""
+        return {one["action"] for one in self._admin("GET", "_requests")}
 
     def _admin(self, method: str, path: str, given: object = None) -> Any:
         data = None if given is None else json.dumps(given).encode()

@@ -41,7 +41,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from tests.hosts import first_boot
+from tests.hosts import first_boot, iam
 
 XEN = ("i3", "m4", "c4", "r4", "d2")
 ATTEMPTS = 3
@@ -51,6 +51,8 @@ QUOTA = 256.0
 # Of the root volume of moto's images.
 ROOT_GIB = 15
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
+# Whose credentials a campaign has.
+CALLER = f"arn:aws:iam::{DEFAULT_ACCOUNT_ID}:user/benchlab"
 # How far from AWS's time a request may be signed ("Common errors", RequestExpired).
 SIGNED_WITHIN = timedelta(minutes=15)
 UNAVAILABLE = {"RequestLimitExceeded", "Throttling", "InternalError", "Unavailable"}
@@ -96,7 +98,7 @@ class Server:
     """The WSGI application and its state."""
 
     def __init__(self, folder: Path, region: str, network: str, hosts: str) -> None:
-        self.folder, self.hosts = folder, hosts
+        self.folder, self.region, self.hosts = folder, region, hosts
         self.moto = DomainDispatcherApplication(create_backend_app)
         self.lock = threading.RLock()
         self.asking = threading.Lock()
@@ -112,6 +114,7 @@ class Server:
         self.volume: tuple[str, int] | None = None
         self.requests: list[dict[str, Any]] = []
         self.quota = QUOTA
+        self.caller, self.denied = CALLER, set[str]()
         # How far the cloud's clock is ahead of this machine's.
         self.ahead = timedelta(0)
         # Any of those that moto knows, in every region the same.
@@ -120,6 +123,7 @@ class Server:
         )[0]
         if network:
             self._use(region, ipaddress.IPv4Network(network))
+        self._open(region)
 
     # ------------------------------------------------------------ moto's inside
 
@@ -138,6 +142,19 @@ class Server:
             subnets.clear()
         for zone, block in zip(zones, network.subnets(prefixlen_diff=2), strict=False):
             ec2.create_subnet(ec2.default_vpc.id, str(block), availability_zone=zone)
+
+    def _open(self, region: str) -> None:
+        """Default VPCs lead to the internet ("Default VPCs", Amazon VPC User Guide); moto's not."""
+        ec2 = self.ec2(region)
+        vpc = ec2.get_default_vpc()
+        gateway = ec2.create_internet_gateway()
+        ec2.attach_internet_gateway(gateway.id, vpc.id)
+        [main] = [
+            table
+            for table in ec2.route_tables.values()
+            if table.main_association_id and table.vpc_id == vpc.id
+        ]
+        ec2.create_route(main.id, "0.0.0.0/0", gateway_id=gateway.id)
 
     def instances(self, region: str) -> list[Any]:
         """moto's instances."""
@@ -386,6 +403,38 @@ class Server:
         }
         return 200, "application/x-amz-json-1.1", json.dumps({"Quota": quota}).encode()
 
+    def do_GetCallerIdentity(self, _: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """As the user or the role that was set."""
+        status, kind, text = forward()
+        arn = f"<Arn>{self.caller}</Arn>".encode()
+        return status, kind, re.sub(rb"<Arn>[^<]*</Arn>", arn, text)
+
+    def do_SimulatePrincipalPolicy(self, request: Request, _: Callable[[], Answer]) -> Answer:  # noqa: N802
+        """By docs/iam-policy.json, without what was denied; moto does not have it."""
+        form, principal = request.form, request.form["PolicySourceArn"]
+        roles = [role.arn for role in get_backend("iam")[DEFAULT_ACCOUNT_ID]["aws"].roles.values()]
+        if principal not in (self.caller, *roles) or ":sts:" in principal:
+            raise RefusedError("NoSuchEntity", f"The entity {principal} cannot be found.")
+        context = {}
+        for key, name in form.items():
+            if found := re.fullmatch(r"ContextEntries\.member\.(\d+)\.ContextKeyName", key):
+                values = f"ContextEntries.member.{found[1]}.ContextKeyValues.member.1"
+                context[name] = form[values]
+        results = ""
+        for action in request.listed(r"ActionNames\.member"):
+            for resource in request.listed(r"ResourceArns\.member"):
+                good = action not in self.denied and iam.allows(action, resource, context)
+                decision = "allowed" if good else "implicitDeny"
+                results += (
+                    f"<member><EvalActionName>{action}</EvalActionName>"
+                    f"<EvalResourceName>{resource}</EvalResourceName>"
+                    f"<EvalDecision>{decision}</EvalDecision></member>"
+                )
+        result = f"<EvaluationResults>{results}</EvaluationResults><IsTruncated>false</IsTruncated>"
+        name = "SimulatePrincipalPolicy"
+        text = f"<{name}Response><{name}Result>{result}</{name}Result></{name}Response>"
+        return 200, "text/xml", text.encode()
+
     def do_GetParameter(self, request: Request, forward: Callable[[], Answer]) -> Answer:  # noqa: N802
         """Debian's public parameter, which moto does not have."""
         if request.json.get("Name") != PARAMETER:
@@ -509,6 +558,7 @@ class Server:
             "/_quota": self._admin_quota,
             "/_volume": self._admin_volume,
             "/_clock": self._admin_clock,
+            "/_caller": self._admin_caller,
             "/_holdings": self._admin_holdings,
             "/_requests": lambda *_: self.requests,
             "/_image": lambda *_: self.image,
@@ -536,6 +586,12 @@ class Server:
         self.gone.clear()
         self.unknown.clear()
         self.quota, self.volume = QUOTA, None
+        self.caller, self.denied = CALLER, set()
+        self._open(self.region)
+        return {}
+
+    def _admin_caller(self, _: str, given: dict[str, Any]) -> Any:
+        self.caller, self.denied = given["arn"] or CALLER, set(given["denied"])
         return {}
 
     def _admin_boots(self, _: str, given: dict[str, Any]) -> Any:

@@ -15,8 +15,17 @@ NOW = datetime.now(UTC).replace(microsecond=0)
 SOON = Limits(ready_s=60, gone_s=60, poll_s=0.02)
 NAMES = ["pd-1", "tikv-1", "tikv-2", "tidb-1", "client-1"]
 ZONES = [f"{REGION}{letter}" for letter in "abcd"]
+# The address of this machine on the internet, and what `ssh_from` lets in.
+HERE = "203.0.113.7"
 
 
+# With instance types that docs/iam-policy.json grants.
+GRANTED = {
+    "pd": {"instance_type": "m5.xlarge", "count": 1},
+    "tikv": {"instance_type": "i3.4xlarge", "count": 2},
+    "tidb": {"instance_type": "c5.4xlarge", "count": 1},
+    "client": {"instance_type": "c5.9xlarge", "count": 1},
+}
 LATER = NOW + timedelta(hours=6)
 
 
@@ -27,7 +36,8 @@ def topology(**fields: object) -> Ec2Topology:
         "region": REGION,
         "image": {"ssm_parameter": PARAMETER},
         "user": "admin",
-        "ssh_from": "203.0.113.7/32",
+        "ssh_from": f"{HERE}/32",
+        "ssh_by": "public",
         "tiup": "image",
         "roles": {
             "pd": {"instance_type": "m5.xlarge", "count": 1},

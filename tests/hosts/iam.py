@@ -12,27 +12,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from benchlab.targets.ec2.permissions import ASKED as ASKED
+
 ROOT = Path(__file__).parents[2]
 ACCOUNT = "123456789012"
-# The kinds of resource that a call asks about, each of which must be allowed.
-ASKED = {
-    "ec2:AuthorizeSecurityGroupIngress": ("security-group",),
-    "ec2:CreateSecurityGroup": ("security-group", "vpc"),
-    "ec2:CreateTags": ("instance", "key-pair", "network-interface", "security-group", "volume"),
-    "ec2:DeleteKeyPair": ("key-pair",),
-    "ec2:DeleteSecurityGroup": ("security-group",),
-    "ec2:DeleteVolume": ("volume",),
-    "ec2:GetConsoleOutput": ("instance",),
-    "ec2:ImportKeyPair": ("key-pair",),
-    "ec2:RevokeSecurityGroupIngress": ("security-group",),
-    "ec2:RunInstances": (
-        *("image", "instance", "key-pair", "network-interface", "security-group", "subnet"),
-        "volume",
-    ),
-    "ec2:TerminateInstances": ("instance",),
-    "iam:PassRole": ("role",),
-    "ssm:GetParameter": ("parameter",),
-}
+# What is only asked about the caller's own permissions; IAM is in no region.
+SIMULATES = frozenset({"iam:GetRole", "iam:SimulatePrincipalPolicy"})
 IDS = {"key-pair": "benchlab-c1", "role": "benchlab-hosts"}
 
 

@@ -99,7 +99,7 @@ while True:
 
 _SSHD = """\
 HostKey /etc/ssh/host_key
-AuthorizedKeysFile /etc/ssh/authorized_keys/%u .ssh/authorized_keys
+AuthorizedKeysFile .ssh/authorized_keys /etc/ssh/authorized_keys/%u
 UsePAM yes
 PasswordAuthentication no
 KbdInteractiveAuthentication no

@@ -37,7 +37,7 @@ def install(
     """
     place = client.root / PLACE
     place.mkdir(parents=True, exist_ok=True)
-    for name in ("standin_tiup.py", "standin_server.py"):
+    for name in ("standin_tiup.py", "standin_server.py", "standin_systemctl.sh"):
         shutil.copy(HERE / name, place / name)
     program = client.root / "usr/local/bin/tiup"
     program.write_text(_PROGRAM.format(packages=sysconfig.get_path("purelib"), place=PLACE))

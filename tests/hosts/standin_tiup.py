@@ -19,6 +19,7 @@ import copy
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -37,6 +38,7 @@ SETTINGS = json.loads(Path("/etc/standin-tiup.json").read_text())
 HOME = Path(os.environ.get("TIUP_HOME") or Path.home() / ".tiup")
 CLUSTERS = HOME / "storage" / "cluster" / "clusters"
 SERVER = Path(__file__).with_name("standin_server.py")
+SYSTEMCTL = Path(__file__).with_name("standin_systemctl.sh")
 ORDER = ("pd", "tikv", "tidb")
 KEYS = {
     "pd": {"client_port", "peer_port"},
@@ -50,6 +52,15 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
 }
+
+# The file of an account's logins, as FindSSHAuthorizedKeysFile in TiUP's
+# pkg/cluster/executor/executor.go finds it: the word is not expanded, includes are not read.
+LOGINS = r"""
+    keys=$(sudo -n grep -Ev '^\s*#|^\s*$' /etc/ssh/sshd_config |
+        awk '/AuthorizedKeysFile/ && NF >= 2 { print $2; exit }')
+    : "${keys:=.ssh/authorized_keys}"
+    case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
+"""
 
 Meta = dict[str, Any]
 
@@ -72,6 +83,7 @@ class Server:
         keeps_data = component != "tidb"
         self.data_dir = f"{where['data_dir']}/{component}-{self.port}" if keeps_data else ""
         self.id = f"{self.host}:{self.port}"
+        self.unit = f"{component}-{self.port}.service"
 
     def up(self) -> bool:
         url = f"http://{self.host}:{self.status_port}{UP[self.component]}"
@@ -189,12 +201,16 @@ def read_topology(path: str) -> dict[str, Any]:
 
 def deploy(options: argparse.Namespace) -> None:
     """``tiup cluster deploy``."""
+    # ValidateClusterNameOrError in TiUP's pkg/cluster/clusterutil/cluster_name.go.
+    if not re.fullmatch(r"[a-zA-Z0-9\-_.]+", options.name):
+        raise Failure(f"Cluster name '{options.name}' is invalid (common.invalid_cluster_name)")
     if options.name in known():
         raise Failure(
             f"Cluster name '{options.name}' is duplicated (deploy.name_dup)\n\n"
             "Please specify another cluster name"
         )
     meta = {
+        "name": options.name,
         "user": options.user,
         "tidb_version": options.version,
         "topology": read_topology(options.topology),
@@ -202,6 +218,7 @@ def deploy(options: argparse.Namespace) -> None:
     meta["user"] = meta["topology"]["global"]["user"]
     found = servers(meta)
     refuse_port_conflict(found)
+    refuse_dir_conflict(found)
     hosts = one_per_host(found)
     if failed := everywhere(
         hosts, options, lambda one: ssh(one, options.user, options.identity, "sudo -n uname -m")
@@ -228,15 +245,35 @@ def deploy(options: argparse.Namespace) -> None:
 
 
 def refuse_port_conflict(found: list[Server]) -> None:
-    """No two clusters share a port on a host."""
+    """No two clusters share a port on a host: CheckClusterPortConflict in TiUP's
+    pkg/cluster/spec/validate.go, which lets exporters' ports be where exporters are ignored.
+    """
     for name, meta in known().items():
         for other in servers(meta):
-            for mine in found:
-                if mine.host == other.host and (shared := mine.ports & other.ports):
+            for one in found:
+                if one.host != other.host:
+                    continue
+                if shared := one.ports & other.ports:
                     raise Failure(
                         "Deploy port conflicts to an existing cluster (deploy.port_conflict)\n\n"
                         f"The port you specified in the topology file is:\n  Port: {min(shared)}\n"
                         f"It conflicts to a port in the existing cluster:\n"
+                        f"  Existing Cluster Name: {name}"
+                    )
+
+
+def refuse_dir_conflict(found: list[Server]) -> None:
+    """No two clusters share a directory on a host: CheckClusterDirConflict, in the same file."""
+    for name, meta in known().items():
+        for other in servers(meta):
+            for one in found:
+                dirs = {one.deploy_dir, one.data_dir} & {other.deploy_dir, other.data_dir} - {""}
+                if one.host == other.host and dirs:
+                    raise Failure(
+                        "Deploy directory conflicts to an existing cluster (deploy.dir_conflict)"
+                        f"\n\nThe directory you specified in the topology file is:\n"
+                        f"  Directory: {min(dirs)}\n"
+                        f"It conflicts to a directory in the existing cluster:\n"
                         f"  Existing Cluster Name: {name}"
                     )
 
@@ -252,12 +289,13 @@ def make_key(name: str) -> str:
 
 
 def authorize(public: str) -> str:
-    """The script that lets a key log in."""
+    """The script that lets a key log in: EnvInit in TiUP's pkg/cluster/task/env_init.go."""
     return f"""
-    keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
-    keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
-    case $keys in /*) ;; *) mkdir -p ~/.ssh && chmod 700 ~/.ssh && keys=$HOME/$keys ;; esac
-    echo {shlex.quote(public)} | sudo -n tee -a "$keys" > /dev/null
+    mkdir -p ~/.ssh && chmod 700 ~/.ssh
+    {LOGINS}
+    echo {shlex.quote(public)} >> "$keys" && chmod 600 "$keys" || {{
+        echo "Failed to write public keys to '$keys' for user '$USER'" >&2; exit 1
+    }}
     """
 
 
@@ -273,6 +311,18 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
     echo {shlex.quote(settings)} > {deployed}/conf/standin.json
     """
     ssh(server, user, key, script, SERVER.read_bytes())
+    # TiUP's templates (run_pd.sh.tpl, run_tikv.sh.tpl, run_tidb.sh.tpl) name the log like this.
+    log = f"--log-file={deployed}/log/{server.component}.log"
+    command = f"/usr/bin/python3 bin/{name} {server.id} {log}"
+    unit = (
+        f"[Service]\nUser={user}\nWorkingDirectory={deployed}\nRestart=always\nRestartSec=15s\n"
+        f"ExecStart=exec {command} >> log/{server.component}.log 2>&1\n"
+    )
+    script = f"""
+    echo {shlex.quote(unit)} | sudo -n tee /etc/systemd/system/{server.unit} > /dev/null
+    sudo -n install -m 755 /dev/stdin /usr/local/bin/systemctl
+    """
+    ssh(server, user, key, script, SYSTEMCTL.read_bytes())
 
 
 def settings_of(server: Server, meta: Meta, found: list[Server]) -> dict[str, Any]:
@@ -320,16 +370,33 @@ def config_of(server: Server, meta: Meta) -> dict[str, Any]:
 
 
 def check_config(server: Server, meta: Meta) -> None:
-    """Refuse items that begin with ``no-such``, as a server refuses those it does not know."""
+    """Refuse items that begin with ``no-such``, as a server refuses those it does not know, and
+    pools that TiKV refuses: with more threads than the larger of 4 and its cores, since v6.0.0
+    (`Config::validate` in TiKV's src/storage/config.rs).
+    """
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
-    refused = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
-    if refused:
+    unknown = [key for key in items if key.rpartition(".")[2].startswith("no-such")]
+    why = f"unknown configuration options: {', '.join(unknown)}" if unknown else ""
+    threads = items.get("storage.scheduler-worker-pool-size", 1)
+    if server.component == "tikv" and parsed(meta["tidb_version"]) >= (6, 0, 0):
+        cores = int(ssh(server, meta["user"], key_of(meta["name"]), "nproc"))
+        if not 1 <= threads <= max(4, cores):
+            why = (
+                "storage.scheduler-worker-pool-size should be greater than 0 and less than or "
+                f"equal to {max(4, cores)}"
+            )
+    if why:
         raise Failure(
             f"init config failed: {server.id}: executor.ssh.execute_failed: Failed to execute "
             f"command over SSH for '{meta['user']}@{server.host}:22' {{ssh_stderr: invalid "
-            f"configuration file: unknown configuration options: {', '.join(refused)}}}, cause: "
+            f"configuration file: {why}}}, cause: "
             "Process exited with status 1: check config failed"
         )
+
+
+def parsed(version: str) -> tuple[int, ...]:
+    """The numbers of a version."""
+    return tuple(int(part) for part in version.lstrip("v").split("-")[0].split("."))
 
 
 def hashed(component: str, version: str) -> str:
@@ -343,21 +410,12 @@ def start(options: argparse.Namespace) -> None:
     found, key = servers(meta), key_of(options.name)
 
     def launch(server: Server) -> None:
-        # TiUP's templates (run_pd.sh.tpl, run_tikv.sh.tpl, run_tidb.sh.tpl) name the log like this.
-        log = f"--log-file={server.deploy_dir}/log/{server.component}.log"
-        command = f"/usr/bin/python3 bin/{server.component}-server {server.id} {log}"
-        ssh(
-            server,
-            meta["user"],
-            key,
-            f"cd {server.deploy_dir} && setsid -f {command} < /dev/null "
-            f">> log/{server.component}.log 2>&1",
-        )
+        ssh(server, meta["user"], key, f"sudo -n systemctl start {server.unit}")
         deadline = time.monotonic() + options.wait_timeout
         while not server.up():
             if time.monotonic() > deadline:
                 raise Failure(
-                    f"failed to start: {server.id} {server.component}-{server.port}.service, "
+                    f"failed to start: {server.id} {server.unit}, "
                     f"please check the instance's log({server.deploy_dir}/log) for more detail.: "
                     "timed out waiting for port to be started"
                 )
@@ -373,14 +431,8 @@ def start(options: argparse.Namespace) -> None:
 
 
 def halt(server: Server, user: str, key: str) -> None:
-    """End one server and wait for it."""
-    script = f"""
-    cd {server.deploy_dir} 2> /dev/null && [ -f pid ] || exit 0
-    pid=$(cat pid); kill $pid 2> /dev/null
-    while kill -0 $pid 2> /dev/null; do sleep 0.05; done
-    rm -f pid
-    """
-    ssh(server, user, key, script)
+    """End one server and wait for it; it is not started again."""
+    ssh(server, user, key, f"sudo -n systemctl stop {server.unit}")
 
 
 def stop(options: argparse.Namespace) -> None:
@@ -409,15 +461,14 @@ def destroy(options: argparse.Namespace) -> None:
 
     def remove(server: Server) -> None:
         halt(server, meta["user"], key)
-        script = f"sudo -n rm -rf {server.deploy_dir} {server.data_dir}"
+        unit = f"/etc/systemd/system/{server.unit}"
+        script = f"sudo -n rm -rf {unit} {server.deploy_dir} {server.data_dir}"
         ssh(server, meta["user"], key, script)
 
     def forget_key(server: Server) -> None:
         script = f"""
-        keys=$(sudo -n /usr/sbin/sshd -T | sed -n 's/^authorizedkeysfile \\([^ ]*\\).*/\\1/p')
-        keys=$(echo "$keys" | sed "s|%u|$USER|; s|%h|$HOME|")
-        case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
-        sudo -n sed -i '\\|{public}|d' "$keys"
+        {LOGINS}
+        sed -i '\\|{public}|d' "$keys"
         """
         ssh(server, meta["user"], key, script)
 
@@ -491,7 +542,7 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 def br(options: argparse.Namespace) -> None:
     """``tiup br``; refuses credentials of a role, and hosts, as the real BR and TiKV do."""
-    version = tuple(int(part) for part in options.version.lstrip("v").split("-")[0].split("."))
+    version = parsed(options.version)
     if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
         # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
         raise Failure(
@@ -512,6 +563,13 @@ def br(options: argparse.Namespace) -> None:
         raise Failure(f"cannot reach PD {options.pd}: {error}") from error
     login = ["--no-defaults", "--skip-ssl", "--user=standin", f"--host={host}", f"--port={port}"]
     if options.action == "backup":
+        if read_object(options) is not None:
+            # SetStorageAndCheckNotInUse in BR's pkg/backup/client.go.
+            raise Failure(
+                f"backup meta file exists in {options.storage}/backupmeta, there may be some "
+                "backup files in the path already, please specify a correct backup directory!: "
+                "[BR:Common:ErrInvalidArgument]invalid argument"
+            )
         command = ["mariadb-dump", *login, "--databases", options.db]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
@@ -522,7 +580,10 @@ def br(options: argparse.Namespace) -> None:
         there = subprocess.run(["mariadb", *login, "-e", query], capture_output=True, check=False)
         if there.stdout.strip():
             raise Failure(f"failed to restore: table already exists in {options.db}")
-        subprocess.run(["mariadb", *login], input=read_object(options), check=True)
+        if (kept := read_object(options)) is None:
+            # ReadBackupMeta in BR's pkg/task/common.go.
+            raise Failure(f"load backupmeta failed: {options.storage}/backupmeta does not exist")
+        subprocess.run(["mariadb", *login], input=kept, check=True)
     print(f"[{options.action.title()} success]")
 
 
@@ -537,13 +598,17 @@ def write_object(options: argparse.Namespace, data: bytes) -> None:
     s3(options).put_object(Bucket=url.netloc, Key=key, Body=data)
 
 
-def read_object(options: argparse.Namespace) -> bytes:
-    """A backup that was kept."""
+def read_object(options: argparse.Namespace) -> bytes | None:
+    """A backup that was kept; None where there is none."""
     url = urlsplit(options.storage)
     if url.scheme == "local":
-        return (Path(url.path) / "backupmeta").read_bytes()
-    key = f"{url.path.strip('/')}/backupmeta"
-    kept: bytes = s3(options).get_object(Bucket=url.netloc, Key=key)["Body"].read()
+        file = Path(url.path) / "backupmeta"
+        return file.read_bytes() if file.exists() else None
+    key, client = f"{url.path.strip('/')}/backupmeta", s3(options)
+    try:
+        kept: bytes = client.get_object(Bucket=url.netloc, Key=key)["Body"].read()
+    except client.exceptions.NoSuchKey:
+        return None
     return kept
 
 

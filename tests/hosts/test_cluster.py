@@ -21,7 +21,7 @@ from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.hosts import metrics
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.report_type import Side
+from benchlab.plan.report_type import Parameters, Side
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, own
 from tests.hosts.object_storage import KEYS, bucket_on
@@ -37,6 +37,11 @@ ROLES: dict[str, tuple[Role, ...]] = {
     "tidb-1": ("tidb",),
     "client-1": ("client",),
 }
+# The processes of the baseline on a host.
+AT_WORK = (
+    f"{{ find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/c1/baseline/*' "
+    "2> /dev/null || :; } | cut -d/ -f3"
+)
 VERSIONS: dict[Side, str] = {"baseline": "v5.1.1", "candidate": "v5.2.0"}
 
 
@@ -90,7 +95,8 @@ class TestFleet:
 
     def logins(self) -> dict[str, str]:
         """Keys that may log in, by host."""
-        return {name: host.run(f"cat {AUTHORIZED}").stdout for name, host in self.hosts.items()}
+        files = f"{AUTHORIZED} $(ls /home/{USER}/.ssh/authorized_keys 2> /dev/null)"
+        return {name: host.run(f"cat {files}").stdout for name, host in self.hosts.items()}
 
 
 @pytest.fixture(scope="module")
@@ -247,6 +253,22 @@ def test_a_server_that_ended_is_counted(fleet: TestFleet, running: Cluster) -> N
     assert running.running()
 
 
+def test_servers_that_died_do_not_come_back_on_data_that_are_restored(
+    fleet: TestFleet, sides: dict[Side, Cluster]
+) -> None:
+    """Their units would start them again after RestartSec, in the middle of the copying."""
+    cluster = sides["baseline"]
+    cluster.start()
+    for name in ("kv-1", "kv-2", "tidb-1"):
+        host = fleet.hosts[name]
+        host.run("sed -i 's/^RestartSec=.*/RestartSec=3s/' /etc/systemd/system/*-*.service")
+    for name in ("kv-1", "kv-2", "tidb-1"):
+        fleet.hosts[name].run(f"kill -9 $({AT_WORK})")
+    cluster.restore()
+    time.sleep(5)
+    assert {host.run(AT_WORK).stdout for host in fleet.hosts.values()} == {""}
+
+
 def test_a_server_of_another_version_is_named(fleet: TestFleet, running: Cluster) -> None:
     """By component and host, with both versions."""
     conf = DATA / "c1/baseline/deploy/tidb-4000/conf/standin.json"
@@ -307,6 +329,8 @@ def test_a_dataset_goes_to_object_storage_and_back(
         running.save_dataset("s3://datasets/small", bucket_region)
     client.write_text(before)
     running.save_dataset("s3://datasets/small", bucket_region)
+    with pytest.raises(EngineError, match="specify a correct backup directory"):
+        running.save_dataset("s3://datasets/small", bucket_region)
     running.sql("DELETE FROM sbtest.t")
     running.load_dataset("s3://datasets/small", bucket_region)
     assert rows(running) == ["1"]
@@ -353,6 +377,22 @@ def test_a_refused_configuration_leaves_nothing_on_the_hosts(fleet: TestFleet) -
         assert part in str(caught.value)
     assert fleet.left("refused") == {}
     assert fleet.logins() == before
+
+
+def test_a_pool_larger_than_the_hosts_is_refused_by_the_server(fleet: TestFleet) -> None:
+    """TiKV from v6.0.0 on, where nobody knew the hosts' cores before; nothing is left."""
+    settings = fleet.hosts["client-1"].root / "etc/standin-tiup.json"
+    before = settings.read_text()
+    versions = {**json.loads(before)["versions"], "v6.1.0": "10.2.11"}
+    settings.write_text(json.dumps({**json.loads(before), "versions": versions}))
+    pool: dict[str, Parameters] = {"tikv": {"storage.scheduler-worker-pool-size": 4096}}
+    cluster = other(fleet, "pool", version="v6.1.0", components=pool)
+    with pytest.raises(
+        EngineError, match=r"(?s)scheduler-worker-pool-size should be.*in the report"
+    ):
+        cluster.deploy()
+    assert fleet.left("pool") == {}
+    settings.write_text(before)
 
 
 def test_an_unknown_version_leaves_nothing_on_the_hosts(fleet: TestFleet) -> None:
@@ -499,12 +539,38 @@ def test_exporters_of_the_owner_stay(fleet: TestFleet) -> None:
         host.run(f"rm -f {' '.join(units)}; kill $(cat /run/9100 /run/9115)", check=False)
 
 
+def test_a_failed_deployment_leaves_the_units_of_others_alone(fleet: TestFleet) -> None:
+    """Cleaning up goes by the units' names, which have nothing but a port in them."""
+    host, unit = fleet.hosts["kv-2"], f"/etc/systemd/system/tikv-{OTHER.tikv}.service"
+    host.run(f"echo 'ExecStart=/tidb-deploy/tikv/scripts/run_tikv.sh' > {unit}")
+    assert other(fleet, "nothing")._hosts.clean("") == {}
+    host.run(f"rm {unit}")
+
+
+def test_a_cluster_of_the_owner_that_tiup_here_does_not_know_keeps_its_units(
+    fleet: TestFleet,
+) -> None:
+    """TiUP names units by port alone, and would write over what another TiUP has deployed."""
+    host = fleet.hosts["kv-2"]
+    unit = f"/etc/systemd/system/tikv-{OTHER.tikv}.service"
+    host.run(f"echo 'ExecStart=/tidb-deploy/tikv/scripts/run_tikv.sh' > {unit}")
+    before = host.run(f"cat {unit}").stdout
+    cluster = other(fleet, "foreign")
+    try:
+        with pytest.raises(BenchlabError, match=r"kv-2.*tikv-21160\.service .* another cluster"):
+            cluster.deploy()
+        cluster.destroy()
+        assert host.run(f"cat {unit}").stdout == before
+    finally:
+        host.run(f"rm -f {unit}")
+
+
 def test_a_port_that_another_cluster_has_is_named(
     fleet: TestFleet, sides: dict[Side, Cluster]
 ) -> None:
     """And that cluster stays as it is."""
-    cluster = other(fleet, "conflict", ports=replace(OTHER, tidb=Ports().tidb))
-    with pytest.raises(EngineError, match=r"(?s)port_conflict.*4000.*c1-baseline"):
+    cluster = other(fleet, "conflict", ports=replace(OTHER, tidb_status=Ports().tidb_status))
+    with pytest.raises(EngineError, match=r"(?s)port_conflict.*10080.*c1-baseline"):
         cluster.deploy()
     sides["baseline"].start()
     assert rows(sides["baseline"]) == ["1"]

@@ -10,14 +10,14 @@ import pytest
 from benchlab.errors import TargetError
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import valid as load_all
-from benchlab.targets.ec2 import preflight, tags
+from benchlab.targets.ec2 import account, permissions, preflight, tags
 from benchlab.targets.ec2.boot import provision
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.reaper import reap
 from tests.hosts import iam
 from tests.hosts.cloud import NOTHING, REGION, Cloud
-from tests.hosts.ec2_fleet import LATER, SOON, ZONES, rental, topology
+from tests.hosts.ec2_fleet import GRANTED, HERE, LATER, SOON, ZONES, rental, topology
 
 ROOT = Path(__file__).parents[2]
 PD_SMALL = {"instance_type": "m5.xlarge", "count": 1, "root_gib": 8}
@@ -92,7 +92,14 @@ def actions(statement: dict[str, Any]) -> set[str]:
 def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Path) -> None:
     """Every action of a life with its troubles, as recorded, is in the policy; and no other."""
     cloud.client("iam").create_instance_profile(InstanceProfileName="benchlab-host")
-    access, wanted = cloud.access(), rental(tmp_path, instance_profile="benchlab-host")
+    access, wanted = (
+        cloud.access(),
+        rental(tmp_path, instance_profile="benchlab-host", roles=GRANTED),
+    )
+    role = "arn:aws:sts::123456789012:assumed-role/benchlab/me"
+    cloud.client("iam").create_role(RoleName="benchlab", AssumeRolePolicyDocument="{}")
+    cloud.caller(role)
+    assert all(found.good for found in account.examine(access, wanted.topology, lambda: HERE))
     preflight.check(access, wanted.topology)
     cloud.fault("RunInstances", "InsufficientInstanceCapacity", zone=ZONES[0], match="tidb-1")
     launch(access, wanted, limits=SOON)
@@ -159,7 +166,22 @@ def test_only_looking_is_allowed_on_everything() -> None:
         if statement["Resource"] == ["*"]:
             assert all(one.split(":")[1].startswith(("Describe", "Get")) for one in listed)
         else:
-            assert listed <= iam.ASKED.keys()
+            assert listed <= iam.ASKED.keys() | iam.SIMULATES
+
+
+@pytest.mark.parametrize("action", sorted(iam.SIMULATES))
+def test_the_policy_lets_only_ours_be_simulated(action: str) -> None:
+    """What others of the account may do is not asked."""
+    for kind in ("role", "user"):
+        assert iam.allows(action, f"arn:aws:iam::{iam.ACCOUNT}:{kind}/benchlab", {})
+        assert not iam.allows(action, f"arn:aws:iam::{iam.ACCOUNT}:{kind}/admin", {})
+
+
+def test_the_doctor_asks_about_every_permission_of_the_policy() -> None:
+    """An account's own identity, and the simulation itself, need no question."""
+    granted = {action for statement in iam.statements() for action in actions(statement)}
+    asked = {*permissions.LOOKS, *permissions.ASKED, *iam.SIMULATES, "sts:GetCallerIdentity"}
+    assert granted == asked
 
 
 def test_a_root_volume_smaller_than_the_images_is_found_before(cloud: Cloud) -> None:

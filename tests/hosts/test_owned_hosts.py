@@ -46,6 +46,8 @@ grep -lsz '^BENCHLAB_CAMPAIGN=' /proc/[0-9]*/environ
 find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/*'
 cat {LOCK}
 """
+# What lets an account in, whatever `AuthorizedKeysFile` holds for all others.
+LET_IN = f"Match User {USER}\\nAuthorizedKeysFile .ssh/authorized_keys /etc/ssh/authorized_keys/%u"
 LOGINS = f"cat /etc/ssh/authorized_keys/{USER} /home/{USER}/.ssh/authorized_keys"
 
 
@@ -284,4 +286,29 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     next_one.close()
     owned.end("after-it")
     owned.end("expired")  # its keys are its own
+    assert owned.left() == {}
+
+
+@pytest.mark.parametrize(
+    "line", ["/etc/ssh/authorized_keys/%u .ssh/authorized_keys", "%h/.ssh/authorized_keys", "none"]
+)
+def test_a_host_where_tiup_would_misplace_its_key_is_named_before_anything_is_deployed(
+    owned: Owned, line: str
+) -> None:
+    """TiUP takes the first word as it stands; hosts without a server do not matter."""
+    for name in ("host-1", "host-3"):
+        change = f"s|^AuthorizedKeysFile .*|AuthorizedKeysFile {line}|"
+        host = owned.hosts[name]
+        host.run(f"sed -i '{change}' /etc/ssh/sshd_config")
+        host.run(f"printf '%b\\n' '{LET_IN}' >> /etc/ssh/sshd_config")
+        host.run("kill $(cat /run/sshd.pid); while ss -ltn | grep -q :22; do sleep 0.05; done")
+        host.run("/usr/sbin/sshd")
+    target = owned.target("c1")
+    target.acquire("test")
+    with pytest.raises(TargetError) as caught:
+        target.preflight()
+    target.close()
+    owned.end("c1")
+    assert str(caught.value).startswith("host-3 (")
+    assert "TiUP would put its key into" in str(caught.value)
     assert owned.left() == {}

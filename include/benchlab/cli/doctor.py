@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import typer
 
@@ -17,15 +18,18 @@ from benchlab.campaign import planning, report_types
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
 from benchlab.hosts import metrics
-from benchlab.hosts.access import aws_credentials
+from benchlab.hosts.access import Access, aws_credentials
 from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
+from benchlab.plan import topology as topologies
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import GIB
+from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
 from benchlab.report.charts import fonts
 from benchlab.report.notifications import notifiers
+from benchlab.targets.ec2 import account, reach
 from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
@@ -70,6 +74,55 @@ def examine(home: Home) -> list[Check]:
         *_fonts(),
         *_machine(),
     ]
+
+
+def examine_aws(home: Home, name: str | None, access: Access) -> Iterator[Check]:
+    """Try the AWS account for the fleet of one topology, or of each; starts nothing.
+
+    Raises:
+        SpecError: there is no such topology, or it rents nothing.
+    """
+    specs, _ = _report_types(home)
+    for stem, topology in _rented(home, name).items():
+        size = f"{len(topology.host_types())} hosts in {topology.region}"
+        yield Check("topology", True, f"{stem}, {size}")
+        for finding in account.examine(access, topology, reach.public_address):
+            good, wrong = finding.good is True, finding.good is False
+            yield Check(finding.what, good, finding.detail, blocks=wrong)
+        yield from _mirror([spec for spec in specs if spec.topology == stem])
+
+
+def _rented(home: Home, name: str | None) -> dict[str, Ec2Topology]:
+    folder = home.configs / "topologies"
+    found = (
+        topologies.valid(folder)
+        if name is None
+        else {name: topologies.load(folder / f"{name}.yaml")}
+    )
+    rented = {stem: one for stem, one in found.items() if isinstance(one, Ec2Topology)}
+    if not rented:
+        which = f"topology {name} is not" if name else f"no topology in {folder} is"
+        raise SpecError(f"{which} of kind ec2, so that there is nothing to ask AWS about")
+    return rented
+
+
+def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
+    """Whether the fleet can fetch the versions of the report types that use it."""
+    wanted = {
+        (engine, spec.side(engine, side).version)
+        for spec in specs
+        for engine in spec.deployable_engines
+        for side in SIDES
+    }
+    for engine, version in sorted(wanted):
+        offered = engines.by_name()[engine].offered(version)
+        if offered is None:
+            why = "not asked for: this machine has no `tiup`; its hosts will ask"
+            yield Check(f"{engine} {version}", False, why)
+        else:
+            yield Check(
+                f"{engine} {version}", offered.available, offered.how, not offered.available
+            )
 
 
 def _airflow() -> Check:
@@ -228,13 +281,27 @@ def _machine() -> Iterator[Check]:
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    aws: Annotated[
+        bool,
+        typer.Option(
+            "--aws", help="instead: try an AWS account for the fleets of the topologies; rents none"
+        ),
+    ] = False,
+    topology: Annotated[
+        str | None, typer.Option(help="with --aws: one topology of configs/topologies/")
+    ] = None,
+) -> None:
     """Name what is missing on this machine, and how to get it.
 
     Exit code 1 if a campaign could not run.
     """
-    checks = examine(find())
-    for check in checks:
+    home = find()
+    if topology is not None and not aws:
+        raise SpecError("doctor: --topology goes with --aws")
+    faulty = False
+    for check in examine_aws(home, topology, Access.for_a_person()) if aws else examine(home):
         print(check)
-    if any(check.blocks for check in checks):
+        faulty = faulty or check.blocks
+    if faulty:
         raise typer.Exit(1)

@@ -88,6 +88,16 @@ class BaseCluster(Database):
         without a token, so hosts offer it only where they must.
         """
 
+    @classmethod
+    def host_fault(cls, executor: Executor, user: str) -> str | None:
+        """Why servers cannot be deployed on a host as it is set up, as a sentence; None: they can.
+
+        Args:
+            executor: of a host that shall have servers.
+            user: the account that it logs in as.
+        """
+        return None
+
     @abstractmethod
     def save_dataset(self, url: str, region: str) -> None:
         """Write the dataset to S3.

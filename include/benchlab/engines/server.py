@@ -105,6 +105,11 @@ class BaseEngine(Database):
         """Whether the version is here or can be fetched; starts no download."""
 
     @classmethod
+    def offered(cls, version: str) -> Availability | None:
+        """Whether a fleet's hosts can fetch the version; None where this machine cannot ask."""
+        return None
+
+    @classmethod
     @abstractmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
         """Fetch the version unless it is here.

@@ -10,7 +10,8 @@ Example:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from benchlab.errors import TargetError
 
 # A boto3 client for a service ("ec2") in a region.
 Clients = Callable[[str, str], Any]
+FEW_RETRIES = {"mode": "standard", "max_attempts": 2}
 
 
 def aws_credentials() -> str | None:
@@ -29,23 +31,45 @@ def aws_credentials() -> str | None:
     Raises:
         TargetError: they are named wrongly: a missing profile, a malformed file.
     """
-    import boto3
-    from botocore.exceptions import BotoCoreError
+    with _named_faults():
+        import boto3
 
-    try:
         found = boto3.Session().get_credentials()
-    except (BotoCoreError, OSError, ValueError) as error:  # the last two: a profile's program
-        raise TargetError(f"AWS credentials: {error}") from error
     return None if found is None else str(found.method)
 
 
 def _aws_from_environment(service: str, region: str) -> Any:
-    import boto3
-    from botocore.config import Config
-
     # Adaptive: throttled calls are tried again, more and more slowly.
-    retries = Config(retries={"mode": "adaptive", "max_attempts": 10})
-    return boto3.client(service, region_name=region, config=retries)
+    return _client(service, region, retries={"mode": "adaptive", "max_attempts": 10})
+
+
+def _aws_for_a_person(service: str, region: str) -> Any:
+    return _client(service, region, connect_timeout=5, read_timeout=30, retries=FEW_RETRIES)
+
+
+def _client(service: str, region: str, **config: Any) -> Any:
+    with _named_faults():
+        import boto3
+        from botocore.config import Config
+
+        return boto3.client(service, region_name=region, config=Config(**config))
+
+
+@contextmanager
+def _named_faults() -> Iterator[None]:
+    """What is wrong with the credentials' profile or program, as a TargetError."""
+    from botocore.exceptions import BotoCoreError, ProfileNotFound
+
+    try:
+        yield
+    except ProfileNotFound as error:
+        name = error.kwargs.get("profile")
+        raise TargetError(
+            f"AWS credentials: there is no profile {name!r} in AWS's configuration files; name "
+            "another one in AWS_PROFILE, or `aws configure --profile` makes it"
+        ) from error
+    except (BotoCoreError, OSError, ValueError) as error:  # the last two: a profile's program
+        raise TargetError(f"AWS credentials: {error}") from error
 
 
 def _ssh_key_from_file(name: str) -> str:
@@ -72,3 +96,8 @@ class Access:
 
     aws: Clients = _aws_from_environment
     ssh_key: Callable[[str], str] = _ssh_key_from_file
+
+    @classmethod
+    def for_a_person(cls) -> Access:
+        """As the command line has it, but soon at its end where AWS does not answer."""
+        return cls(aws=_aws_for_a_person)

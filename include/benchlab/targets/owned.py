@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
+from benchlab import engines
 from benchlab.errors import BenchlabError, SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts import logins
@@ -32,7 +33,7 @@ class Target(FleetTarget):
     topology = "hosts"
 
     def preflight(self) -> None:
-        """See :class:`BaseTarget`: sudo and disk of every host."""
+        """See :class:`BaseTarget`: sudo, disk and file of logins of every host."""
         on_all(self.fleet.hosts, self._check_host)
 
     def acquire(self, origin: str) -> Holder | None:
@@ -151,6 +152,9 @@ class Target(FleetTarget):
                 f"{executor.host}: {host.user} has no sudo without a password "
                 f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
             )
+        cluster = engines.cluster_of(self.plan.engine)
+        if set(host.roles) != {"client"} and (why := cluster.host_fault(executor, host.user)):
+            raise TargetError(f"{executor.host}: {why}")
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
         printed = executor.run(["df", "--output=avail", "-B1", str(host.data)]).stdout
         free_gib = int(printed.split()[-1]) / GIB

@@ -23,6 +23,7 @@ from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import boot, ending, inventory, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
+from benchlab.targets.ec2.account import TIUP_UNDECIDED
 from benchlab.targets.ec2.caller import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.places import find_subnets
@@ -55,10 +56,7 @@ class Target(FleetTarget):
         """See :class:`BaseTarget`: how to install TiUP, and what lets hosts use snapshots on S3."""
         found = []
         if topology.tiup is None:
-            found.append(
-                "tiup: not decided; write the https address of TiUP's install script (its "
-                "documentation has it), or `image` where the image already has TiUP"
-            )
+            found.append(f"tiup: {TIUP_UNDECIDED}")
         if spec.snapshots is not None and topology.instance_profile is None:
             found.append(
                 "instance_profile: missing; without one its hosts may not use S3, where the "

@@ -83,7 +83,10 @@ def test_credentials_are_checked_if_hosts_are_rented(
     found = said(here, "aws")
     assert (found.good, found.blocks) == (False, False)
     assert "finds no credentials" in found.detail
-    assert "sysbench_ec2, sysbench_ec2_weekly, tpcc_ec2 cannot be run" in found.detail
+    assert (
+        "sysbench_ec2, sysbench_ec2_first, sysbench_ec2_weekly, tpcc_ec2 cannot be run"
+        in found.detail
+    )
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("somebody is called"))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")

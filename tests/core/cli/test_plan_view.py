@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,15 @@ from benchlab.cli.main import app
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.hosts.rehearsal import Command
+from benchlab.plan import pricing
 from benchlab.plan.report_type import Client
+from benchlab.plan.topology import Ec2Topology
+from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats.plan_text import duration
+from benchlab.targets.rented import SPARE
 
 HOME = find()
+ROOT = Path(__file__).parents[3]
 
 
 def plan(*arguments: str) -> str:
@@ -45,6 +51,20 @@ def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
         "estimates",
     ):
         assert part in shown
+
+
+def test_a_first_run_costs_less_than_two_dollars() -> None:
+    """Even if this machine is lost, and the hosts end themselves as late as they do."""
+    planned = json.loads(plan("sysbench_ec2_first", "--json"))
+    assert planned["dollars"] < 2
+    topology = load_topology(HOME.configs / "topologies" / "ec2_first.yaml")
+    assert isinstance(topology, Ec2Topology)
+    lifetime = 2 * planned["minutes"] + SPARE.total_seconds() / 60
+    left_alone = pricing.load(HOME.configs / "prices.csv").rent(topology).dollars(lifetime)
+    assert left_alone < 2
+    page = (ROOT / "docs/FIRST_RUN.md").read_text(encoding="utf-8")
+    assert f"dollars: about {planned['dollars']:.2f}" in page
+    assert f"that would be {left_alone:.2f} dollars" in page
 
 
 def test_a_machine_s_plan_says_that_nothing_is_rented() -> None:

@@ -159,7 +159,7 @@ def test_the_limit_of_the_read_pool_came_and_went(version: str, refused: bool) -
     assert bool(rules.faults(version, {}, pool, storage_vcpu=16)) == refused
 
 
-RENTED = ("sysbench_ec2", "sysbench_ec2_weekly", "tpcc_ec2")
+RENTED = ("sysbench_ec2", "sysbench_ec2_first", "sysbench_ec2_weekly", "tpcc_ec2")
 
 
 @pytest.mark.parametrize("report", RENTED)

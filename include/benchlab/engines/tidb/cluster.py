@@ -17,7 +17,7 @@ from typing import Self
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import USER, Deployed, is_version
-from benchlab.engines.tidb import rules, status, topology
+from benchlab.engines.tidb import login, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -67,6 +67,7 @@ class Cluster(TiDB, BaseCluster):
     not_deployable = staticmethod(rules.not_deployable)
     no_dataset_snapshots = staticmethod(rules.no_br)
     needs_imdsv1 = staticmethod(rules.needs_imdsv1)
+    host_fault = staticmethod(login.misplaced)
 
     def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
         self.executor = executors(fleet.client)
@@ -111,7 +112,8 @@ class Cluster(TiDB, BaseCluster):
             UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
             EngineError: TiUP failed; what could not be removed of the deployment is named.
-            TargetError: an earlier deployment cannot be removed.
+            TargetError: an earlier deployment cannot be removed, or a host has units of another
+                cluster that TiUP would write over.
         """
         self._check()
         self.destroy()
@@ -139,7 +141,7 @@ class Cluster(TiDB, BaseCluster):
         self._census.wait_until_balanced()
 
     def stop(self) -> None:
-        if not self._hosts.any_process():
+        if not self._hosts.at_work():
             return
         try:
             self._tiup.cluster("stop", self.instance.cluster_name)

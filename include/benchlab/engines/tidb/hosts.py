@@ -26,7 +26,24 @@ _OURS = """ours() (
     real=$(readlink -m -- "$1") || exit 1
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
+# A unit is named by its port alone, so that one of this name may be of a cluster of the owner's.
+our_unit() { grep -qsF -- "$1/" "/etc/systemd/system/$2"; }
 """
+# TiUP's units have Restart=always and RestartSec=15s: for 15 s there is no process of a server that
+# died, and systemd says `activating` (systemd.service(5), systemctl(1)); then it runs again.
+_AT_WORK = (
+    _OURS
+    + """
+root=$1
+shift
+ours "$root"
+for unit in "$@"; do
+    our_unit "$root" "$unit" || continue
+    state=$(systemctl show --property=ActiveState --value "$unit")
+    case $state in inactive | failed) ;; *) echo "$unit is $state" ;; esac
+done
+"""
+)
 # If this is interrupted, or the disk is full, the owner must not be locked out. The lock is the one
 # that hosts/logins.py takes: a key that is let in meanwhile is not lost.
 FORGET_LOGIN = """
@@ -55,7 +72,7 @@ set -eu
 root=$1 account=$2 key=$3
 shift 3
 for unit in "$@"; do
-    if [ -e "/etc/systemd/system/$unit" ]; then
+    if our_unit "$root" "$unit"; then
         systemctl disable --now "$unit" || true
         rm -f "/etc/systemd/system/$unit"
         systemctl daemon-reload || true
@@ -78,6 +95,16 @@ if [ -n "$key" ]; then
         forget_login "$keys"
     done
 fi
+"""
+)
+_FOREIGN_UNITS = (
+    _OURS
+    + """
+root=$1
+shift
+for unit in "$@"; do
+    [ ! -e "/etc/systemd/system/$unit" ] || our_unit "$root" "$unit" || echo "$unit"
+done
 """
 )
 _PREPARE = """
@@ -122,22 +149,33 @@ class SideOnHosts:
         """Make the side's directories on every host, owned by the account that logs in.
 
         So is the campaign's directory around them, in which the account keeps its jobs.
+
+        Raises:
+            TargetError: a host has a unit of another cluster that TiUP would write over.
         """
 
         def work(host: FleetHost) -> None:
             places = self.places(host)
             root = places.root
+            foreign = self._root(host, _FOREIGN_UNITS, [str(root), *places.units()]).split()
+            if foreign:
+                raise TargetError(
+                    f"{host.name}: {', '.join(foreign)} in /etc/systemd/system is of another "
+                    "cluster, and TiUP would write over it; remove that cluster, or let the "
+                    "topology name other hosts"
+                )
             directories = [str(path) for path in (root.parent, root, places.deploy, places.data)]
             self._root(host, _PREPARE, [host.user, *directories])
 
         on_all(self.all, work)
 
-    def any_process(self) -> bool:
-        """Whether a server of this side runs on any host."""
+    def at_work(self) -> bool:
+        """Whether a server of this side runs on any host, or systemd will start one again."""
 
         def work(host: FleetHost) -> bool:
-            script = _OURS + 'ours "$1"'
-            return bool(self._root(host, script, [str(self.places(host).root)]).strip())
+            places = self.places(host)
+            arguments = [str(places.root), *places.units()]
+            return bool(self._root(host, _AT_WORK, arguments).strip())
 
         return any(on_all(self.all, work).values())
 

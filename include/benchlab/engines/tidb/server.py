@@ -66,24 +66,29 @@ class Engine(TiDB, BaseEngine):
         """
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
-        if (tiup := _tiup()) is not None:
-            offered = _on_mirror(tiup)
-            if isinstance(offered, str):
-                return Availability(
-                    False, f"TiDB {version} is not here, and TiUP cannot fetch it: {offered}"
-                )
-            if version not in offered:
-                return Availability(
-                    False,
-                    f"TiDB {version} is not here, and TiUP's mirror does not have it: "
-                    "`tiup list tidb --all` shows those it has",
-                )
-            return Availability(True, f"would be fetched with TiUP ({tiup})")
-        return Availability(
+        return cls.offered(version) or Availability(
             False,
             f"TiDB {version} is not in BENCHLAB_TIDB_HOME/{version}/tidb-server, and there is no "
             "`tiup` on this machine to fetch it",
         )
+
+    @classmethod
+    def offered(cls, version: str) -> Availability | None:
+        """Whether TiUP's mirror has it; None without ``tiup`` on this machine."""
+        if (tiup := _tiup()) is None:
+            return None
+        offered = _on_mirror(tiup)
+        if isinstance(offered, str):
+            return Availability(
+                False, f"TiDB {version} is not here, and TiUP cannot fetch it: {offered}"
+            )
+        if version not in offered:
+            return Availability(
+                False,
+                f"TiDB {version} is not here, and TiUP's mirror does not have it: "
+                "`tiup list tidb --all` shows those it has",
+            )
+        return Availability(True, f"would be fetched with TiUP ({tiup})")
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:

@@ -52,6 +52,10 @@ HINTS = {
     r"version \S+ .*not (?:found|exist)|unknown version|not supported|unknown component": (
         "TiUP's mirror does not have this version: `tiup list tidb --all` shows those it has"
     ),
+    r"Failed to write public keys": (
+        "TiUP takes the first word after AuthorizedKeysFile in that host's /etc/ssh/sshd_config as "
+        "it stands: make it `.ssh/authorized_keys`"
+    ),
     r"dial tcp|Failed to initialize a SSH|ssh: handshake|unable to authenticate": (
         "a host cannot be logged in to from the client host: see which above"
     ),

@@ -16,11 +16,13 @@ class Caller:
 
     Attributes:
         account: the id of the credentials' account, twelve digits.
+        arn: the name of the credentials' user, or of the session of their role.
         now: the time at AWS.
         clock: how far this machine's clock is from it, for people; None if that does not matter.
     """
 
     account: str
+    arn: str
     now: datetime
     clock: str | None
 
@@ -34,7 +36,7 @@ def identify(access: Access, region: str) -> Caller:
     answer = call(access.aws("sts", region), "get_caller_identity")
     at_aws = clock.time_of(answer)
     now = at_aws or datetime.now(UTC).replace(microsecond=0)
-    return Caller(str(answer["Account"]), now, clock.difference(at_aws))
+    return Caller(str(answer["Account"]), str(answer["Arn"]), now, clock.difference(at_aws))
 
 
 def time_at(access: Access, region: str) -> datetime:

@@ -19,6 +19,20 @@ Answer = TypeVar("Answer")
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 # Where the permissions are listed that a service needs; for all others in the policy.
 PERMISSIONS = {"s3": "docs/GUIDE.md (Dataset snapshots)"}
+_RENEW = "the credentials have expired: log in again (`aws sso login`), or make new ones"
+_WRONG = (
+    "the credentials are not valid, or this region is not enabled in their account (AWS console, "
+    "Account, AWS Regions)"
+)
+# What to do about refusals whose message does not say it (EC2 and STS, "Common errors").
+ADVICE = {
+    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"), _RENEW),
+    **dict.fromkeys(
+        ("AuthFailure", "InvalidClientTokenId", "UnrecognizedClientException", "OptInRequired"),
+        _WRONG,
+    ),
+    "SignatureDoesNotMatch": "the secret key is not the one of this access key",
+}
 # What EC2 says of something made a moment ago that not all of it knows yet (Amazon EC2 Developer
 # Guide, "Eventual consistency").
 NOT_KNOWN = frozenset(
@@ -100,13 +114,62 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
             service = client.meta.service_model.service_name
             listed = PERMISSIONS.get(service, "docs/iam-policy.json")
             said += f"; {listed} lists the permissions that are needed"
+        elif code in ADVICE:
+            said += f"; {ADVICE[code]}"
         if apart := clock.difference(clock.time_of(error.response)):
             said += f"; {apart}"  # AWS refuses such requests by many a code
         raise AwsError(operation, region, code, said) from error
     except BotoCoreError as error:
         unsigned = isinstance(error, NoCredentialsError)
-        raise AwsError(operation, region, "", str(error), no_credentials=unsigned) from error
+        raise AwsError(
+            operation, region, "", _not_asked(error, client), no_credentials=unsigned
+        ) from error
     return answer
+
+
+def _not_asked(error: Exception, client: Any) -> str:
+    """Why AWS was not asked or did not answer, in our own words where the cause is known."""
+    from botocore.exceptions import (
+        ConnectionError,  # noqa: A004 - boto's own, of an address that does not answer
+        CredentialRetrievalError,
+        HTTPClientError,
+        NoCredentialsError,
+        PartialCredentialsError,
+        SSOError,
+        TokenRetrievalError,
+    )
+
+    match error:
+        case NoCredentialsError():
+            return (
+                "there are no credentials in the environment, in a profile or in this machine's "
+                "role; set AWS_PROFILE or AWS_ACCESS_KEY_ID (docs/GUIDE.md, On EC2)"
+            )
+        case PartialCredentialsError():
+            return f"half of the credentials is missing: {error.kwargs.get('cred_var')}"
+        case SSOError() | TokenRetrievalError():
+            return _RENEW
+        case CredentialRetrievalError():
+            return f"{_RENEW}; their program said: {error.kwargs.get('error_msg')}"
+        case HTTPClientError() | ConnectionError():
+            url, region = client.meta.endpoint_url, client.meta.region_name
+            if region not in _regions():
+                return f"{url} does not answer, and no region {region} is known; is it misspelt?"
+            return f"{url} does not answer; see whether this machine has a network (HTTPS_PROXY?)"
+        case _:
+            return str(error)
+
+
+def _regions() -> set[str]:
+    """The regions that this boto3 knows."""
+    import boto3
+
+    session = boto3.Session()
+    return {
+        region
+        for partition in session.get_available_partitions()
+        for region in session.get_available_regions("ec2", partition)
+    }
 
 
 def until_known(limits: Limits, ask: Callable[[], Answer | None]) -> Answer | None:

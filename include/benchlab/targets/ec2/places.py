@@ -31,11 +31,18 @@ class FoundImage:
 
 @dataclass(frozen=True)
 class Subnet:
-    """A subnet, in one availability zone."""
+    """A subnet, in one availability zone.
+
+    Attributes:
+        network: its addresses (CIDR).
+        public: whether instances get a public address without asking for one.
+    """
 
     id: str
     zone: str
     vpc: str
+    network: str
+    public: bool
 
     def __str__(self) -> str:
         return f"{self.zone} ({self.id})"
@@ -104,7 +111,13 @@ def find_subnets(client: Any, topology: Ec2Topology) -> tuple[Subnet, ...]:
     chosen = filters(subnet_id=list(wanted)) if wanted else filters(default_for_az="true")
     described = pages(client, "describe_subnets", "Subnets", Filters=chosen)
     found = {
-        subnet["SubnetId"]: Subnet(subnet["SubnetId"], subnet["AvailabilityZone"], subnet["VpcId"])
+        subnet["SubnetId"]: Subnet(
+            subnet["SubnetId"],
+            subnet["AvailabilityZone"],
+            subnet["VpcId"],
+            subnet["CidrBlock"],
+            bool(subnet.get("MapPublicIpOnLaunch")),
+        )
         for subnet in described
     }
     if missing := [subnet for subnet in wanted if subnet not in found]:

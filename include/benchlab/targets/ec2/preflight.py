@@ -16,6 +16,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import inventory
+from benchlab.targets.ec2.caller import Caller, identify
 from benchlab.targets.ec2.calls import AwsError, call, filters, pages
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 
@@ -32,6 +33,22 @@ QUOTAS = {
 }
 
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a question to AWS has found.
+
+    Attributes:
+        what: what was asked about, such as ``image``.
+        good: False: a fleet cannot be rented like this; None: it could not be asked, or is worth
+            knowing.
+        detail: what is there, or what is wrong and what to do.
+    """
+
+    what: str
+    good: bool | None
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -54,36 +71,73 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
     Raises:
         TargetError: names every fault, not only the first.
     """
-    region = topology.region
-    try:
-        call(access.aws("sts", region), "get_caller_identity")
-        client = access.aws("ec2", region)
-    except AwsError as error:  # without credentials every other check would say the same
-        raise TargetError(f"AWS credentials are not accepted: {error}") from error
-    faults: list[str] = []
-    notes: list[str] = []
-    image = _found(faults, lambda: find_image(access, client, topology.image))
-    subnets = _found(faults, lambda: find_subnets(client, topology)) or ()
-    kinds = _found(faults, lambda: _kinds(client, topology)) or {}
-    if image is not None:
-        faults += _wrong_architecture(image, kinds) + _too_small(image, topology)
-    if kinds and subnets:
-        _found(faults, lambda: _check_offers(client, subnets, set(kinds), notes))
-    if kinds:
-        _found(faults, lambda: _check_quotas(access, client, topology, kinds, campaign, notes))
-    if faults:
+    accepted(access, topology.region)  # without credentials every other check would say the same
+    found = look(access, topology, campaign=campaign)
+    if faults := [finding.detail for finding in found if finding.good is False]:
         named = "\n".join(f"- {fault}" for fault in faults)
-        raise TargetError(f"the fleet cannot be rented in {region}:\n{named}")
-    return notes
+        raise TargetError(f"the fleet cannot be rented in {topology.region}:\n{named}")
+    return [finding.detail for finding in found if finding.good is None]
 
 
-def _found(faults: list[str], look: Callable[[], Found]) -> Found | None:
-    """What ``look`` finds; None if it fails, which is added to ``faults``."""
+def accepted(access: Access, region: str) -> Caller:
+    """Whose credentials these are.
+
+    Raises:
+        TargetError: AWS does not accept them, or they are named wrongly.
+    """
+    try:
+        return identify(access, region)
+    except AwsError as error:
+        raise TargetError(f"AWS credentials are not accepted: {error}") from error
+
+
+def look(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[Finding]:
+    """What :func:`check` asks after the credentials, whatever the answers are."""
+    client, found = access.aws("ec2", topology.region), list[Finding]()
+    image = _ask(
+        found, "image", lambda: find_image(access, client, topology.image), _described_image
+    )
+    subnets = _ask(found, "subnets", lambda: find_subnets(client, topology), _described_subnets)
+    kinds = _ask(found, "instance types", lambda: _kinds(client, topology), ", ".join)
+    if image is not None and kinds is not None:
+        wrong = _wrong_architecture(image, kinds) + _too_small(image, topology)
+        found += [Finding("image", False, fault) for fault in wrong]
+    if kinds is not None and subnets is not None:
+        found += findings_or_fault("zones", lambda: _offers(client, subnets, set(kinds)))
+    if kinds is not None:
+        found += findings_or_fault(
+            "quota", lambda: _quotas(access, client, topology, kinds, campaign)
+        )
+    return found
+
+
+def findings_or_fault(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+    """The findings of a look at AWS; if it fails, why."""
     try:
         return look()
     except TargetError as error:
-        faults.append(str(error))
+        return [Finding(what, False, str(error))]
+
+
+def _ask(
+    findings: list[Finding], what: str, look: Callable[[], Found], describe: Callable[[Found], str]
+) -> Found | None:
+    """What ``look`` finds, None if it fails; either is added to ``findings``."""
+    try:
+        found = look()
+    except TargetError as error:
+        findings.append(Finding(what, False, str(error)))
         return None
+    findings.append(Finding(what, True, describe(found)))
+    return found
+
+
+def _described_image(image: FoundImage) -> str:
+    return f"{image.id}, {image.architecture}, root volume of at least {image.root_gib} GiB"
+
+
+def _described_subnets(subnets: tuple[Subnet, ...]) -> str:
+    return f"{', '.join(map(str, subnets))} of {subnets[0].vpc}"
 
 
 def _kinds(client: Any, topology: Ec2Topology) -> dict[str, _Kind]:
@@ -129,10 +183,8 @@ def _too_small(image: FoundImage, topology: Ec2Topology) -> list[str]:
     ]
 
 
-def _check_offers(
-    client: Any, subnets: tuple[Subnet, ...], kinds: set[str], notes: list[str]
-) -> None:
-    """Refuse if no subnet's zone offers every type; note the zones that do not."""
+def _offers(client: Any, subnets: tuple[Subnet, ...], kinds: set[str]) -> list[Finding]:
+    """Whether some subnet's zone offers every type; zones that do not are notes."""
     offered: defaultdict[str, set[str]] = defaultdict(set)
     listed = pages(
         client,
@@ -152,42 +204,44 @@ def _check_offers(
     }
     refusals = [f"{subnet} does not offer {', '.join(types)}" for subnet, types in lacking.items()]
     if len(lacking) == len(subnets):
-        raise TargetError(f"no subnet's zone offers every instance type: {'; '.join(refusals)}")
-    notes += refusals
+        fault = f"no subnet's zone offers every instance type: {'; '.join(refusals)}"
+        return [Finding("zones", False, fault)]
+    able = [subnet.zone for subnet in subnets if subnet not in lacking]
+    good = Finding("zones", True, f"{', '.join(able)} offer every instance type")
+    return [good, *(Finding("zones", None, refusal) for refusal in refusals)]
 
 
-def _check_quotas(
+def _quotas(
     access: Access,
     client: Any,
     topology: Ec2Topology,
     kinds: dict[str, _Kind],
     campaign: str,
-    notes: list[str],
-) -> None:
+) -> list[Finding]:
     wanted = Counter[str | None]()
     for _, _, kind in topology.host_types():
         wanted[quota_of(kind)] += kinds[kind].vcpus
     used = _used(client, campaign)
     quotas = access.aws("service-quotas", topology.region)
-    short = []
-    for code, needed in wanted.items():
-        if code is None:
-            notes.append("vCPU quota not checked: the class of an instance type is not known")
-            continue
-        try:
-            answer = call(quotas, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
-        except AwsError as error:
-            notes.append(f"vCPU quota {code} not checked: {error}")
-            continue
-        limit = float(answer["Quota"]["Value"])
-        if needed + used[code] > limit:
-            short.append(
-                f"vCPU quota {code} ({answer['Quota'].get('QuotaName', 'on demand')}): the fleet "
-                f"needs {needed}, {used[code]} of {limit:g} are in use; ask for a higher one "
-                "under Service Quotas, Amazon EC2"
-            )
-    if short:
-        raise TargetError("; ".join(short))
+    return [_quota(quotas, code, needed, used[code]) for code, needed in wanted.items()]
+
+
+def _quota(quotas: Any, code: str | None, needed: int, used: int) -> Finding:
+    if code is None:
+        why = "vCPU quota not checked: the class of an instance type is not known"
+        return Finding("quota", None, why)
+    try:
+        quota = call(quotas, "get_service_quota", ServiceCode="ec2", QuotaCode=code)["Quota"]
+    except AwsError as error:
+        return Finding("quota", None, f"vCPU quota {code} not checked: {error}")
+    limit = float(quota["Value"])
+    told = (
+        f"vCPU quota {code} ({quota.get('QuotaName', 'on demand')}): the fleet needs {needed}, "
+        f"{used} of {limit:g} are in use"
+    )
+    if needed + used > limit:
+        told += "; ask for a higher one under Service Quotas, Amazon EC2"
+    return Finding("quota", needed + used <= limit, told)
 
 
 def _used(client: Any, campaign: str) -> Counter[str | None]:

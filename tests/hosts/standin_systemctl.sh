@@ -1,0 +1,46 @@
+#!/bin/sh
+# A stand-in for systemctl on a test host, as far as TiUP's units need it. They have Restart=always
+# and RestartSec=15s (TiUP's embed/templates/systemd/system.service.tpl): a server that dies runs
+# again 15 s later, unless its unit is stopped. Until then the unit is `activating`. Tests only.
+set -eu
+for unit; do :; done # the last argument
+file=/etc/systemd/system/$unit keeper=/run/standin-$unit
+value() { sed -n "s/^$1=//p" "$file"; }
+server() {
+    pid=$(cat "$(value WorkingDirectory)/pid" 2> /dev/null) && kill -0 "$pid" 2> /dev/null
+}
+halt() {
+    [ -e "$file" ] || return 0
+    if [ -e "$keeper" ]; then
+        kill "$(cat "$keeper")" 2> /dev/null || :
+        rm -f "$keeper"
+    fi
+    if server; then
+        kill "$pid"
+        while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done
+        rm -f "$(value WorkingDirectory)/pid"
+    fi
+}
+case $1 in
+start)
+    if [ -e "$keeper" ] && server; then exit 0; fi
+    halt
+    setsid -f "$0" keep "$unit" < /dev/null > /dev/null 2>&1
+    ;;
+keep)
+    cd /
+    echo $$ > "$keeper"
+    home=$(value WorkingDirectory) user=$(value User) after=$(value RestartSec)
+    while :; do
+        # As under systemd: a child of process 1, in a session of its own.
+        setsid -f setpriv --reuid "$user" --regid "$user" --init-groups \
+            sh -c "cd $home && echo \$\$ > pid && $(value ExecStart)" < /dev/null > /dev/null 2>&1
+        sleep 1
+        while read -r pid < "$home/pid" && kill -0 "$pid"; do sleep 1; done 2> /dev/null
+        sleep "$after"
+    done
+    ;;
+stop) halt ;;
+disable) case " $* " in *" --now "*) halt ;; esac ;;
+show) if [ ! -e "$keeper" ]; then echo inactive; elif server; then echo active; else echo activating; fi ;;
+esac
