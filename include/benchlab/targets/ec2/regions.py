@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
 from benchlab.plan import topology as topologies
 from benchlab.plan.topology import Ec2Topology
-from benchlab.results.store import Store
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.fleet_files import RENTAL_FILE
+
+if TYPE_CHECKING:  # takes long to import, and who parses a DAG file needs none
+    from benchlab.results.store import Store
 
 
 @dataclass(frozen=True)
