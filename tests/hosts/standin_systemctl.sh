@@ -33,7 +33,7 @@ keep)
     home=$(value WorkingDirectory) user=$(value User) after=$(value RestartSec)
     while :; do
         # As under systemd: a child of process 1, in a session of its own.
-        setsid -f setpriv --reuid "$user" --regid "$user" --init-groups \
+        USER=$user LOGNAME=$user setsid -f setpriv --reuid "$user" --regid "$user" --init-groups \
             sh -c "cd $home && echo \$\$ > pid && $(value ExecStart)" < /dev/null > /dev/null 2>&1
         sleep 1
         while read -r pid < "$home/pid" && kill -0 "$pid"; do sleep 1; done 2> /dev/null
