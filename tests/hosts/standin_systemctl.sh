@@ -36,7 +36,7 @@ keep)
         USER=$user LOGNAME=$user setsid -f setpriv --reuid "$user" --regid "$user" --init-groups \
             sh -c "cd $home && echo \$\$ > pid && $(value ExecStart)" < /dev/null > /dev/null 2>&1
         sleep 1
-        while read -r pid < "$home/pid" && kill -0 "$pid"; do sleep 1; done 2> /dev/null
+        while pid=$(cat "$home/pid") && kill -0 "$pid"; do sleep 1; done 2> /dev/null
         sleep "$after"
     done
     ;;
