@@ -69,7 +69,7 @@ def _named_faults() -> Iterator[None]:
             "another one in AWS_PROFILE, or `aws configure --profile` makes it"
         ) from error
     except (BotoCoreError, OSError, ValueError) as error:  # the last two: a profile's program
-        raise TargetError(f"AWS credentials: {error}") from error
+        raise TargetError(f"AWS settings: {error}") from error
 
 
 def _ssh_key_from_file(name: str) -> str:

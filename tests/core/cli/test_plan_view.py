@@ -21,7 +21,7 @@ from benchlab.plan.report_type import Client
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats.plan_text import duration
-from benchlab.targets.rented import SPARE
+from benchlab.targets.rented import SPARE_MINUTES
 
 HOME = find()
 ROOT = Path(__file__).parents[3]
@@ -59,7 +59,7 @@ def test_a_first_run_costs_less_than_two_dollars() -> None:
     assert planned["dollars"] < 2
     topology = load_topology(HOME.configs / "topologies" / "ec2_first.yaml")
     assert isinstance(topology, Ec2Topology)
-    lifetime = 2 * planned["minutes"] + SPARE.total_seconds() / 60
+    lifetime = 2 * planned["minutes"] + SPARE_MINUTES
     left_alone = pricing.load(HOME.configs / "prices.csv").rent(topology).dollars(lifetime)
     assert left_alone < 2
     page = (ROOT / "docs/FIRST_RUN.md").read_text(encoding="utf-8")

@@ -251,7 +251,7 @@ def test_an_endpoint_that_is_no_url_is_an_error_of_publishing(
     monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
     where = Destination(**ON_S3)
     with pytest.raises(
-        PublishError, match=f"{PLACE}: no client for S3: Invalid endpoint: foo; see"
+        PublishError, match=f"{PLACE}: no client for S3: AWS settings: Invalid endpoint: foo; see"
     ):
         publisher_of(where, Home(PROJECT, tmp_path), Access()).publish(publication())
 

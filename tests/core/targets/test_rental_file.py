@@ -41,7 +41,8 @@ def test_the_fleet_costs_its_price_for_as_long_as_it_is_there(
     """From the first call to rent until its lifetime is over."""
     found = kept().spending(BEGAN + timedelta(minutes=minutes))
     assert found is not None
-    assert (found.dollars, found.minutes_left) == (pytest.approx(dollars), pytest.approx(left))
+    assert found.dollars == pytest.approx(dollars)
+    assert found.minutes_left == pytest.approx(left)
     assert (found.limit, found.usd_per_minute) == (30.0, 0.1)
 
 

@@ -22,7 +22,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from benchlab.errors import PublishError
+from benchlab.errors import PublishError, TargetError
 from benchlab.report.publish.publisher import (
     DIGEST_LENGTH,
     BasePublisher,
@@ -88,7 +88,7 @@ class Publisher(BasePublisher):
 
         try:
             client = self.access.aws("s3", self.options.region)
-        except (BotoCoreError, ValueError) as error:  # no such profile; endpoint is not a URL
+        except (TargetError, BotoCoreError, ValueError) as error:  # no such profile; not a URL
             raise PublishError(f"{self.place}: no client for S3: {error}; {SETTINGS}") from error
         return Bucket(client, self.options.bucket)
 
