@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchlab import engines
 from benchlab.campaign import fit
-from benchlab.errors import SpecError
+from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
 from benchlab.plan import releases as calendars
 from benchlab.plan import report_type, resolution
@@ -88,6 +88,33 @@ def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Reso
     )
     fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
+
+
+def check_every_day(home: Home, path: Path) -> None:
+    """Check the versions that a report type's version rules name on any day of the calendar.
+
+    A backfill comes to the past ones, and finds on rented hosts what they refuse otherwise.
+
+    Raises:
+        SpecError: some do not fit; names each fault with the first day that has it.
+    """
+    spec = load(path)
+    sides = [
+        getattr(entry, side) for entry in spec.engines.values() for side in spec.measured_sides
+    ]
+    if all(side.is_resolved for side in sides):
+        return
+    faults: dict[str, date] = {}
+    for day in sorted({release.day for release in releases_of(home, spec)}):
+        try:
+            resolve(home, spec, day)
+        except NoReleaseError:
+            continue  # nothing would be measured on that day
+        except SpecError as error:
+            for line in str(error).splitlines():
+                faults.setdefault(line.removeprefix(f"{spec.report} on {day}: "), day)
+    if faults:
+        raise SpecError("\n".join(f"{path}, as of {day}: {fault}" for fault, day in faults.items()))
 
 
 def find_report(home: Home, name: str) -> Path:

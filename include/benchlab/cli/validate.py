@@ -31,7 +31,7 @@ def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) 
 def _check(path: Path) -> None:
     here = find()
     if path.name != here.notifications.name or not path.is_file():
-        report_types.load(path)
+        report_types.check_every_day(here, path)
         return
     from benchlab.report.notifications import notifiers
 

@@ -262,3 +262,20 @@ def test_the_report_types_by_release_and_by_week_measure_the_same() -> None:
         for name in ("sysbench_ec2", "sysbench_ec2_weekly")
     )
     assert by_release == by_week
+
+
+def test_what_a_version_rule_comes_to_is_checked_for_every_day_of_the_calendar(
+    tmp_path: Path,
+) -> None:
+    """Today's versions take the parameter; a backfill would find out on rented hosts."""
+    shipped = yaml.safe_load((find().configs / "reports" / "sysbench_ec2.yaml").read_text())
+    path = tmp_path / "sysbench_ec2.yaml"
+    path.write_text(yaml.safe_dump(shipped))
+    report_types.check_every_day(find(), path)
+    pool = {"storage.scheduler-worker-pool-size": 20}
+    shipped["engines"]["tidb"]["by_version"].append(
+        {"since": "v6.0.0", "until": "v6.6.0", "components": {"tikv": pool}}
+    )
+    path.write_text(yaml.safe_dump(shipped))
+    with pytest.raises(SpecError, match=r"as of 2022-\d\d-\d\d: .*pool-size = 20 with v6\.0\.0"):
+        report_types.check_every_day(find(), path)
