@@ -7,7 +7,7 @@ import dataclasses
 import re
 import shutil
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -352,12 +352,13 @@ def test_nothing_known_anywhere_is_said_plainly(renter: Renter) -> None:
 def test_expiries_are_set_and_judged_by_the_clock_of_aws(renter: Renter, ahead: timedelta) -> None:
     """As far as AWS still takes signatures of this machine; and the difference is said."""
     renter.cloud.clock(ahead)
+    at_aws = datetime.now(UTC) + ahead
     (said,) = [text for text in renter.rent() if "clock" in text]
     assert re.match(r"this machine's clock is 10 min (ahead of|behind) AWS's", said)
-    assert abs(renter.rental().created_at - (NOW + ahead)) < timedelta(minutes=5)
+    assert abs(renter.rental().created_at - at_aws) < timedelta(minutes=5)
     # One that expires between the two clocks, as any fleet does at some time.
     between = dataclasses.replace(
-        rental(renter.home.root, "c2"), created_at=NOW + ahead / 2 - timedelta(hours=5)
+        rental(renter.home.root, "c2"), created_at=at_aws - ahead / 2 - timedelta(hours=5)
     )
     launch(renter.cloud.access(), between, limits=SOON)
     heard: list[str] = []

@@ -59,7 +59,7 @@ def test_instances_are_asked_for_as_they_must_be(cloud: Cloud, tmp_path: Path) -
         assert request["TagSpecification.2.ResourceType"] == "volume"
         assert name in request.values()
         assert tags.written(NOW + timedelta(hours=5)) in request.values()
-    assert len({request["SubnetId"] for request in requests}) == 1
+    assert len({request["NetworkInterface.1.SubnetId"] for request in requests}) == 1
 
 
 def test_the_private_key_stays_in_the_campaign_directory(cloud: Cloud, tmp_path: Path) -> None:
