@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import BaseHook, Connection, ObjectStoragePath
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from sqlalchemy.engine import URL
 
 from benchlab.errors import StoreError, TargetError
@@ -87,14 +87,21 @@ def _aws_client(service: str, region: str) -> Any:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
     from airflow.providers.amazon.aws.hooks.s3 import S3Hook
     from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
 
     hook = S3Hook if service == "s3" else AwsBaseHook
-    return hook(
-        aws_conn_id=AWS_CONNECTION_ID if _connection(AWS_CONNECTION_ID) else None,
-        client_type=service,
-        region_name=region,
-        config=Config(retries={"mode": "adaptive", "max_attempts": 10}),
-    ).get_conn()
+    try:
+        return hook(
+            aws_conn_id=AWS_CONNECTION_ID if _connection(AWS_CONNECTION_ID) else None,
+            client_type=service,
+            region_name=region,
+            config=Config(retries={"mode": "adaptive", "max_attempts": 10}),
+        ).get_conn()
+    except (AirflowException, BotoCoreError, ClientError, ValueError) as error:
+        # A role may be assumed for it.
+        raise TargetError(
+            f"Connection {AWS_CONNECTION_ID}: no client of {service} in {region}: {error}"
+        ) from error
 
 
 def _ssh_key(name: str) -> str:

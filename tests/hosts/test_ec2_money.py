@@ -449,6 +449,29 @@ def test_expired_credentials_do_not_end_a_campaign_that_measures(renter: Renter)
     assert 30 * rate <= renter.target().spending().dollars < 32 * rate
 
 
+def test_a_campaign_whose_time_is_over_rents_nothing_more(renter: Renter) -> None:
+    """Hosts that began after their end would never end themselves."""
+    renter.rent()
+    renter.began_earlier(renter.rental().lifetime_minutes + 1)
+    with pytest.raises(TargetError, match=r"the time for which it rents ended.*give-back c1"):
+        renter.rent()
+    assert len(living(renter.cloud)) == 4
+    renter.end()
+    assert living(renter.cloud) == {}
+
+
+def test_time_is_known_where_no_client_of_aws_can_be_made(renter: Renter) -> None:
+    """A profile's program that fails, a role that is not assumed."""
+
+    def none(service: str, region: str) -> Any:
+        raise TargetError(f"no client of {service} in {region}")
+
+    renter.rent()
+    rate = renter.campaign.plan.usd_per_minute
+    assert rate is not None
+    assert renter.target(Access(aws=none)).spending().dollars < 2 * rate
+
+
 def test_what_was_given_back_was_paid_nevertheless(renter: Renter) -> None:
     """It is said, and a fleet that the campaign rents again has the rest of the budget."""
     plan = renter.campaign.plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from datetime import date
 from pathlib import Path
 
@@ -148,7 +149,7 @@ def keep_planned(home: Home, path: Path) -> None:
     """Keep a copy of a report type by which a campaign begins, for :func:`last_planned`."""
     copy = _copy(home, path.stem)
     copy.parent.mkdir(parents=True, exist_ok=True)
-    part = copy.with_name(f"{copy.name}.part")
+    part = copy.with_name(f"{copy.name}.{os.getpid()}.part")
     part.write_text(read_text(path), encoding="utf-8")
     part.replace(copy)
 

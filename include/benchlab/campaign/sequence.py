@@ -211,9 +211,13 @@ class TrialSequence:
         results = self.store.trials(self.campaign.id)
         self._refuse_if_none_can_be_executed(results)
         left = self._left(results, attempt)
-        if not left or not self._can_pay(left, results):
+        if not left:
             return None
         planned = left[0]
+        # A client that has begun is adopted: it is paid for already.
+        begun = self._mark(f"{planned.id}-a{attempt}.json").exists()
+        if not begun and not self._can_pay(left, results):
+            return None
         preload.wait()
         self.deployment.acquire(self.campaign.origin)
         if not results:

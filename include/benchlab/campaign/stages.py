@@ -33,7 +33,7 @@ from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import Destination, ReportSpec, Side
-from benchlab.plan.steps import minutes_after_trials
+from benchlab.plan.steps import minutes_after_trials, minutes_with_end
 from benchlab.results.records import SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
@@ -441,9 +441,7 @@ class CampaignRun(StoredCampaign):
         """Begin a stage of a side; first ends what an earlier try that died left running."""
         spending = self.target.spending()
         self.note("prepare", f"{phase} {side}", str(spending or ""))
-        stage = "check" if phase.startswith("check") else phase
-        parts = ((stage, side), ("publish", None), ("give back", None))
-        needed = sum(step.minutes for step in self.plan.steps if (step.stage, step.side) in parts)
+        needed = minutes_with_end(self.plan.steps, phase, side)
         if spending is not None and not spending.allows(needed):
             raise TargetError(
                 f"{phase} {side}: {spending} are spent, and with giving the hosts back it takes "

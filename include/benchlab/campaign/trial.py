@@ -30,7 +30,9 @@ from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
 # Time that a client may need, beyond its run, to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
-POLL_S = 0.05
+# How often a client is asked for, before its planned end and after it. Over SSH each question is
+# other work on the client's host.
+SELDOM_S, POLL_S = 2.0, 0.05
 # go-tpc prints megabytes a second once its server is gone; a normal run of a day stays below this.
 OUTPUT_LIMIT_BYTES = 256 * 1024**2
 BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
@@ -322,4 +324,5 @@ def _wait(executor: Executor, job: str, until: float) -> JobStatus:
         if late:
             executor.stop_job(job, timeout_s=5)
             return executor.job_status(job)
-        time.sleep(POLL_S)
+        left = until - CLIENT_SLACK_S - time.time()
+        time.sleep(min(max(left, POLL_S), SELDOM_S))

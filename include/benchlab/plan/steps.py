@@ -141,6 +141,21 @@ def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
     return sum(step.minutes for step in steps[max(measuring, default=-1) + 1 :])
 
 
+def minutes_with_end(steps: Sequence[PlanStep], phase: str, side: Side) -> float:
+    """Minutes of a stage of one side, with publishing and giving back.
+
+    Args:
+        phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, of
+            which both are the stage ``check`` of the plan.
+    """
+    stage = "check" if phase.startswith("check") else phase
+    of_stage = [step for step in steps if (step.stage, step.side) == (stage, side)]
+    if stage == "check":
+        of_stage = of_stage[-1:] if phase.endswith("last trial") else of_stage[:1]
+    end = [step for step in steps if step.stage in ("publish", "give back")]
+    return sum(step.minutes for step in (*of_stage, *end))
+
+
 def worst_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
     """Minutes of a plan whose pairs of blocks are all measured again as often as is allowed."""
     once = sum(step.minutes for step in steps if step.stage == "measure")

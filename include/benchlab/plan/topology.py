@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import ipaddress
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -77,6 +78,15 @@ class Ec2Topology(Frozen):
     tiup: Annotated[str, Field(pattern=r"^(image|https://[^\s'\"]+)$")] | None
     instance_profile: str | None = None
     roles: dict[Role, Machines]
+
+    @pydantic.field_validator("ssh_from")
+    @classmethod
+    def _is_network(cls, written: str) -> str:
+        try:
+            ipaddress.ip_network(written, strict=False)
+        except ValueError as error:
+            raise ValueError("is no range of addresses; write 203.0.113.7/32") from error
+        return written
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> Self:

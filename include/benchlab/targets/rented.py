@@ -164,6 +164,13 @@ class Target(FleetTarget):
             say(f"{caller.clock}; the fleet's expiry is by AWS's")
         kept = rental_file.read_to_rent(self.state)
         ending.check_account(self.campaign, kept, caller)
+        if kept is not None and caller.now >= kept.created_at + kept.lifetime:
+            # Hosts that began now would never end themselves: their time is past already.
+            raise TargetError(
+                f"campaign {self.campaign}: the time for which it rents ended at "
+                f"{kept.created_at + kept.lifetime:%Y-%m-%d %H:%M} UTC: `benchlab give-back "
+                f"{self.campaign}` ends what is left of it; then start another one"
+            )
         if kept is None:
             kept = self._new_rental(caller)
             rental_file.write(self.state, kept)

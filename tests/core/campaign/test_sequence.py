@@ -340,6 +340,20 @@ def test_a_trial_that_was_begun_is_adopted_by_the_next_process(
     assert bench.executor.log.count(f"start {first.job}") == 1
 
 
+def test_a_client_that_has_begun_is_paid_for_already(make: Callable[..., Bench]) -> None:
+    """Its result is collected although another whole trial could not be paid any more."""
+    bench = make(rounds=3, budget=BUDGET)
+    bench.deployment.spendings = [spending(100), spending(1)]
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    adopted = bench.sequence.begin_next()
+    assert isinstance(adopted, Begun)
+    assert adopted.adopted
+    bench.sequence.collect(adopted)
+    assert bench.sequence.begin_next() is None
+    assert len(bench.results()) == 1
+
+
 def test_a_trial_is_stored_once_however_often_it_is_collected(make: Callable[..., Bench]) -> None:
     """A process that was thought dead comes back and finds it collected."""
     bench = make()

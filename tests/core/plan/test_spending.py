@@ -8,6 +8,7 @@ from benchlab.plan.spending import Spending
 from benchlab.plan.steps import (
     PlanStep,
     minutes_after_trials,
+    minutes_with_end,
     trial_minutes,
     worst_minutes,
 )
@@ -46,6 +47,14 @@ STEPS = (
 def test_after_the_trials_come_checks_publishing_and_giving_back(end: int, minutes: int) -> None:
     """What precedes them does not count, nor do repetitions."""
     assert minutes_after_trials(STEPS[:end]) == minutes
+
+
+@pytest.mark.parametrize(
+    ("phase", "minutes"), [("check after load", 8), ("check after last trial", 9)]
+)
+def test_of_two_checks_of_a_side_the_one_that_comes_counts(phase: str, minutes: int) -> None:
+    """With publishing and giving back; the other one is over, or measuring has reserved it."""
+    assert minutes_with_end(STEPS, phase, "baseline") == minutes
 
 
 @pytest.mark.parametrize(("repeats", "minutes"), [(0, 79), (1, 139), (2, 199)])

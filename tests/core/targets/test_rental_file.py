@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchlab.errors import TargetError
+from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.ec2.rental_file import RentalFile
 
@@ -61,3 +63,12 @@ def test_a_rental_of_an_earlier_benchlab_has_no_price(tmp_path: Path) -> None:
     assert found is not None
     assert found.spending(BEGAN) is None
     assert found.lifetime == timedelta(hours=5)
+
+
+@pytest.mark.parametrize("damaged", ["", "many", "\x00"])
+def test_a_damaged_note_of_what_was_spent_is_no_zero(tmp_path: Path, damaged: str) -> None:
+    """The file is named, and what to write into it."""
+    assert rental_file.spent_before(tmp_path) == 0
+    (tmp_path / fleet_files.SPENT_FILE).write_text(damaged)
+    with pytest.raises(TargetError, match=rf"{fleet_files.SPENT_FILE}: .*for example 12\.50"):
+        rental_file.spent_before(tmp_path)

@@ -28,7 +28,8 @@ MAX_FILE_BYTES = 512 * 1024**2
 MAX_BYTES = 4 * 1024**3
 MAX_FILES = 100_000
 # The most that is read of files that are parsed as a whole, by how their names begin. A parsed text
-# takes up to thirty times its size; a campaign of 7,000 trials stays below these.
+# takes up to thirty times its size; a campaign of 7,000 trials on one machine, or of 3,000 on ten
+# hosts, stays below these.
 _MIB = 1024**2
 LIMITS = {
     "manifest.json": 8 * _MIB,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
@@ -58,7 +59,7 @@ def _installer(address: str | None) -> Finding:
             is_script = answer.read(2) == b"#!"
     except urllib.error.HTTPError as error:
         return Finding("tiup", False, f"{address} answers {error.code}; is the address right?")
-    except OSError:
+    except (OSError, ValueError, HTTPException):
         why = f"{address} does not answer this machine; see its network, or correct the address"
         return Finding("tiup", None, why)
     if not is_script:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import clock
-from benchlab.targets.ec2.calls import AwsError, call
+from benchlab.targets.ec2.calls import call
 
 
 @dataclass(frozen=True)
@@ -46,5 +47,5 @@ def time_at(access: Access, region: str) -> datetime:
     """
     try:
         return identify(access, region).now
-    except AwsError:
+    except TargetError:  # also where no client can be made
         return datetime.now(UTC)

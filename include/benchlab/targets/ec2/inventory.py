@@ -138,7 +138,7 @@ def end_untagged(
     """
     untagged = set(instances) - {one.id for one in of_campaign(client, campaign)}
     listed = by_id(client, untagged)
-    ended, unknown = list[str](), list[str]()
+    ended, unknown, faults = list[str](), list[str](), list[AwsError]()
     for instance in sorted(untagged):
         # An ended one loses its tags, without which our permissions do not hold for it.
         if instance in listed and not listed[instance].living:
@@ -149,10 +149,13 @@ def end_untagged(
             ended.append(instance)
         except AwsError as error:
             gone = instance not in listed and error.code in DENIED
-            if error.code != "InvalidInstanceID.NotFound" and not gone:
-                raise
-            unknown.append(instance)
+            if error.code == "InvalidInstanceID.NotFound" or gone:
+                unknown.append(instance)
+            else:
+                faults.append(error)  # all others are ended nevertheless
     wait_until_gone(client, lambda: by_id(client, ended).values(), limits)
+    if faults:
+        raise faults[0]
     return unknown
 
 

@@ -11,6 +11,7 @@ import ipaddress
 import socket
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPException
 from typing import Any
 
 from benchlab.hosts.access import Access
@@ -71,7 +72,7 @@ def _login(
     by_public = topology.ssh_by == "public"
     try:
         mine = public() if by_public else address_towards(subnets[0].network)
-    except (OSError, ValueError):
+    except (OSError, ValueError, HTTPException):
         if by_public:
             why = f"{WHO_AM_I} does not say from which address this machine comes"
             return Finding("ssh", None, f"{why}, so ssh_from {topology.ssh_from} is not checked")

@@ -97,11 +97,21 @@ def write(state: Path, kept: RentalFile) -> None:
 
 
 def spent_before(state: Path) -> float:
-    """The dollars that a campaign's fleets have cost which were given back already."""
+    """The dollars that a campaign's fleets have cost which were given back already.
+
+    Raises:
+        TargetError: the file that says so is damaged.
+    """
     try:
         return float((state / fleet_files.SPENT_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return 0.0
+    except (OSError, ValueError) as error:
+        raise TargetError(
+            f"{state / fleet_files.SPENT_FILE}: what the campaign's earlier fleets have cost "
+            "cannot be read; write the dollars into it, for example 12.50, or start another "
+            "campaign"
+        ) from error
 
 
 def add_instances(state: Path, instances: Iterable[str]) -> None:
