@@ -17,10 +17,8 @@ NAMES = ["pd-1", "tikv-1", "tikv-2", "tidb-1", "client-1"]
 ZONES = [f"{REGION}{letter}" for letter in "abcd"]
 # The address of this machine on the internet, and what `ssh_from` lets in.
 HERE = "203.0.113.7"
-
-
 # With instance types that docs/iam-policy.json grants.
-GRANTED = {
+GRANTED: dict[str, dict[str, object]] = {
     "pd": {"instance_type": "m5.xlarge", "count": 1},
     "tikv": {"instance_type": "i3.4xlarge", "count": 2},
     "tidb": {"instance_type": "c5.4xlarge", "count": 1},

@@ -32,17 +32,12 @@ from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2.rental_file import RentalFile
 from tests.builders import campaigns
 from tests.hosts.cloud import NOTHING, REGION, Cloud
-from tests.hosts.ec2_fleet import NOW, SOON, living, rental, topology
+from tests.hosts.ec2_fleet import GRANTED, NOW, SOON, living, rental, topology
 
 FOREIGN = "999988887777"
 ELSEWHERE = "eu-central-1"
 # Every type in the price list of the builders.
-ROLES = {
-    "pd": {"instance_type": "m5.xlarge", "count": 1},
-    "tikv": {"instance_type": "i3.4xlarge", "count": 1},
-    "tidb": {"instance_type": "c5.4xlarge", "count": 1},
-    "client": {"instance_type": "c5.9xlarge", "count": 1},
-}
+ROLES = {role: machines | {"count": 1} for role, machines in GRANTED.items()}
 
 
 @dataclasses.dataclass

@@ -68,8 +68,12 @@ def releases_of(home: Home, spec: ReportSpec) -> tuple[Release, ...]:
     Raises:
         SpecError: the calendar does not validate.
     """
+    return _owned(calendar(home), spec)
+
+
+def _owned(known: Calendar, spec: ReportSpec) -> tuple[Release, ...]:
     owners = [engines.by_name()[name] for name in spec.deployable_engines]
-    return calendar(home).owned(lambda version: any(owner.owns(version) for owner in owners))
+    return known.owned(lambda version: any(owner.owns(version) for owner in owners))
 
 
 def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
@@ -83,7 +87,10 @@ def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Reso
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         SpecError: the versions do not fit, for example one refuses a parameter.
     """
-    known = calendar(home)
+    return _resolve(calendar(home), spec, on, aa=aa)
+
+
+def _resolve(known: Calendar, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
     found = resolution.resolve(
         spec, lambda engine: known.owned(engines.by_name()[engine].owns), on, aa=aa
     )
@@ -105,10 +112,11 @@ def check_every_day(home: Home, path: Path) -> None:
     ]
     if all(side.is_resolved for side in sides):
         return
+    known = calendar(home)
     faults: dict[str, date] = {}
-    for day in sorted({release.day for release in releases_of(home, spec)}):
+    for day in sorted({release.day for release in _owned(known, spec)}):
         try:
-            resolve(home, spec, day)
+            _resolve(known, spec, day)
         except NoReleaseError:
             continue  # nothing would be measured on that day
         except SpecError as error:

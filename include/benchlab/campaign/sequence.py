@@ -192,8 +192,7 @@ class TrialSequence:
         if self.spending.allows(needed):
             return True
         stop: Stop = "limit" if self.spending.ends_by_limit else "lifetime"
-        found = self.store.campaign(self.campaign.id).environment
-        self.store.set_environment(self.campaign.id, {**found, STOPPED: stop})
+        self.store.add_to_environment(self.campaign.id, STOPPED, stop)
         self.progress.note(
             "measure",
             "stopped",

@@ -377,12 +377,11 @@ class CampaignRun(StoredCampaign):
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
     ) -> list[Path]:
         """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
-        spending = self.target.spending()
-        found = self.store.campaign(self.campaign.id).environment
         # Once: a report that is published again is the same.
-        if spending is not None and SPENT not in found:
+        kept = SPENT in self.store.campaign(self.campaign.id).environment
+        if not kept and (spending := self.target.spending()) is not None:
             dollars = spending.after(minutes_after_trials(self.plan.steps))
-            self.store.set_environment(self.campaign.id, {**found, SPENT: f"{dollars:.2f}"})
+            self.store.add_to_environment(self.campaign.id, SPENT, f"{dollars:.2f}")
         return super().publish(only, destinations)
 
     def give_back(self) -> str:

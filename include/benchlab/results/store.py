@@ -232,6 +232,11 @@ class Store:
         with self.transaction() as connection:
             self._update(connection, campaign, environment=as_json(environment))
 
+    def add_to_environment(self, campaign: str, key: str, text: str) -> None:
+        """Record one more fact of :attr:`Campaign.environment`; the others stay."""
+        found = self.campaign(campaign).environment
+        self.set_environment(campaign, {**found, key: text})
+
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
         """Set the final state and its time."""
         with self.transaction() as connection:

@@ -106,10 +106,12 @@ def faults(
         for name in components
         if name not in COMPONENTS
     ]
+    written = list(_written_down(parameters, components))
+    known = rules() if written else ()
     found = [
         rule.fault(version, value, storage_vcpu)
-        for component, key, value in _written_down(parameters, components)
-        for rule in rules()
+        for component, key, value in written
+        for rule in known
         if (rule.component, rule.key) == (component, key)
     ]
     return unknown + [fault for fault in found if fault]
