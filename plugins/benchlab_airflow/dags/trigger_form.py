@@ -133,7 +133,8 @@ def chosen(
 
 
 def _refuse_unoffered(spec: ReportSpec, params: Mapping[str, Any]) -> None:
-    for name, param in form(spec).items():
+    offered = form(spec)
+    for name, param in offered.items():
         if name in params:
             try:
                 param.resolve(params[name])
@@ -141,7 +142,7 @@ def _refuse_unoffered(spec: ReportSpec, params: Mapping[str, Any]) -> None:
                 why = str(error).splitlines()[0]
                 raise SpecError(f"{name}: the form does not take this: {why}") from error
     for name in ("published", "campaign", "topology", "snapshots"):
-        if params.get(name) and name not in form(spec):
+        if params.get(name) and name not in offered:
             raise SpecError(f"{name}: the form of {spec.report} has no such field")
 
 
