@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchlab import engines, targets, workloads
-from benchlab.errors import SpecError, UnavailableError
+from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
-from benchlab.plan import pricing
+from benchlab.plan import pricing, rates
 from benchlab.plan.plan import Host, Plan
 from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Topology
+from benchlab.results.store import Store
 
 
-def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
+def plan(
+    home: Home, spec: ReportSpec, engine: str, campaign: str, basis: Basis = NOTHING_KNOWN
+) -> Plan:
     """Plan a campaign on the hosts of its topology, at the prices of ``configs/prices.csv``.
 
     Example:
         ``plan(home, spec, choose_engine(spec, home)[0], "c1").minutes``
+
+    Args:
+        basis: what the estimate rests on, as :func:`known` finds it.
 
     Raises:
         SpecError: the topology does not validate, a price is missing, or the report type still
@@ -35,7 +45,40 @@ def plan(home: Home, spec: ReportSpec, engine: str, campaign: str) -> Plan:
         prices=prices,
         metrics={name: module.METRIC for name, module in workloads.by_name().items()},
         warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.threads),
+        basis=basis,
     )
+
+
+def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access: Access) -> Basis:
+    """What an estimate can rest on: what earlier campaigns took, and whether the dataset is on S3.
+
+    Example:
+        ``plan(home, spec, "tidb", "c1", known(home, spec, "tidb", store, Access())).dollars``
+
+    Args:
+        store: where earlier campaigns are; None: nothing is learned from any.
+        access: S3 is asked with it; that it cannot be is a note, and the dataset then counts as
+            one that has to be loaded.
+
+    Raises:
+        SpecError, StoreError: the topology does not validate, or the store cannot be read.
+    """
+    basis = NOTHING_KNOWN
+    if store is not None:
+        times = store.step_times(spec.topology or spec.target, engine)
+        large = sizes(spec, targets.load_topology(home, spec)) if times else {}
+        basis = replace(basis, learned=rates.learned(times, large))
+    if spec.snapshots is None:
+        return basis
+    kept = replace(basis, dataset="kept")
+    # The cheapest plan of all: another one may be refused, which is not to be decided here.
+    planned = plan(home, spec, engine, spec.report, kept)
+    target = targets.by_name()[spec.target](home, spec.report, planned, spec, access)
+    try:
+        return kept if target.datasets_are_kept() else replace(basis, dataset="missing")
+    except TargetError as error:
+        why = f"planned as if the dataset had to be loaded, because S3 cannot be asked: {error}"
+        return replace(basis, dataset="unknown", notes=(why,))
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:

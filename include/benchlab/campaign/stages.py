@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from benchlab import targets
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import planning, preload
+from benchlab.campaign import planning, preload, step_times
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stored import StoredCampaign
@@ -32,8 +34,9 @@ from benchlab.errors import (
 from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
+from benchlab.plan.rates import StepTime, TimedStep
 from benchlab.plan.report_type import Destination, ReportSpec, Side
-from benchlab.plan.steps import minutes_after_trials, minutes_with_end
+from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
 from benchlab.results.records import SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads import program as client_program
@@ -43,6 +46,8 @@ from benchlab.workloads.workload import Query
 EVERYDAY = Access()
 LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
 MAX_LOAD_THREADS = 16
+# In a campaign's directory: it was interrupted, so that its steps took longer or less than they do.
+RESUMED = "resumed"
 _ID = re.compile(ID)
 
 
@@ -108,7 +113,8 @@ class CampaignRun(StoredCampaign):
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
-        planned = planning.plan(home, spec, engine, campaign)
+        basis = planning.known(home, spec, engine, store, access)
+        planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec)
         gates.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
@@ -171,6 +177,7 @@ class CampaignRun(StoredCampaign):
             self.sequence.start_anew()
             for mark in self.directory.glob("*.begun"):
                 mark.unlink()
+                (self.directory / RESUMED).touch()
             self.target.preflight()
         except LockHeldError:
             raise  # nothing was taken
@@ -194,6 +201,7 @@ class CampaignRun(StoredCampaign):
         """
         self._refuse_to_rent_again()
         self.note("provision", self.spec.target)
+        self._starts("provision")
         self.target.provision(lambda text: self.note("provision", "install", note=text))
         earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
@@ -210,6 +218,7 @@ class CampaignRun(StoredCampaign):
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)
+        self._ended("provision")
 
     def prepare(self, side: Side, query: Query | None = None) -> None:
         """All stages of a side from :meth:`deploy` to :meth:`back_up`; ``query``: :meth:`check`."""
@@ -245,6 +254,7 @@ class CampaignRun(StoredCampaign):
                 + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
             )
         self.target.balancer(side).configure()
+        self._ended("deploy", side)
 
     def load(self, side: Side) -> None:
         """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
@@ -275,6 +285,8 @@ class CampaignRun(StoredCampaign):
                 raise TargetError(
                     f"{side}: {table} holds {rows} rows after the load, {wanted} were asked for"
                 )
+        restored = self.target.dataset_source() == "snapshot"
+        self._ended("load", side, "restore dataset" if restored else "load")
 
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; store the side's facts, with the dataset's checksum."""
@@ -292,6 +304,7 @@ class CampaignRun(StoredCampaign):
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
         self.store.set_facts(self.campaign.id, side, facts)
+        self._ended("analyze", side)
 
     def check(
         self,
@@ -332,6 +345,8 @@ class CampaignRun(StoredCampaign):
             raise TargetError(f"{side}: it has not been analyzed; do that first")
         facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
         self.store.set_facts(self.campaign.id, side, facts)
+        if moment == "load":
+            self._ended("check after load", side, "check")
         if moment == "load" and (faults := [str(met.fault) for met in found if met.violations]):
             raise TargetError(
                 f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
@@ -372,11 +387,14 @@ class CampaignRun(StoredCampaign):
         if kept := self.target.keep_dataset(side, facts.dataset_checksum):
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
+        self._ended("back up", side)
 
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
     ) -> list[Path]:
         """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
+        if not (self.directory / RESUMED).exists():
+            self._keep_times(step_times.of_trials(self.store.trials(self.campaign.id)))
         # Once: a report that is published again is the same.
         kept = SPENT in self.store.campaign(self.campaign.id).environment
         if not kept and (spending := self.target.spending()) is not None:
@@ -449,11 +467,37 @@ class CampaignRun(StoredCampaign):
             )
         preload.begin()
         self.target.acquire(self.campaign.origin)
-        mark = self.directory / f"{phase.replace(' ', '-')}-{side}.begun"
-        if mark.exists():
+        if not self._starts(phase, side):
             self.target.interrupt()
-        mark.touch()
         return self.target.engine(side)
+
+    def _starts(self, phase: str, side: Side | None = None) -> bool:
+        """Note when a stage begins; False if an earlier try of it had begun."""
+        mark = self._mark(phase, side)
+        is_first = not mark.exists()
+        counts = is_first and not (self.directory / RESUMED).exists()
+        mark.write_text(f"{time.time()}" if counts else "", encoding="ascii")
+        return is_first
+
+    def _ended(self, phase: str, side: Side | None = None, step: TimedStep | None = None) -> None:
+        """Keep what a stage took, for later plans; not if it was begun more than once."""
+        begun = self._mark(phase, side).read_text(encoding="ascii")
+        step = step or cast(TimedStep, phase)
+        # Where BR works beside it, to keep the dataset, it takes longer than it usually does.
+        keeps = step in ("load", "back up") and self.spec.snapshots is not None
+        if begun and not (keeps and self.target.dataset_source() == "load"):
+            self._keep_times([(step, side, max(time.time() - float(begun), 0.0))])
+
+    def _keep_times(self, times: Iterable[tuple[TimedStep, Side | None, float]]) -> None:
+        where = self.spec.topology or self.spec.target
+        large = sizes(self.spec, targets.load_topology(self.home, self.spec))
+        for step, side, seconds in times:
+            took = StepTime(step, side, round(seconds, 3), large[step])
+            self.store.set_step_time(self.campaign.id, where, self.plan.engine, took)
+
+    def _mark(self, phase: str, side: Side | None) -> Path:
+        name = phase.replace(" ", "-") + (f"-{side}" if side else "")
+        return self.directory / f"{name}.begun"
 
     # What the stages are made of
 

@@ -1,4 +1,4 @@
-"""One trial: restore, start, wait until ready, warm up, run, collect.
+"""One trial: restore, start, wait until ready, warm up if the side was started, run, collect.
 
 A trial has two halves, which may run in different processes: :func:`begin` ends when the client has
 been started, :func:`collect` reads what it printed. A repeated trial is restored first, unless the
@@ -145,11 +145,13 @@ def begin(
             setup.deployment.interrupt()  # also a copy that is still under way
         setup.deployment.executor.forget_job(job)
         on_new()
-        _make_ready(setup, trial, clock, restore=restore)
+        started = _make_ready(setup, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = trial_columns.dataset_differs(setup, trial.side)
-        found, unsampled = _start_client(setup, trial, job, clock)
+        # What was planned, and what happened: the server may have been lost since the last trial.
+        warm_up = setup.campaign.report_type.warmup_seconds if trial.warm_up or started else 0
+        found, unsampled = _start_client(setup, trial, job, clock, warm_up)
         columns |= found
     on_phase("run")
     now = time.time()
@@ -219,7 +221,8 @@ def client_job(trial: PlannedTrial, attempt: int) -> str:
     return f"client-{trial.id}-a{attempt}"
 
 
-def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> None:
+def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> bool:
+    """Start the side, if need be from its snapshot; returns whether its server was started now."""
     deployment = setup.deployment
     engine, balancer = deployment.engine(trial.side), deployment.balancer(trial.side)
     fresh = restore or not engine.running()
@@ -235,21 +238,25 @@ def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restor
         engine.start_for_trial()
     with clock.phase("ready"):
         balancer.start()
+    return fresh
 
 
 def _start_client(
-    setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock
+    setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock, warm_up_s: int
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """Warm up, start the client, and sample all hosts while it runs.
+
+    Args:
+        warm_up_s: seconds; 0: no warm-up.
 
     Returns:
         Columns for the gates, and why a host is not sampled, by host.
     """
     deployment, executor = setup.deployment, setup.deployment.executor
-    if seconds := setup.campaign.report_type.warmup_seconds:
+    if warm_up_s:
         with clock.phase("warm-up"):
-            warm_up = [*UNHEARD, *run_command(setup, trial, seconds)]
-            executor.run(warm_up, timeout_s=seconds + CLIENT_SLACK_S, check=False)
+            warm_up = [*UNHEARD, *run_command(setup, trial, warm_up_s)]
+            executor.run(warm_up, timeout_s=warm_up_s + CLIENT_SLACK_S, check=False)
     columns = trial_columns.before_run(setup, trial.side)
     executor.start_job(job, [*BOUNDED, *run_command(setup, trial, trial.seconds)])
     unsampled = metrics.start(

@@ -23,10 +23,12 @@ from benchlab.cli.report_argument import (
 )
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
+from benchlab.hosts.access import Access
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.steps import Basis
 from benchlab.report.formats import plan_text
-from benchlab.results.store import open_store
+from benchlab.results.store import is_there, open_store
 from benchlab.studies import backfill_text
 from benchlab.studies.backfill import backfill_plan
 from benchlab.studies.sensitivity import text as sensitivity_text
@@ -65,7 +67,7 @@ def show_plan(
         return
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
-    planned = planning.plan(home, spec, engine, spec.report)
+    planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
     if as_json:
         found = _sensitivity(home, spec, planned)
         document = {**planned.to_json(), "sensitivity": asdict(found) if found else None}
@@ -88,6 +90,17 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     for version in sorted({spec.side(engine, side).version for side in SIDES}):
         engines.install(engine, version, home)
         print(f"{engine} {version}: installed")
+
+
+def _basis(home: Home, spec: ReportSpec, engine: str) -> Basis:
+    access = Access.for_a_person()
+    if is_there(home):
+        try:
+            with open_store(home) as store:
+                return planning.known(home, spec, engine, store, access)
+        except StoreError as error:  # a plan does not need the store
+            print(f"earlier campaigns: not known: {error}", file=sys.stderr)
+    return planning.known(home, spec, engine, None, access)
 
 
 def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:

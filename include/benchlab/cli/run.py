@@ -164,10 +164,10 @@ def run(
     """Run a campaign, here or on the hosts of its topology, and print the comparison."""
     home = find()
     spec = report_type_on(home, report, overrides, on)
-    if not approve:
-        _refuse_unapproved(home, spec)
     name = campaign or stages.new_id(spec.report)
     with open_store(home) as store:
+        if not approve:
+            _refuse_unapproved(home, spec, store)
         work, paths = drive(home, store, spec, name, "benchlab run", planned_for=on)
         made = work.outcome()
         report_model = model.build(made.campaign, made.comparison, made.trials)
@@ -201,9 +201,10 @@ def reap(
         print(f"nothing to end in {', '.join(regions.names)}")
 
 
-def _refuse_unapproved(home: Home, spec: ReportSpec) -> None:
+def _refuse_unapproved(home: Home, spec: ReportSpec, store: Store) -> None:
     engine, _ = planning.choose_engine(spec, home)
-    planned = planning.plan(home, spec, engine, spec.report)
+    basis = planning.known(home, spec, engine, store, Access())
+    planned = planning.plan(home, spec, engine, spec.report, basis)
     if needs_approval(planned, spec.budget):
         limit = spec.budget.approve_above if spec.budget else 0
         raise SpecError(

@@ -1,9 +1,11 @@
 """The order in which a campaign's trials run; docs/GLOSSARY.md defines the terms.
 
 Interleaved: a round holds both sides' blocks of every workload, adjacent in time so that slow drift
-of the machine affects both alike. Which side comes first is balanced over the rounds of a workload
-and otherwise random, decided by a seed that the plan keeps. Sequential: all blocks of the baseline,
-then all blocks of the candidate.
+of the machine affects both alike. In which order a round has its workloads, and a pair of blocks
+its thread counts, is drawn by a seed that the plan keeps, so that no cell always has the same
+place; both blocks of a pair have the same order. Which side comes first is drawn as well, and
+balanced over the rounds of a workload. Sequential: all blocks of the baseline, then all blocks of
+the candidate, in the order of the report type, as in published reports.
 
 Example:
     ``[trial.id for trial in trials(spec, seed=1, read_only={"oltp_point_select"})]``
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from benchlab.plan.report_type import SIDES, ReportSpec, RestorePolicy, Side
@@ -28,6 +30,8 @@ class PlannedTrial:
         round: from 1.
         restore: whether the snapshot is restored before it.
         seconds: measured time, without warm-up.
+        warm_up: whether a warm-up comes before it: it is the first of its block, or its server is
+            restarted. In plans of earlier releases each has one.
     """
 
     index: int
@@ -37,6 +41,7 @@ class PlannedTrial:
     threads: int
     restore: bool
     seconds: int
+    warm_up: bool = True
 
     @property
     def id(self) -> str:
@@ -69,31 +74,59 @@ def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[Pl
     unchanging = frozenset(read_only)
     dirty = dict.fromkeys(SIDES, True)  # after the load: the data may differ from the snapshot
     index = 0
-    for round_number, workload, side in _blocks(spec, seed):
-        for position, threads in enumerate(spec.threads):
-            restore = _restores(spec.restore, position == 0, dirty[side])
-            yield PlannedTrial(index, round_number, side, workload, threads, restore, spec.seconds)
+    for round_number, workload, side, thread_counts in _blocks(spec, seed):
+        for position, threads in enumerate(thread_counts):
+            first = position == 0
+            restore = _restores(spec.restore, first, dirty[side])
+            yield PlannedTrial(
+                *(index, round_number, side, workload, threads, restore, spec.seconds),
+                warm_up=first or restore,
+            )
             dirty[side] = workload not in unchanging or (dirty[side] and not restore)
             index += 1
 
 
-def _blocks(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, Side]]:
+def is_drawn(spec: ReportSpec) -> bool:
+    """Whether a seed decides the order of the trials, and not the report type alone."""
+    return spec.placement == "interleaved" and spec.sides != "single"
+
+
+def _blocks(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, Side, Sequence[int]]]:
+    """Round, workload, side and thread counts of every block, all in order."""
     rounds = range(1, spec.rounds + 1)
-    if spec.placement == "sequential" or spec.sides == "single":
+    if not is_drawn(spec):
         for side in spec.measured_sides:
             for round_number in rounds:
                 for workload in spec.workloads:
-                    yield round_number, workload, side
+                    yield round_number, workload, side, spec.threads
         return
     first_sides = {
-        workload: _balanced_first_sides(spec.rounds, random.Random(f"{seed}/{workload}"))  # noqa: S311
+        workload: _balanced_first_sides(spec.rounds, _drawing(seed, workload))
         for workload in spec.workloads
     }
     for round_number in rounds:
-        for workload in spec.workloads:
+        for workload in _workloads_of(spec, seed, round_number):
+            thread_counts = _threads_of(spec, seed, round_number, workload)
             first = first_sides[workload][round_number - 1]
-            yield round_number, workload, first
-            yield round_number, workload, next(other for other in SIDES if other != first)
+            for side in (first, next(other for other in SIDES if other != first)):
+                yield round_number, workload, side, thread_counts
+
+
+def _workloads_of(spec: ReportSpec, seed: int, round_number: int) -> Sequence[str]:
+    """The workloads of a round: any order, each as likely as any other."""
+    rng = _drawing(seed, "workloads", round_number)
+    return rng.sample(spec.workloads, k=len(spec.workloads))
+
+
+def _threads_of(spec: ReportSpec, seed: int, round_number: int, workload: str) -> Sequence[int]:
+    """The thread counts of a pair of blocks: any order, each as likely as any other."""
+    rng = _drawing(seed, "threads", round_number, workload)
+    return rng.sample(spec.threads, k=len(spec.threads))
+
+
+def _drawing(seed: int, *of: object) -> random.Random:
+    """The random numbers of one decision, which do not depend on those of another."""
+    return random.Random("/".join(map(str, (seed, *of))))  # noqa: S311
 
 
 def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:

@@ -13,12 +13,29 @@ from benchlab.errors import SpecError
 from benchlab.plan import order
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
+from benchlab.plan.rates import Learned
 from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
-from benchlab.plan.steps import GIB, PlanStep, disk_bytes, page_minutes, plan_steps
+from benchlab.plan.steps import (
+    GIB,
+    NOTHING_KNOWN,
+    Basis,
+    DatasetState,
+    PlanStep,
+    disk_bytes,
+    page_minutes,
+    plan_steps,
+    repeat_minutes,
+)
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
 # The metric of a workload's throughput where the plan names none: transactions per second.
 DEFAULT_METRIC = "tps"
+# What is expected of a campaign, and not what it does: it may be expected otherwise every day.
+_ESTIMATES = {
+    *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
+    *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars"),
+    *("dataset", "learned", "warnings"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +60,10 @@ class Plan:
     """What a campaign will do.
 
     Attributes:
-        minutes: estimated wall time, the sum over the steps.
-        dollars: None where nothing is rented, or the price is not known (TiDB Cloud).
+        minutes: estimated wall time, the sum over the steps; without pairs of blocks that have to
+            be measured again.
+        dollars: what that costs; None where nothing is rented, or the price is not known (TiDB
+            Cloud).
         disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
             of a fleet.
         topology: name of the topology; None on one machine.
@@ -52,14 +71,20 @@ class Plan:
         prices_as_of: day of the oldest price in ``dollars``, such as ``2025-01-31``.
         page_minutes: estimated time of a published plan done by hand, as its page describes it;
             None for other plans.
-        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where it
-            has them already, or its hosts are not rented.
+        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
+            they are there already, or its hosts are not rented.
         warnings: what a reader should know before it is run, as sentences.
         metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
         region: the AWS region in which hosts are rented; None where none are, and in plans of
             an earlier Benchlab.
+        repeat_minutes, repeat_dollars: at most so much on top, if all pairs of blocks have to be
+            measured again as often as is allowed. Plans of an earlier Benchlab have 0 and None, and
+            a step ``repeats`` among their steps.
+        dataset: whether the dataset is on S3; None where it is not kept there.
+        learned: what earlier campaigns on this topology show, by step; the estimate rests on it.
+        workloads, threads: in the report type's order, where the trials have another.
     """
 
     report: str
@@ -85,6 +110,32 @@ class Plan:
     metrics: dict[str, str] = field(default_factory=dict)
     slowdown_pct: float = 0.0
     region: str | None = None
+    repeat_minutes: float = 0.0
+    repeat_dollars: float | None = None
+    dataset: DatasetState | None = None
+    learned: dict[str, Learned] = field(default_factory=dict)
+    workloads: tuple[str, ...] = ()
+    threads: tuple[int, ...] = ()
+
+    @property
+    def workloads_in_order(self) -> tuple[str, ...]:
+        """The workloads, in the order of the report type."""
+        return self.workloads or tuple(dict.fromkeys(trial.workload for trial in self.trials))
+
+    def threads_in_order(self, workload: str) -> tuple[int, ...]:
+        """The thread counts of a workload, in the order of the report type."""
+        own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
+        return tuple(count for count in self.threads or own if count in own)
+
+    def measures_as(self, other: Plan) -> bool:
+        """Whether both do the same on the same hosts, whatever they are estimated to take."""
+        ours, theirs = self.to_json(), other.to_json()
+        return all(ours.get(k) == theirs.get(k) for k in {**ours, **theirs}.keys() - _ESTIMATES)
+
+    @property
+    def basis(self) -> Basis:
+        """What its estimate rests on."""
+        return Basis(self.dataset, self.learned)
 
     @property
     def usd_per_minute(self) -> float | None:
@@ -101,8 +152,13 @@ class Plan:
         for host in document["hosts"]:
             if not host["name"]:
                 del host["name"]
-        if self.region is None:
-            del document["region"]
+        for trial in document["trials"]:
+            if trial["warm_up"]:
+                del trial["warm_up"]
+        # What earlier releases did not write either, where there is nothing to say.
+        for key in list(document)[list(document).index("region") :]:
+            if not document[key]:
+                del document[key]
         return document
 
     @classmethod
@@ -126,6 +182,7 @@ def make(
     prices: PriceList | None = None,
     metrics: Mapping[str, str] | None = None,
     warnings: Sequence[str] = (),
+    basis: Basis = NOTHING_KNOWN,
 ) -> Plan:
     """Plan a campaign.
 
@@ -139,6 +196,7 @@ def make(
         topology: the one that ``spec`` names; None on one machine.
         prices: required where hosts are rented.
         metrics: the metric of each workload's throughput; other workloads are ignored.
+        basis: what the estimate rests on.
 
     Raises:
         SpecError: a price is missing, a rented fleet has no budget, or the plan costs more than its
@@ -146,7 +204,9 @@ def make(
     """
     seed = spec.seed if spec.seed is not None else seed_of(campaign)
     trials = tuple(order.trials(spec, seed, read_only))
-    steps = plan_steps(spec, trials, topology)
+    if spec.snapshots is not None and basis.dataset is None:
+        basis = replace(basis, dataset="unknown")
+    steps = plan_steps(spec, trials, topology, basis)
     by_hand = page_minutes(spec, spec.published, topology) if spec.published else None
     made = Plan(
         report=spec.report,
@@ -164,7 +224,7 @@ def make(
         topology=spec.topology,
         steps=tuple(replace(step, minutes=round(step.minutes, 2)) for step in steps),
         page_minutes=None if by_hand is None else round(by_hand, 1),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *basis.notes),
         metrics={
             name: metric
             for name, metric in (metrics or {}).items()
@@ -172,28 +232,40 @@ def make(
             if name in spec.workloads and metric != DEFAULT_METRIC
         },
         slowdown_pct=spec.slowdown_pct,
+        repeat_minutes=round(repeat_minutes(steps, spec.repeat_limit), 1),
+        dataset=basis.dataset,
+        learned=dict(basis.learned),
     )
-    return _priced(made, spec, topology, prices) if isinstance(topology, Ec2Topology) else made
+    if order.is_drawn(spec):
+        made = replace(made, workloads=spec.workloads, threads=spec.threads)
+    return (
+        _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
+    )
 
 
 def _minutes(steps: Iterable[PlanStep]) -> float:
     return round(sum(step.minutes for step in steps), 1)
 
 
-def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList | None) -> Plan:
+def _priced(
+    plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList | None, basis: Basis
+) -> Plan:
     if prices is None:
         raise SpecError("prices: a rented fleet cannot be planned without a price list")
     rent = prices.rent(fleet)
     dollars = rent.dollars(plan.minutes)
     _check_budget(spec.budget, rent, plan.minutes, dollars)
-    as_of = rent.as_of.isoformat()
     priced = replace(
-        plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of, region=fleet.region
+        plan,
+        dollars=dollars,
+        vcpus=rent.vcpus,
+        prices_as_of=rent.as_of.isoformat(),
+        region=fleet.region,
+        repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
     )
-    if spec.snapshots is not None:
+    if basis.dataset == "kept":
         return priced
-    seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
-    minutes = _minutes(plan_steps(seeded, plan.trials, fleet))
+    minutes = _minutes(plan_steps(spec, plan.trials, fleet, replace(basis, dataset="kept")))
     return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))
 
 

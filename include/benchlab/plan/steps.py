@@ -1,9 +1,11 @@
 """The steps of a campaign, and about how long each takes.
 
-Everything here is estimated before anything has started. For one machine the estimates come from
-times measured on 2 cores with MariaDB. For a fleet nothing has been measured: the constants are
-round numbers for clusters as large as the published ones, each with its reason, chosen so that a
-campaign ends early rather than late. The time left of a running campaign comes from its own pace.
+Everything here is estimated before anything has started. Where enough campaigns have run on the
+same topology, a step is estimated from what it took there (:mod:`benchlab.plan.rates`). Elsewhere
+constants are used. For one machine they come from times measured on 2 cores with MariaDB. For a
+fleet they are round numbers for clusters as large as the published ones, each with its reason,
+chosen so that a campaign ends early rather than late. The time left of a running campaign comes
+from its own pace.
 
 Example:
     ``sum(step.minutes for step in plan_steps(spec, trials, topology))`` is the estimate.
@@ -11,14 +13,16 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, get_args
 
 from pydantic import PlainValidator
 
 from benchlab.plan.dataset import Dataset, Warehouses
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.rates import Learned, Size, TimedStep
 from benchlab.plan.report_type import Published, ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
 
@@ -29,6 +33,7 @@ PREPARE_S = 9.0
 LOCAL_LOAD_ROWS_PER_S = 60_000
 RESTORE_S = 0.6
 RESTART_S = 1.9
+LOCAL_TRIAL_S = 0.5
 CAMPAIGN_S = 18.0
 
 # One machine, bytes: an empty server (system tables, redo and undo logs), and a row with its index
@@ -49,7 +54,7 @@ LOAD_ROWS_PER_S = 60_000
 LOAD_WAREHOUSES_PER_S = 1 / 4.0
 """`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second."""
 SEED_BYTES_PER_S = 150e6
-"""Reading a dataset snapshot from object storage, on each storage host, all at once."""
+"""Reading or writing a dataset snapshot on object storage, on each storage host, all at once."""
 ANALYZE_ROWS_PER_S = 400_000
 """`ANALYZE TABLE`, one table after another, each read once."""
 CHECKSUM_ROWS_PER_S = 1_000_000
@@ -72,8 +77,6 @@ BALANCE_S = 20.0
 """After a start, until all stores are Up and leaders are spread evenly."""
 TRIAL_S = 3.0
 """Beside the run of every trial: load balancer, checks before and after, fetching results."""
-REPEAT_SHARE = 0.05
-"""Share of the measuring time spent on repetitions; a guess until campaigns have shown it."""
 PUBLISH_S = 120.0
 """Data docs, comparison, report, upload."""
 RELEASE_S = 120.0
@@ -98,8 +101,11 @@ _Before = Literal["plan", "register", "provision", "prepare"]
 _After = Literal["measure", "trial", "repeats", "validate", "publish", "verdict", "notify"]
 Stage = Preparation | _Before | _After | Literal["give back"]
 """The stages of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of
-``measure``, and ``repeats`` are the pairs of blocks that are measured again.
+``measure``, and ``repeats`` are the pairs of blocks that are measured again, which plans of earlier
+releases have as a step.
 """
+DatasetState = Literal["kept", "missing", "unknown"]
+"""Whether the datasets of all sides are on S3; ``unknown``: it could not be asked."""
 EARLIER_STAGES = {"release": "give back"}
 
 
@@ -121,12 +127,53 @@ class PlanStep:
     minutes: float
 
 
+@dataclass(frozen=True)
+class Basis:
+    """What is known before a campaign is planned, beside its report type and topology.
+
+    Attributes:
+        dataset: whether it is on S3; None where the report type keeps none there.
+        learned: what earlier campaigns on the same topology show, by step.
+        notes: why something is not known, as sentences.
+    """
+
+    dataset: DatasetState | None = None
+    learned: Mapping[str, Learned] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def seconds(self, step: TimedStep, assumed: float) -> float:
+        """What a step takes: as it was learned, or else as it is assumed."""
+        return self.learned[step].seconds if step in self.learned else assumed
+
+
+NOTHING_KNOWN = Basis()
+
+
 def plan_steps(
-    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology | None
+    spec: ReportSpec,
+    trials: Sequence[PlannedTrial],
+    topology: Topology | None,
+    basis: Basis = NOTHING_KNOWN,
 ) -> tuple[PlanStep, ...]:
-    """The steps of a campaign in order; their minutes add up to the estimate."""
-    timed = _local(spec, trials) if topology is None else _fleet(spec, trials, topology)
-    return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in timed)
+    """The steps of a campaign in order; their minutes add up to the estimate.
+
+    Pairs of blocks that have to be measured again come on top: :func:`repeat_minutes`.
+    """
+    steps = (
+        _local(spec, trials, basis) if topology is None else _fleet(spec, trials, topology, basis)
+    )
+    return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in steps)
+
+
+def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
+    """How large each step of a campaign is, on each side."""
+    rows = Size(spec.dataset.rows, "rows")
+    if isinstance(spec.dataset, Warehouses):
+        rows = Size(spec.dataset.warehouses, "warehouses")
+    copied, hosts = Size(data_bytes(spec, topology), "bytes"), Size(_host_count(topology), "hosts")
+    of_data = dict.fromkeys(("load", "analyze", "check"), rows)
+    of_data |= dict.fromkeys(("restore dataset", "back up", "restore"), copied)
+    return {step: of_data.get(step, hosts) for step in get_args(TimedStep)}
 
 
 def trial_minutes(spec: ReportSpec, trial: PlannedTrial) -> float:
@@ -156,11 +203,9 @@ def minutes_with_end(steps: Sequence[PlanStep], phase: str, side: Side) -> float
     return sum(step.minutes for step in (*of_stage, *end))
 
 
-def worst_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
-    """Minutes of a plan whose pairs of blocks are all measured again as often as is allowed."""
-    once = sum(step.minutes for step in steps if step.stage == "measure")
-    rest = sum(step.minutes for step in steps if step.stage not in ("measure", "repeats"))
-    return rest + once * (1 + repeat_limit)
+def repeat_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
+    """Minutes on top of a plan whose pairs of blocks are all measured again as often as allowed."""
+    return repeat_limit * sum(step.minutes for step in steps if step.stage == "measure")
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:
@@ -208,42 +253,27 @@ def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
 _Timed = tuple[Stage, Side | None, str, float]
 
 
-def _local(spec: ReportSpec, trials: Sequence[PlannedTrial]) -> Iterator[_Timed]:
-    prepare = PREPARE_S + spec.dataset.rows / LOCAL_LOAD_ROWS_PER_S
+def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> Iterator[_Timed]:
+    prepare = PREPARE_S + spec.dataset.rows / LOCAL_LOAD_ROWS_PER_S + _check_s(spec)
+    parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
+    if all(part in basis.learned for part in parts):
+        prepare = sum(basis.learned[part].seconds for part in parts)
     check = "check, " if _has_conditions(spec) else ""
     for side in spec.measured_sides:
-        what = f"deploy, load {spec.dataset}, analyze, {check}back up"
-        yield "prepare", side, what, prepare + _check_s(spec)
-    for of_side, what, members in _portions(spec, trials):
-        seconds = sum(
-            RESTART_S + (RESTORE_S if trial.restore else 0) + spec.warmup_seconds + trial.seconds
-            for trial in members
-        )
-        yield "measure", of_side, what, seconds
+        yield "prepare", side, f"deploy, load {spec.dataset}, analyze, {check}back up", prepare
+    yield from _measuring(spec, trials, None, basis)
     yield from _check_again(spec, RESTART_S)
     yield "publish", None, "checks, comparison, report; start and end of the campaign", CAMPAIGN_S
 
 
 def _fleet(
-    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology
+    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology, basis: Basis
 ) -> Iterator[_Timed]:
     provision, provisioning, release = _around(topology)
-    yield "provision", None, provisioning, provision
+    yield "provision", None, provisioning, basis.seconds("provision", provision)
     for side in spec.measured_sides:
-        yield from _prepare(spec, side, topology)
-    measured = 0.0
-    previous: PlannedTrial | None = None
-    for of_side, what, members in _portions(spec, trials):
-        seconds = 0.0
-        for trial in members:
-            seconds += TRIAL_S + spec.warmup_seconds + trial.seconds
-            seconds += _before(spec, trial, previous, topology)
-            previous = trial
-        measured += seconds
-        yield "measure", of_side, what, seconds
-    if spec.repeat_limit:
-        share = f"{REPEAT_SHARE:.0%} of what is measured, for pairs of blocks that are invalid"
-        yield "repeats", None, share, REPEAT_SHARE * measured
+        yield from _as_learned(_prepare(spec, side, topology, basis.dataset), basis)
+    yield from _measuring(spec, trials, topology, basis)
     yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
     yield "publish", None, "checks, comparison, report", PUBLISH_S
     if isinstance(topology, HostsTopology):
@@ -252,13 +282,43 @@ def _fleet(
         yield "give back", None, "give back everything that was rented", release
 
 
-def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Timed]:
+def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:
+    """Preparations with the time that they take as learned.
+
+    A stage that is several steps of one side is left as assumed: its parts are not timed alone.
+    """
+    steps = list(assumed)
+    alone = Counter(step[:2] for step in steps)
+    for stage, side, what, seconds in steps:
+        step = "restore dataset" if (stage, basis.dataset) == ("load", "kept") else stage
+        known = basis.learned.get(step) if alone[stage, side] == 1 else None
+        yield stage, side, what, known.seconds if known else seconds
+
+
+def _measuring(
+    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology | None, basis: Basis
+) -> Iterator[_Timed]:
+    previous: PlannedTrial | None = None
+    of_each = basis.seconds("trial", TRIAL_S if topology else LOCAL_TRIAL_S)
+    for of_side, what, members in _portions(spec, trials):
+        seconds = 0.0
+        for trial in members:
+            warm_up = spec.warmup_seconds if trial.warm_up else 0
+            seconds += _before(spec, trial, previous, topology, basis)
+            seconds += of_each + warm_up + trial.seconds
+            previous = trial
+        yield "measure", of_side, what, seconds
+
+
+def _prepare(
+    spec: ReportSpec, side: Side, topology: Topology, dataset: DatasetState | None
+) -> Iterator[_Timed]:
     in_cloud = isinstance(topology, CloudTopology)
     if not in_cloud:
         yield "deploy", side, "deploy the cluster with TiUP on all hosts, and start it", DEPLOY_S
-    if spec.snapshots:
-        seconds = data_bytes(spec, topology) / SEED_BYTES_PER_S
-        yield "load", side, f"{spec.dataset} from the dataset snapshot, once there is one", seconds
+    seeded = data_bytes(spec, topology) / SEED_BYTES_PER_S
+    if dataset == "kept":
+        yield "load", side, f"{spec.dataset} from the dataset snapshot, by BR", seeded
     else:
         yield "load", side, f"load {spec.dataset}", _load_s(spec)
     # The second checksum, after the first restore, is counted here as well.
@@ -267,6 +327,8 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology) -> Iterator[_Time
     yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
     if _has_conditions(spec):
         yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
+    if dataset in ("missing", "unknown"):
+        yield "back up", side, "keep the dataset on S3 for later campaigns, by BR", seeded
     if spec.restore != "never" and not in_cloud:
         what = "stop the cluster, copy the data on all storage hosts at once"
         yield "back up", side, what, STOP_S + _copy_s(spec, topology)
@@ -281,16 +343,23 @@ def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
 
 
 def _before(
-    spec: ReportSpec, trial: PlannedTrial, previous: PlannedTrial | None, topology: Topology
+    spec: ReportSpec,
+    trial: PlannedTrial,
+    previous: PlannedTrial | None,
+    topology: Topology | None,
+    basis: Basis,
 ) -> float:
-    """Seconds until a trial's cluster is up with the data that it needs."""
+    """Seconds until a trial's side is up with the data that it needs."""
     if isinstance(topology, CloudTopology):
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + spec.dataset.rows / ANALYZE_ROWS_PER_S if trial.restore else 0.0
-    switch = previous is None or previous.side != trial.side
-    if not trial.restore and not switch:
-        return 0.0
-    return STOP_S + (_copy_s(spec, topology) if trial.restore else 0.0) + START_S + BALANCE_S
+    restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S
+    if trial.restore:
+        copy = _copy_s(spec, topology) if topology else RESTORE_S
+        return basis.seconds("restore", restart + copy)
+    if previous is None or previous.side != trial.side:
+        return basis.seconds("restart", restart)
+    return 0.0
 
 
 def _portions(
@@ -314,8 +383,8 @@ def _around(topology: Topology | None) -> tuple[float, str, float]:
     """Seconds of provisioning, its description, and seconds of giving back."""
     match topology:
         case Ec2Topology():
-            number = sum(machines.count for machines in topology.roles.values())
-            return PROVISION_S, f"rent {number} hosts in {topology.region}", RELEASE_S
+            what = f"rent {_host_count(topology)} hosts in {topology.region}"
+            return PROVISION_S, what, RELEASE_S
         case CloudTopology():
             what = f"create the TiDB Cloud cluster in {topology.region}, rent the client's host"
             return CLOUD_PROVISION_S, what, RELEASE_S
@@ -348,6 +417,16 @@ def _copy_s(spec: ReportSpec, topology: Topology) -> float:
     if isinstance(topology, HostsTopology):
         return data_bytes(spec, topology) / COPY_BYTES_PER_S
     return REFLINK_S
+
+
+def _host_count(topology: Topology | None) -> int:
+    match topology:
+        case Ec2Topology():
+            return sum(machines.count for machines in topology.roles.values())
+        case HostsTopology():
+            return len(topology.hosts)
+        case _:
+            return 1
 
 
 def _tikv_count(topology: Topology | None) -> int:

@@ -115,6 +115,21 @@ NOTICES = sa.Table(
 )
 
 
+# What each step of a campaign took, from which later plans of its topology and engine learn. `side`
+# is empty where a step is not about one side.
+STEP_TIMES = sa.Table(
+    "step_times",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("step", sa.String(32), primary_key=True),
+    sa.Column("side", sa.String(16), primary_key=True),
+    sa.Column("topology", _Key, nullable=False, index=True),
+    sa.Column("engine", _Key, nullable=False),
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("size", sa.Double, nullable=False),
+    sa.Column("unit", sa.String(16), nullable=False),
+)
+
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
     "samples",

@@ -28,6 +28,7 @@ from upath import UPath
 
 from benchlab.errors import StoreError
 from benchlab.home import Home
+from benchlab.plan.rates import Size, StepTime
 from benchlab.results.records import Campaign, SideFacts, TrialResult
 from benchlab.results.rows import (
     CAMPAIGNS,
@@ -36,6 +37,7 @@ from benchlab.results.rows import (
     SAMPLES,
     SCHEMA,
     SCHEMA_VERSION,
+    STEP_TIMES,
     TRIALS,
     add_missing_columns,
     as_json,
@@ -138,7 +140,8 @@ class Store:
             connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
             return True
         found = self.campaign(campaign.id)
-        if found.plan.to_json() != json.loads(as_json(campaign.plan.to_json())):
+        # What has become known of its dataset, its steps or its price meanwhile is no other plan.
+        if not found.plan.measures_as(campaign.plan):
             raise StoreError(f"campaign {campaign.id} is there already, with another plan")
         return False
 
@@ -246,6 +249,42 @@ class Store:
         """Mark a campaign that is resumed as running again."""
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
+
+    # What steps took
+
+    def set_step_time(self, campaign: str, topology: str, engine: str, time: StepTime) -> None:
+        """Record what a step of a campaign took, in place of what was recorded before.
+
+        Args:
+            topology: its name; of one machine the name of the target.
+        """
+        key = {"campaign": campaign, "step": time.step, "side": time.side or ""}
+        size = {"size": time.size.number, "unit": time.size.unit}
+        with self.transaction() as connection:
+            connection.execute(STEP_TIMES.delete().filter_by(**key))
+            connection.execute(
+                STEP_TIMES.insert().values(
+                    **key, **size, topology=topology, engine=engine, seconds=time.seconds
+                )
+            )
+
+    def step_times(self, topology: str, engine: str) -> list[tuple[str, StepTime]]:
+        """What steps took on a topology, each with its campaign, the latest campaign first."""
+        chosen = (
+            sa.select(STEP_TIMES)
+            .join(CAMPAIGNS, CAMPAIGNS.c.id == STEP_TIMES.c.campaign)
+            .filter(STEP_TIMES.c.topology == topology, STEP_TIMES.c.engine == engine)
+            .order_by(CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id)
+        )
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+        return [
+            (
+                row.campaign,
+                StepTime(row.step, row.side or None, row.seconds, Size(row.size, row.unit)),
+            )
+            for row in rows
+        ]
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
@@ -359,6 +398,15 @@ def open_store(home: Home) -> Store:
         StoreError: as :class:`Store`.
     """
     return Store(home.store_url, home.objects)
+
+
+def is_there(home: Home) -> bool:
+    """Whether an installation has a store: showing a plan does not make one."""
+    try:
+        url = make_url(home.store_url)
+    except (sa.exc.ArgumentError, ValueError):
+        return True  # the store says what is wrong with its URL
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
 
 
 def _connect(url: str) -> Engine:

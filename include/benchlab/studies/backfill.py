@@ -14,10 +14,12 @@ from benchlab import targets
 from benchlab.campaign import planning, report_types
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import schedule
 from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.schedule import OnRelease, Weekly
+from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
 from benchlab.studies import measured
 
@@ -212,6 +214,7 @@ class _Backfill:
     store: Store | None
     # By pair, why a later moment does not measure it.
     measured: dict[str, str] = field(default_factory=dict)
+    basis: Basis | None = None
 
     def moment(self, at: datetime) -> BackfillMoment:
         aa = isinstance(self.rule, Weekly) and self.rule.is_aa(at)
@@ -225,7 +228,7 @@ class _Backfill:
             pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
-            plan = planning.plan(self.home, spec, engine, spec.report)
+            plan = planning.plan(self.home, spec, engine, spec.report, self._known(spec, engine))
         except NoReleaseError as error:
             return replace(found, no_campaign=str(error))
         except (SpecError, UnavailableError) as error:
@@ -237,6 +240,15 @@ class _Backfill:
         return replace(
             found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus, approval=approval
         )
+
+    def _known(self, spec: ReportSpec, engine: str) -> Basis:
+        """What an estimate rests on; the first campaign keeps the dataset for the others."""
+        if self.basis is None:
+            self.basis = planning.known(self.home, spec, engine, self.store, Access.for_a_person())
+            return self.basis
+        if self.basis.dataset == "missing":
+            self.basis = replace(self.basis, dataset="kept")
+        return self.basis
 
     def _needless(self, spec: ReportSpec, engine: str, pair: str) -> str | None:
         if not _once(spec):

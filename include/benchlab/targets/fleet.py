@@ -186,11 +186,6 @@ class FleetTarget(BaseTarget):
         return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
 
     def datasets_are_kept(self) -> bool:
-        """Whether every side has a complete dataset snapshot.
-
-        Raises:
-            TargetError: S3 does not answer, or refuses.
-        """
         return all(self._keeps_dataset(side) for side in self.sides) and all(
             self._dataset(side).read_note() is not None for side in self.sides
         )

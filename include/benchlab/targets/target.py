@@ -224,6 +224,14 @@ class BaseTarget(Deployment, ABC):
         """
         return "load"
 
+    def datasets_are_kept(self) -> bool:
+        """Whether every side has a complete dataset snapshot.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        return False
+
     def load_dataset(self, side: Side) -> None:
         """Fill a side's empty database from its dataset snapshot.
 

@@ -175,7 +175,7 @@ def compare(
 
 
 def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
-    """The figures of a campaign, by workload in the order of the plan.
+    """The figures of a campaign, by workload and thread count in the order of the report type.
 
     Args:
         used: the trials whose figures count, as ``usable_trials`` finds them.
@@ -189,14 +189,14 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
             name,
             plan.metric(name),
             range(1, plan.rounds + 1),
-            list(dict.fromkeys(trial.threads for trial in plan.trials if trial.workload == name)),
+            list(plan.threads_in_order(name)),
             tuple(side for side in SIDES if side in sides),
             (
                 (r.trial.round, r.trial.threads, r.trial.side, r.figures)
                 for r in by_workload.get(name, ())
             ),
         )
-        for name in dict.fromkeys(trial.workload for trial in plan.trials)
+        for name in plan.workloads_in_order
     ]
 
 

@@ -256,7 +256,10 @@ step-sequential = { $rounds ->
 step-interleaved = { $rounds ->
     [one] Measure 1 round.
    *[other] Measure { $rounds } rounds.
-} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
+} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. { $order ->
+    [drawn] Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
+   *[written] Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
+}
 restore-every-trial = Before every trial the side's data are restored from its snapshot.
 restore-after-writes = Before a trial the side's data are restored from its snapshot if anything was written since the last restore.
 restore-per-workload = Before each block the side's data are restored from its snapshot; each later trial of the block runs on what the one before it left.
@@ -267,7 +270,10 @@ step-trial = { $where ->
    *[machine] For each trial: start the server, wait until it answers and the load balancer reports it up,
 } { $warmup ->
     [cold] then run the client through the load balancer for { $seconds } s, without a warm-up.
-   *[other] warm up for { $warmup } s (not counted), then run the client through the load balancer for { $seconds } s.
+   *[other] { $when ->
+        [started] then run the client through the load balancer for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
+       *[each] warm up for { $warmup } s (not counted), then run the client through the load balancer for { $seconds } s.
+    }
 }
 step-repeat = { $limit ->
     [0] A pair of blocks with an invalid trial is not measured again.

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.report_type import Published, ReportSpec
-from benchlab.plan.steps import worst_minutes
 
 ESTIMATES = (
-    "estimates: the times and the disk space of a fleet are assumed, not measured; steps.py has "
-    "every assumption"
+    "estimates: the times and the disk space of a fleet are assumed, not measured, where nothing "
+    "else is said; steps.py has every assumption"
 )
 
 
@@ -62,16 +61,12 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
             f"{spec.budget.limit:g}, where it also stops measuring"
         )
-    yield from (f"- {worst}" for worst in _worst(spec, plan))
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
+    yield from (f"- {line}" for line in _repeats(spec, plan))
     yield f"- {len(plan.hosts)} hosts of {plan.topology}: {_kinds(plan)}"
     if plan.vcpus is not None:
         yield f"- {plan.vcpus} vCPUs, which the account's quota has to allow"
-    if plan.seeded_minutes is not None and plan.seeded_dollars is not None:
-        yield (
-            f"- with dataset snapshots it would be {duration(plan.seeded_minutes)} and "
-            f"{plan.seeded_dollars:.2f} dollars"
-        )
+    yield from (f"- {line}" for line in _dataset(plan))
     yield from (f"- **warning**: {warning}" for warning in plan.warnings)
     yield ""
     yield (
@@ -79,7 +74,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         "Rejected, nothing is rented and the campaign fails."
     )
     yield ""
-    yield f"{ESTIMATES[0].upper()}{ESTIMATES[1:]}."
+    yield from (f"{line[0].upper()}{line[1:]}." for line in (*_learned(plan), ESTIMATES))
 
 
 def _kinds(plan: Plan) -> str:
@@ -117,6 +112,8 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield (
             f"about {plan.minutes:g} minutes and {plan.disk_gib:g} GiB of disk; nothing is rented"
         )
+        yield from _repeats(spec, plan)
+        yield from _learned(plan)
         return
     yield f"hosts: {_kinds(plan)}"
     if plan.vcpus is not None:
@@ -126,12 +123,8 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield _unpriced(plan)
     else:
         yield f"dollars: about {plan.dollars:.2f}, at list prices of {plan.prices_as_of}"
-    yield from _worst(spec, plan)
-    if plan.seeded_minutes is not None and plan.seeded_dollars is not None:
-        yield (
-            f"with dataset snapshots (`snapshots: s3://...`), once there are some: "
-            f"{duration(plan.seeded_minutes)}, {plan.seeded_dollars:.2f} dollars"
-        )
+    yield from _repeats(spec, plan)
+    yield from _dataset(plan)
     if spec.budget is not None:
         approval = (
             "a person has to approve it" if needs_approval(plan, spec.budget) else "not needed"
@@ -140,17 +133,56 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"limits: approval above {spec.budget.approve_above:g} dollars ({approval}), refused "
             f"above {spec.budget.limit:g}, where it also stops measuring"
         )
+    yield from _learned(plan)
     yield ESTIMATES
 
 
-def _worst(spec: ReportSpec, plan: Plan) -> Iterator[str]:
-    """What it takes if every pair of blocks has to be measured again as often as is allowed."""
-    if plan.usd_per_minute is not None and spec.repeat_limit:
-        minutes = worst_minutes(plan.steps, spec.repeat_limit)
-        yield (
-            f"at worst, with all pairs of blocks measured {spec.repeat_limit + 1} times: "
-            f"{duration(minutes)}, {minutes * plan.usd_per_minute:.2f} dollars"
-        )
+def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """What invalid pairs of blocks may take on top of the plan, and what it then costs at most."""
+    if not plan.repeat_minutes:
+        return
+    more = duration(plan.repeat_minutes)
+    if plan.repeat_dollars is not None:
+        more += f" and {plan.repeat_dollars:.2f} dollars"
+    times = f"{spec.repeat_limit} time{'s' * (spec.repeat_limit != 1)}"
+    yield (
+        f"repeats: up to {more} more, which is not counted above; only pairs of blocks with an "
+        f"invalid trial are measured again, each at most {times}"
+    )
+    if plan.dollars is None or plan.repeat_dollars is None or spec.budget is None:
+        return
+    limit, worst = spec.budget.limit, plan.dollars + plan.repeat_dollars
+    if worst <= limit:
+        yield f"at worst: {worst:.2f} dollars, with all pairs of blocks measured again so often"
+        return
+    pairs = len({trial.pair for trial in plan.trials})
+    room = int((limit - plan.dollars) / (plan.repeat_dollars / (spec.repeat_limit * pairs)))
+    yield (
+        f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
+        f"{room} pairs of blocks to be measured again, beside the {pairs} of the plan"
+    )
+
+
+def _dataset(plan: Plan) -> Iterator[str]:
+    """Whether the dataset is on S3, and what the plan would take if it were."""
+    if plan.dataset == "kept":
+        yield "dataset: it is on S3, and BR restores it into both sides"
+    if plan.seeded_minutes is None or plan.seeded_dollars is None:
+        return
+    before = {
+        None: "with dataset snapshots (`snapshots: s3://...`), once there are some",
+        "missing": "dataset: it is not on S3 yet, so that it is loaded and kept there; once it is",
+        "unknown": "dataset: whether it is on S3 is not known; if it is",
+    }
+    would = f"{duration(plan.seeded_minutes)}, {plan.seeded_dollars:.2f} dollars"
+    yield f"{before[plan.dataset]}: {would}"
+
+
+def _learned(plan: Plan) -> Iterator[str]:
+    """Which times rest on earlier campaigns, and on how many."""
+    if plan.learned:
+        steps = (f"{step} (of {found.campaigns})" for step, found in plan.learned.items())
+        yield f"from earlier campaigns here, the median of what they took: {', '.join(steps)}"
 
 
 def _unpriced(plan: Plan) -> str:
@@ -175,8 +207,9 @@ def _published(published: Published, plan: Plan) -> Iterator[str]:
 
 def _trials(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield "trials"
-    if spec.seed is None and plan.placement == "interleaved":
-        yield "the order of the blocks is an example: each campaign's id decides its own"
+    if spec.seed is None and plan.threads:
+        yield "their order is an example: each campaign's id decides its own"
     for trial in plan.trials:
         restore = "restore, " if trial.restore else ""
-        yield f"{trial.index + 1:5d}  {trial.title} · {restore}{trial.seconds} s"
+        warm_up = "warm-up, " if trial.warm_up and spec.warmup_seconds else ""
+        yield f"{trial.index + 1:5d}  {trial.title} · {restore}{warm_up}{trial.seconds} s"

@@ -100,9 +100,13 @@ def _slowdown(report: Report) -> tuple[str, ...]:
 def _order(report: Report) -> str:
     plan = report.plan
     step = "step-sequential" if plan.placement == "sequential" else "step-interleaved"
-    threads = dict.fromkeys(str(trial.threads) for trial in plan.trials)
+    counts = (str(n) for name in plan.workloads_in_order for n in plan.threads_in_order(name))
     return report.language.say(
-        step, rounds=plan.rounds, threads=items(threads, report.language), seed=str(plan.seed)
+        step,
+        rounds=plan.rounds,
+        threads=items(dict.fromkeys(counts), report.language),
+        seed=str(plan.seed),
+        order="drawn" if plan.threads else "written",
     )
 
 
@@ -122,6 +126,7 @@ def _trial(report: Report) -> str:
         "step-trial",
         where=_where(report),
         warmup=str(report.spec.warmup_seconds or "cold"),
+        when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
     )
 

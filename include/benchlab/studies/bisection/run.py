@@ -15,6 +15,7 @@ from benchlab import engines, targets
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import versions
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -142,7 +143,8 @@ class Bisection:
                 if version in self.undeployable:
                     raise UnavailableError(f"{version}: {self.undeployable[version]}")
             pair = self._pinned(reached.baseline, reached.candidate)
-            self.plan = planning.plan(self.home, pair, pair.engine, pair.report)
+            basis = planning.known(self.home, pair, pair.engine, self.store, Access())
+            self.plan = planning.plan(self.home, pair, pair.engine, pair.report, basis)
         self.reached = reached
         return self
 
@@ -274,7 +276,7 @@ class Bisection:
                 found.origin == ORIGIN
                 and found.state in states
                 and found.report_type == spec
-                and found.plan == planning.plan(self.home, spec, spec.engine, found.id)
+                and found.plan.measures_as(planning.plan(self.home, spec, spec.engine, found.id))
             ):
                 tried = {result.trial.id for result in self.store.trials(found.id)}
                 if any(trial.id not in tried for trial in found.plan.trials):

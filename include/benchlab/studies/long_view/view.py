@@ -135,7 +135,7 @@ def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
 def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
     """The long view of every workload of a report type; empty where there is no campaign."""
     campaigns = _of_two_sides(comparisons, report)
-    workloads = dict.fromkeys(trial.workload for one in campaigns for trial in one.plan.trials)
+    workloads = dict.fromkeys(name for one in campaigns for name in one.plan.workloads_in_order)
     return {workload: long_view(comparisons, report, workload) for workload in workloads}
 
 

@@ -6,10 +6,6 @@ import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.error_rates.sensitivity import (
@@ -28,8 +24,9 @@ from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.steps import NOTHING_KNOWN, Basis
 from benchlab.results.records import Campaign, TrialResult
-from benchlab.results.store import Store, open_store
+from benchlab.results.store import Store, is_there, open_store
 from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
 
 MOST_PROPOSALS = 5
@@ -138,7 +135,7 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     Example:
         ``plan_sensitivity(home, spec, plan).detects_pct`` is 3.1 if it finds a slowdown of 3.1 %.
     """
-    if spec.sides == "single" or not _has_store(home):
+    if spec.sides == "single" or not is_there(home):
         return None
     with open_store(home) as store:
         campaigns = _like(store, spec, planned)
@@ -162,17 +159,18 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
         campaigns=chosen.campaigns,
         scope="versions" if all(noise.variances) else "this deployment",
         detects_pct=sensitivity.detects(spec.rounds, spec.seconds),
-        offers=tuple(_offers(home, spec, planned.engine, sensitivity)),
+        offers=tuple(_offers(home, spec, planned, sensitivity)),
     )
 
 
 def _offers(
-    home: Home, spec: ReportSpec, engine: str, sensitivity: Sensitivity
+    home: Home, spec: ReportSpec, planned: Plan, sensitivity: Sensitivity
 ) -> Iterator[Proposal]:
     # Refused above the budget, or for too many trials: more rounds would be refused as well.
     with contextlib.suppress(SpecError):
         for times in _TIMES:
-            yield from _priced(home, spec, engine, sensitivity, {"rounds": times * spec.rounds})
+            changed = {"rounds": times * spec.rounds}
+            yield from _priced(home, spec, planned.engine, sensitivity, changed, planned.basis)
 
 
 def _priced(
@@ -181,12 +179,13 @@ def _priced(
     engine: str,
     sensitivity: Sensitivity,
     changed: Mapping[str, object],
+    basis: Basis = NOTHING_KNOWN,
 ) -> Iterator[Proposal]:
     """A report type with some fields changed, where it finds anything."""
     made = spec.with_overrides(changed)
     detects = sensitivity.detects(made.rounds, made.seconds)
     if detects is not None:
-        plan = planning.plan(home, made, engine, spec.report)
+        plan = planning.plan(home, made, engine, spec.report, basis)
         yield Proposal(made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects)
 
 
@@ -264,12 +263,3 @@ def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
         environment=fit[-1].environment, facts={},
     )  # fmt: skip
     return [other for other in fit if is_alike(campaign, other)][-_LATEST:]
-
-
-def _has_store(home: Home) -> bool:
-    """Whether there is a store: showing a plan does not make one."""
-    try:
-        url = make_url(home.store_url)
-    except (ArgumentError, ValueError):
-        return True  # the store says what is wrong with its URL
-    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
