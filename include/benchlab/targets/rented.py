@@ -33,7 +33,8 @@ from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
 
-# The fleet's lifetime is twice the planned time plus this, unless the budget ends it before.
+# The fleet's lifetime is twice the planned time, or the planned time with all repeats if that is
+# more, plus this; unless the budget ends it before.
 SPARE_MINUTES = 120.0
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
@@ -204,10 +205,11 @@ class Target(FleetTarget):
                 "pay for another one. What it has measured is kept: `benchlab publish "
                 f"{self.campaign}`"
             )
+        longest = self.plan.minutes + max(self.plan.minutes, self.plan.repeat_minutes)
         return RentalFile(
             region=self._topology.region,
             created_at=caller.now,
-            lifetime_minutes=min(2 * self.plan.minutes + SPARE_MINUTES, payable),
+            lifetime_minutes=min(longest + SPARE_MINUTES, payable),
             account=caller.account,
             topology=self._topology,
             usd_per_minute=rate,

@@ -144,6 +144,20 @@ def test_without_a_restore_the_running_server_is_kept() -> None:
     assert "restore" not in bench.phases[-6:]
 
 
+def test_a_server_that_has_run_is_not_warmed_up_again() -> None:
+    """Unless it has to be started after all, whatever was planned."""
+    bench = Bench()
+    bench.measure()
+    assert "warm-up" in bench.phases
+    later = dataclasses.replace(BASELINE, restore=False, warm_up=False)
+    bench.phases.clear()
+    bench.measure(later, attempt=2)
+    assert "warm-up" not in bench.phases
+    bench.deployment.engine("baseline").stop()  # as after a crash, or by the other side's trial
+    bench.measure(later, attempt=3)
+    assert "warm-up" in bench.phases
+
+
 def test_a_repeated_try_restores_whatever_the_plan_says() -> None:
     """It never runs on data that the interrupted try wrote."""
     bench = Bench()

@@ -13,14 +13,17 @@ from benchlab import targets
 from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
 from benchlab.cli.main import app
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, TargetError
 from benchlab.home import find
 from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
+from benchlab.report.formats import plan_text
 from benchlab.report.formats.plan_text import duration
+from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.rented import SPARE_MINUTES
 
 HOME = find()
@@ -34,23 +37,65 @@ def plan(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The datasets of all fleets are on S3."""
+    monkeypatch.setattr(FleetTarget, "datasets_are_kept", lambda target: True)
+
+
+@pytest.mark.usefixtures("kept")
 def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
     """Everything that a person has to know before approving it."""
     shown = plan("sysbench_ec2", "--set", "snapshots=s3://bucket/prefix")
     for part in (
         "rent 10 hosts in us-west-2",
         "candidate: deploy",
-        "from the dataset snapshot",
+        "from the dataset snapshot, by BR",
+        "dataset: it is on S3",
         "3 x tikv (i3.4xlarge)",
         "vCPUs: 144",
         "on each storage host",
         "at list prices of 20",
         "approval above 20 dollars (a person has to approve it), refused above 60, where it also",
-        "at worst, with all pairs of blocks measured 3 times: ",
+        "repeats: up to 7.0 h and 55.",
+        "at worst: 60.00 dollars, the limit, at which it stops measuring",
         "round 6 · ",
+        "restore, warm-up, 60 s",
         "estimates",
     ):
         assert part in shown
+
+
+def test_at_worst_a_plan_costs_all_its_repeats() -> None:
+    """Where the limit leaves room for all of them."""
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_ec2_first"))
+    planned = planning.plan(HOME, spec, "tidb", "c1")
+    assert planned.dollars is not None
+    assert planned.repeat_dollars is not None
+    worst = planned.dollars + planned.repeat_dollars
+    assert f"at worst: {worst:.2f} dollars, with all pairs" in plan("sysbench_ec2_first")
+
+
+def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without access to S3 the dearer estimate is shown, and why; in the approval as well."""
+
+    def refused(target: FleetTarget) -> bool:
+        raise TargetError("snapshots: AccessDenied")
+
+    monkeypatch.setattr(FleetTarget, "datasets_are_kept", refused)
+    there = ("--set", "snapshots=s3://bucket/prefix")
+    shown = plan("sysbench_ec2", *there)
+    assert "keep the dataset on S3 for later campaigns, by BR" in shown
+    assert "because S3 cannot be asked: snapshots: AccessDenied" in shown
+    document = json.loads(plan("sysbench_ec2", "--json", *there))
+    assert document["dataset"] == "unknown"
+    assert document["seeded_minutes"] < document["minutes"]
+    spec = report_types.load(report_types.find_report(HOME, "sysbench_ec2"))
+    asked = plan_text.question(spec, Plan.from_json(document))
+    assert "whether it is on S3 is not known; if it is: " in asked
+    assert "AccessDenied" in asked
+    monkeypatch.setattr(FleetTarget, "datasets_are_kept", lambda target: False)
+    assert "dataset: it is not on S3 yet" in plan("sysbench_ec2", *there)
 
 
 def test_a_first_run_costs_less_than_two_dollars() -> None:
@@ -59,7 +104,8 @@ def test_a_first_run_costs_less_than_two_dollars() -> None:
     assert planned["dollars"] < 2
     topology = load_topology(HOME.configs / "topologies" / "ec2_first.yaml")
     assert isinstance(topology, Ec2Topology)
-    lifetime = 2 * planned["minutes"] + SPARE_MINUTES
+    longest = planned["minutes"] + max(planned["minutes"], planned["repeat_minutes"])
+    lifetime = longest + SPARE_MINUTES
     left_alone = pricing.load(HOME.configs / "prices.csv").rent(topology).dollars(lifetime)
     assert left_alone < 2
     page = (ROOT / "docs/FIRST_RUN.md").read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ from upath import UPath
 
 from benchlab.errors import StoreError
 from benchlab.hosts.samples import Figure, HostFigures
+from benchlab.plan.rates import Size, StepTime
 from benchlab.results.records import Campaign, Condition, TrialResult
 from benchlab.results.store import Store
 from tests.builders import campaigns
@@ -143,6 +144,32 @@ def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
     """Two campaigns never mix under one name."""
     with pytest.raises(StoreError, match="c1 is there already, with another plan"):
         store.add_campaign(campaigns.campaign(rounds=2))
+
+
+def test_another_estimate_of_the_same_plan_is_no_other_plan(store: Store) -> None:
+    """A campaign is resumed though by now its steps are expected to take longer."""
+    plan = dataclasses.replace(CAMPAIGN.plan, minutes=99.0, steps=())
+    assert not store.add_campaign(dataclasses.replace(CAMPAIGN, plan=plan))
+    assert store.campaign("c1").plan.minutes == CAMPAIGN.plan.minutes
+
+
+def test_what_steps_took_is_found_by_topology_and_engine(store: Store) -> None:
+    """The latest campaign first; a step that is repeated replaces what was kept of it."""
+    later = dataclasses.replace(CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(1))
+    store.add_campaign(later)
+    load, start = (
+        StepTime("load", "baseline", 12.5, Size(4.0, "rows")),
+        StepTime("restart", None, 3.0, Size(10.0, "hosts")),
+    )
+    for campaign in ("c1", "c2"):
+        store.set_step_time(campaign, "local", "mariadb", load)
+    store.set_step_time("c1", "local", "mariadb", dataclasses.replace(load, seconds=9.5))
+    store.set_step_time("c1", "local", "mariadb", start)
+    store.set_step_time("c2", "ec2_published", "tidb", start)
+    found = store.step_times("local", "mariadb")
+    assert found[0] == ("c2", load)
+    assert sorted(time.seconds for campaign, time in found if campaign == "c1") == [3.0, 9.5]
+    assert store.step_times("local", "tidb") == []
 
 
 def test_an_unknown_campaign_is_named_with_those_there_are(store: Store) -> None:
