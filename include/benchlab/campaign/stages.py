@@ -485,7 +485,7 @@ class CampaignRun(StoredCampaign):
         step = step or cast(TimedStep, phase)
         # Where BR works beside it, to keep the dataset, it takes longer than it usually does.
         keeps = step in ("load", "back up") and self.spec.snapshots is not None
-        if begun and not (keeps and self.target.dataset_source() == "load"):
+        if begun and not (keeps and self.target.dataset_source() != "snapshot"):
             self._keep_times([(step, side, max(time.time() - float(begun), 0.0))])
 
     def _keep_times(self, times: Iterable[tuple[TimedStep, Side | None, float]]) -> None:

@@ -265,7 +265,8 @@ def _priced(
     )
     if basis.dataset == "kept":
         return priced
-    minutes = _minutes(plan_steps(spec, plan.trials, fleet, replace(basis, dataset="kept")))
+    seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
+    minutes = _minutes(plan_steps(seeded, plan.trials, fleet, replace(basis, dataset="kept")))
     return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))
 
 

@@ -272,7 +272,8 @@ def _fleet(
     provision, provisioning, release = _around(topology)
     yield "provision", None, provisioning, basis.seconds("provision", provision)
     for side in spec.measured_sides:
-        yield from _as_learned(_prepare(spec, side, topology, basis.dataset), basis)
+        prepared = _prepare(spec, side, topology, kept=basis.dataset == "kept")
+        yield from _as_learned(prepared, basis)
     yield from _measuring(spec, trials, topology, basis)
     yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
     yield "publish", None, "checks, comparison, report", PUBLISH_S
@@ -310,14 +311,12 @@ def _measuring(
         yield "measure", of_side, what, seconds
 
 
-def _prepare(
-    spec: ReportSpec, side: Side, topology: Topology, dataset: DatasetState | None
-) -> Iterator[_Timed]:
+def _prepare(spec: ReportSpec, side: Side, topology: Topology, *, kept: bool) -> Iterator[_Timed]:
     in_cloud = isinstance(topology, CloudTopology)
     if not in_cloud:
         yield "deploy", side, "deploy the cluster with TiUP on all hosts, and start it", DEPLOY_S
     seeded = data_bytes(spec, topology) / SEED_BYTES_PER_S
-    if dataset == "kept":
+    if spec.snapshots and kept:
         yield "load", side, f"{spec.dataset} from the dataset snapshot, by BR", seeded
     else:
         yield "load", side, f"load {spec.dataset}", _load_s(spec)
@@ -327,7 +326,7 @@ def _prepare(
     yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
     if _has_conditions(spec):
         yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
-    if dataset in ("missing", "unknown"):
+    if spec.snapshots and not kept:
         yield "back up", side, "keep the dataset on S3 for later campaigns, by BR", seeded
     if spec.restore != "never" and not in_cloud:
         what = "stop the cluster, copy the data on all storage hosts at once"

@@ -355,7 +355,10 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
     """How to measure, as far as this report type leaves a choice."""
     fields: dict[str, Param | None] = {
         "warmup_seconds": _own(
-            spec, "warmup_seconds", "Warm-up seconds", "Before each trial, not measured."
+            spec,
+            "warmup_seconds",
+            "Warm-up seconds",
+            "Not measured; before a block and after a restart.",
         ),
         "client": _client(spec),
         "restore": _own(

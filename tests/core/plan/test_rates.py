@@ -67,9 +67,10 @@ def test_a_stage_of_a_fleet_takes_as_long_as_is_learned(step: TimedStep) -> None
 
 def test_what_br_restores_is_not_estimated_by_what_a_client_loads() -> None:
     """With the dataset on S3 the stage `load` is another step."""
-    spec, fleet = plans.fleet_spec(), plans.ec2_topology()
+    fleet = plans.ec2_topology()
     known: dict[str, Learned] = {"load": Learned(6000, 3), "restore dataset": Learned(60, 3)}
     for dataset, minutes in (("kept", 1), (None, 100)):
+        spec = plans.fleet_spec(snapshots=dataset and "s3://bucket/prefix")
         steps = plan_steps(spec, (), fleet, Basis(dataset, known))  # type: ignore[arg-type]
         assert {step.minutes for step in steps if step.stage == "load"} == {minutes}
 
