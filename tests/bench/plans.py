@@ -12,12 +12,13 @@ from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
 from benchlab.home import Home
 from benchlab.plan.plan import Plan
+from benchlab.plan.steps import Basis
 from tests.bench.row import Row
 
 WEEKLY = "sysbench_ec2"
 PUBLISHED = "sysbench_v520_vs_v511"
-MOST_HOURS = 5.0
-MOST_DOLLARS = 45.0
+MOST_HOURS = 4.5
+MOST_DOLLARS = 36.0
 SNAPSHOTS = "s3://snapshots"
 
 
@@ -58,4 +59,5 @@ def _plan(home: Home, report: str, **overrides: object) -> Plan:
     if overrides:
         spec = overrides_module.override(spec, overrides)
     spec = report_types.resolve(home, spec, datetime.now(UTC).date()).spec
-    return planning.plan(home, spec, spec.engine, "bench")
+    kept = Basis(dataset="kept" if spec.snapshots else None)
+    return planning.plan(home, spec, spec.engine, "bench", kept)

@@ -250,13 +250,16 @@ class ReportSpec(Frozen):
         snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
             always loaded.
         published: the published document whose plan this is; None where there is none.
-        threads: numbers of client threads, in the order in which they are run.
-        seconds: measured time of a trial; ``warmup_seconds`` come before it and are not counted.
+        threads: numbers of client threads. Reports have them, and ``workloads``, in this order; the
+            sides in turn are measured in an order that is drawn.
+        seconds: measured time of a trial.
+        warmup_seconds: come before the first trial of a block and whenever a server was started,
+            and are not counted.
         threshold_pct: the smallest change that is called a regression or an improvement.
         repeat_limit: how often a pair of blocks with an invalid trial is measured again.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
-        seed: decides the order of the blocks; None: derived from the campaign's id.
+        seed: decides the order of the trials; None: derived from the campaign's id.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.

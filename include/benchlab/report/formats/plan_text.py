@@ -159,7 +159,7 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     room = int((limit - plan.dollars) / (plan.repeat_dollars / (spec.repeat_limit * pairs)))
     yield (
         f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
-        f"{room} pairs of blocks to be measured again, beside the {pairs} of the plan"
+        f"{room} pair{'s' * (room != 1)} of blocks beside the {pairs} of the plan"
     )
 
 
@@ -200,7 +200,7 @@ def _published(published: Published, plan: Plan) -> Iterator[str]:
             f"this plan: {duration(plan.minutes)}; as on the page, one step after another by hand: "
             f"{duration(plan.page_minutes)}"
         )
-        yield "(the page neither checks its data nor measures again what is invalid)"
+        yield "(the page does not check its data)"
     yield "differences from the document:"
     yield from (f"  - {difference}" for difference in published.differences)
 
