@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -394,7 +394,7 @@ class CampaignRun(StoredCampaign):
     ) -> list[Path]:
         """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
         if not (self.directory / RESUMED).exists():
-            self._keep_times(step_times.of_trials(self.store.trials(self.campaign.id)))
+            self._keep_times(*step_times.of_trials(self.store.trials(self.campaign.id)))
         # Once: a report that is published again is the same.
         kept = SPENT in self.store.campaign(self.campaign.id).environment
         if not kept and (spending := self.target.spending()) is not None:
@@ -486,14 +486,17 @@ class CampaignRun(StoredCampaign):
         # Where BR works beside it, to keep the dataset, it takes longer than it usually does.
         keeps = step in ("load", "back up") and self.spec.snapshots is not None
         if begun and not (keeps and self.target.dataset_source() != "snapshot"):
-            self._keep_times([(step, side, max(time.time() - float(begun), 0.0))])
+            self._keep_times((step, side, max(time.time() - float(begun), 0.0)))
 
-    def _keep_times(self, times: Iterable[tuple[TimedStep, Side | None, float]]) -> None:
+    def _keep_times(self, *times: tuple[TimedStep, Side | None, float]) -> None:
         where = self.spec.topology or self.spec.target
-        large = sizes(self.spec, targets.load_topology(self.home, self.spec))
-        for step, side, seconds in times:
-            took = StepTime(step, side, round(seconds, 3), large[step])
-            self.store.set_step_time(self.campaign.id, where, self.plan.engine, took)
+        try:
+            large = sizes(self.spec, targets.load_topology(self.home, self.spec))
+            for step, side, seconds in times:
+                took = StepTime(step, side, round(seconds, 3), large[step])
+                self.store.set_step_time(self.campaign.id, where, self.plan.engine, took)
+        except BenchlabError as error:  # no campaign fails for the estimates of later ones
+            self.note("plan", "warning", f"what steps took is not kept: {error}")
 
     def _mark(self, phase: str, side: Side | None) -> Path:
         name = phase.replace(" ", "-") + (f"-{side}" if side else "")

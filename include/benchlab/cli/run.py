@@ -203,7 +203,7 @@ def reap(
 
 def _refuse_unapproved(home: Home, spec: ReportSpec, store: Store) -> None:
     engine, _ = planning.choose_engine(spec, home)
-    basis = planning.known(home, spec, engine, store, Access())
+    basis = planning.known(home, spec, engine, store, Access.for_a_person())
     planned = planning.plan(home, spec, engine, spec.report, basis)
     if needs_approval(planned, spec.budget):
         limit = spec.budget.approve_above if spec.budget else 0

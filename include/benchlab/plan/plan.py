@@ -30,11 +30,12 @@ from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, No
 
 # The metric of a workload's throughput where the plan names none: transactions per second.
 DEFAULT_METRIC = "tps"
-# What is expected of a campaign, and not what it does: it may be expected otherwise every day.
-_ESTIMATES = {
+# What is expected of a campaign, and not what it does, may be expected otherwise every day; and an
+# earlier Benchlab has planned the same trials in another order.
+_NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars"),
-    *("dataset", "learned", "warnings"),
+    *("dataset", "learned", "warnings", "trials", "workloads", "threads"),
 }
 
 
@@ -128,9 +129,13 @@ class Plan:
         return tuple(count for count in self.threads or own if count in own)
 
     def measures_as(self, other: Plan) -> bool:
-        """Whether both do the same on the same hosts, whatever they are estimated to take."""
+        """Whether both have the same trials on the same hosts, in whatever order and time."""
         ours, theirs = self.to_json(), other.to_json()
-        return all(ours.get(k) == theirs.get(k) for k in {**ours, **theirs}.keys() - _ESTIMATES)
+        keys = {**ours, **theirs}.keys() - _NOT_MEASURED
+        return all(ours.get(key) == theirs.get(key) for key in keys) and (
+            {(trial.id, trial.seconds) for trial in self.trials}
+            == {(trial.id, trial.seconds) for trial in other.trials}
+        )
 
     @property
     def basis(self) -> Basis:

@@ -127,7 +127,9 @@ class Store:
     # Campaigns
 
     def add_campaign(self, campaign: Campaign) -> bool:
-        """Write a new campaign; does nothing where it is stored already with the same plan.
+        """Write a new campaign; does nothing where it is stored already with the same trials.
+
+        Its stored plan stays, with the order in which its trials were planned.
 
         Returns:
             Whether it is new.
@@ -141,7 +143,8 @@ class Store:
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
-        if not found.plan.measures_as(campaign.plan):
+        alike = found.report_type.restore == campaign.report_type.restore
+        if not alike or not found.plan.measures_as(campaign.plan):
             raise StoreError(f"campaign {campaign.id} is there already, with another plan")
         return False
 

@@ -66,6 +66,17 @@ def outcome_of(percents: Sequence[float], threshold: float = THRESHOLD) -> Workl
     return one(compare(plan, campaigns.results_of(plan, tps=figure), threshold))
 
 
+def test_workloads_and_thread_counts_are_in_the_order_of_the_report_type() -> None:
+    """Whatever order was drawn for the trials: tables and curves are read by people."""
+    fields = {"workloads": [INDEX, POINT], "threads": [2, 8, 4]}
+    for seed in range(5):
+        plan = plans.plan(seed=seed, **fields)
+        found = compare(plan, campaigns.results_of(plan), THRESHOLD).workloads
+        assert [workload.name for workload in found] == fields["workloads"]
+        for workload in found:
+            assert [cell.threads for cell in workload.cells] == fields["threads"]
+
+
 # ---------------------------------------------------------------- numbers
 
 

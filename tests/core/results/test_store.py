@@ -153,6 +153,19 @@ def test_another_estimate_of_the_same_plan_is_no_other_plan(store: Store) -> Non
     assert store.campaign("c1").plan.minutes == CAMPAIGN.plan.minutes
 
 
+def test_a_plan_of_an_earlier_order_is_resumed_in_that_order(store: Store) -> None:
+    """An earlier Benchlab planned the same trials in the report type's order, each warmed up."""
+    new = campaigns.campaign(id="c2", threads=[8, 2, 4])
+    in_order = sorted(new.plan.trials, key=lambda trial: trial.id)
+    trials = tuple(dataclasses.replace(t, index=n, warm_up=True) for n, t in enumerate(in_order))
+    stored = dataclasses.replace(new.plan, trials=trials, workloads=(), threads=())
+    store.add_campaign(dataclasses.replace(new, plan=stored))
+    assert not store.add_campaign(new)
+    assert store.campaign("c2").plan == stored
+    with pytest.raises(StoreError, match="with another plan"):
+        store.add_campaign(campaigns.campaign(id="c2", threads=[8, 2, 4], restore="never"))
+
+
 def test_what_steps_took_is_found_by_topology_and_engine(store: Store) -> None:
     """The latest campaign first; a step that is repeated replaces what was kept of it."""
     later = dataclasses.replace(CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(1))

@@ -161,7 +161,7 @@ def _workload(report: Report, section: Section) -> Figure:
 
 
 def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
-    cells = section.figures.cells
+    cells = sorted(section.figures.cells, key=lambda cell: cell.threads)
     drawn: list[float] = []
     ends: dict[Side, float] = {}
     step = 0.012 * len(cells)

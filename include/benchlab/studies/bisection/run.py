@@ -143,7 +143,7 @@ class Bisection:
                 if version in self.undeployable:
                     raise UnavailableError(f"{version}: {self.undeployable[version]}")
             pair = self._pinned(reached.baseline, reached.candidate)
-            basis = planning.known(self.home, pair, pair.engine, self.store, Access())
+            basis = planning.known(self.home, pair, pair.engine, self.store, Access.for_a_person())
             self.plan = planning.plan(self.home, pair, pair.engine, pair.report, basis)
         self.reached = reached
         return self
