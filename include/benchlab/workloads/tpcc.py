@@ -22,6 +22,7 @@ statistics yet, and ``history`` has no index on the customer. So the load is don
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from benchlab.plan.dataset import AnyDataset, Warehouses
@@ -130,11 +131,15 @@ def load_faults(text: str) -> list[str]:
 def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables, without go-tpc's own check.
 
-    Only the embedded client uses ``config_path``; its script is beside that file.
+    Only the embedded client uses ``config_path``; its script is beside that file. go-tpc loads each
+    warehouse by one thread (its ``prepareWorkload``), so at most one thread per warehouse is
+    started.
     """
     if _embedded(session):
         return [*_sysbench(session), "prepare"]
-    return [*_go_tpc("prepare", session), "--no-check"]
+    warehouses = fitting(session.dataset, Warehouses, "tpcc").warehouses
+    fewer = replace(session, threads=min(session.threads, warehouses))
+    return [*_go_tpc("prepare", fewer), "--no-check"]
 
 
 def run_command(

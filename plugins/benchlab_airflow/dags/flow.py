@@ -75,7 +75,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
             *([CampaignApproval(task_id="approve", retries=0)] if target.rents else []),
             registered,
             task(stages.provision)(),
-            *(_prepare(side, has_conditions=has_conditions) for side in SIDES),
+            *_prepare(together=target.loads_together, has_conditions=has_conditions),
             _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
             *(_repeat(number, deferrable=target.deferrable) for number in repeats),
             *([check_again()] if has_conditions else []),
@@ -137,18 +137,26 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 
-def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
+def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
+    """The tasks that prepare both sides, in order; ``together``: one task loads both."""
     # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
-    on_side: list[Preparation] = ["deploy", "load", "analyze", *check, "back up"]
-    with TaskGroup(f"prepare_{side}") as group:
-        chain(
-            *(
+    before: list[Preparation] = ["deploy"] if together else ["deploy", "load"]
+    after: list[Preparation] = ["analyze", *check, "back up"]
+    groups = {side: TaskGroup(f"prepare_{side}") for side in SIDES}
+
+    def on_side(side: Side, wanted: list[Preparation]) -> list[Any]:
+        with groups[side]:
+            return [
                 task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
-                for stage in on_side
-            )
-        )
-    return group
+                for stage in wanted
+            ]
+
+    if not together:
+        return [each for side in SIDES for each in on_side(side, before + after)]
+    deployed = [each for side in SIDES for each in on_side(side, before)]
+    loaded = task(stages.load)()
+    return [*deployed, loaded, *(each for side in SIDES for each in on_side(side, after))]
 
 
 def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
