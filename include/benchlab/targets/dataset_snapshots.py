@@ -1,8 +1,8 @@
 """Dataset snapshots on S3: a dataset that one campaign loaded fills the clusters of later ones.
 
-A snapshot belongs to a dataset, to the form in which rows are stored (see
-:meth:`benchlab.engines.cluster.BaseCluster.stored_as`) and, for workloads with more than one client,
-to the client that loaded it. Its place says so::
+A snapshot belongs to a dataset, to the form in which its rows are stored (``stored_as`` in
+:mod:`benchlab.engines.cluster`) and, for workloads with more than one client, to the client that
+loaded it. Its place says so::
 
     s3://bucket/prefix/<workloads>/dataset-<digest of these>.json  the note
     s3://bucket/prefix/<workloads>/dataset-<digest of these>/<campaign>/<time>/  BR's files

@@ -221,9 +221,7 @@ class FleetTarget(BaseTarget):
     def sides_to_load(self) -> Sequence[Side]:
         if self.dataset_source() == "load":
             return self.sides
-        return [
-            side for side in self.sides if self._takes_it(side) and self._held(side) is None
-        ]
+        return [side for side in self.sides if self._takes_it(side) and self._held(side) is None]
 
     def save_dataset(self, side: Side) -> None:
         dataset = self._dataset(side)

@@ -75,7 +75,9 @@ class HAProxy:
 
     def beside(self) -> HAProxy:
         """One that can run beside another side's, on ports 100 higher (or, at the end, lower)."""
-        step = SIDE_STEP if max(self.entry_port, self.stats_port) + SIDE_STEP < 2**16 else -SIDE_STEP
+        step = (
+            SIDE_STEP if max(self.entry_port, self.stats_port) + SIDE_STEP < 2**16 else -SIDE_STEP
+        )
         return replace(
             self,
             entry_port=self.entry_port + step,

@@ -33,6 +33,7 @@ from benchlab.errors import (
 )
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import Parameters
+from benchlab.plan.steps import ANALYZED_AT_ONCE
 from benchlab.results import records
 
 
@@ -68,7 +69,7 @@ class Cluster(TiDB, BaseCluster):
     no_dataset_snapshots = staticmethod(rules.no_br)
     stored_as = staticmethod(rules.stored_as)
     # A table is read by all storage servers; several at once keep them busy until the last one.
-    tables_at_once = 4
+    tables_at_once = ANALYZED_AT_ONCE
     needs_imdsv1 = staticmethod(rules.needs_imdsv1)
     host_fault = staticmethod(login.misplaced)
 
