@@ -212,6 +212,12 @@ class FakeBalancer:
     def configure(self) -> None:
         """Nothing to write."""
 
+    def beside(self) -> FakeBalancer:
+        """On another port."""
+        other = FakeBalancer(self.executor, self.side)
+        other.entry_port += 100
+        return other
+
     def start(self) -> None:
         """Logged."""
         self.executor.log.append(f"balance {self.side}")

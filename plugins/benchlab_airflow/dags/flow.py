@@ -138,25 +138,28 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
 
 
 def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
-    """The tasks that prepare both sides, in order; ``together``: one task loads both."""
+    """What prepares both sides, in order; ``together``: one task loads both when both are deployed.
+
+    The deployments are then outside the groups: Airflow refuses groups that wait for each other.
+    """
     # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
-    before: list[Preparation] = ["deploy"] if together else ["deploy", "load"]
     after: list[Preparation] = ["analyze", *check, "back up"]
-    groups = {side: TaskGroup(f"prepare_{side}") for side in SIDES}
-
-    def on_side(side: Side, wanted: list[Preparation]) -> list[Any]:
-        with groups[side]:
-            return [
-                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
-                for stage in wanted
-            ]
-
     if not together:
-        return [each for side in SIDES for each in on_side(side, before + after)]
-    deployed = [each for side in SIDES for each in on_side(side, before)]
-    loaded = task(stages.load)()
-    return [*deployed, loaded, *(each for side in SIDES for each in on_side(side, after))]
+        return [_group(side, ["deploy", "load", *after]) for side in SIDES]
+    deployed = [task(stages.on_side, task_id=f"deploy_{side}")("deploy", side) for side in SIDES]
+    return [*deployed, task(stages.load)(), *(_group(side, after) for side in SIDES)]
+
+
+def _group(side: Side, on_side: list[Preparation]) -> TaskGroup:
+    with TaskGroup(f"prepare_{side}") as group:
+        chain(
+            *(
+                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
+                for stage in on_side
+            )
+        )
+    return group
 
 
 def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
