@@ -307,15 +307,15 @@ class CampaignRun(StoredCampaign):
         """Load sides at the same time if the hosts allow it, else one after another."""
         together = len(sides) > 1 and self.target.loads_at_once
         for batch in [sides] if together else [[side] for side in sides]:
+            balancers = [self.target.balancer(side) for side in batch]
+            for number, balancer in enumerate(balancers[1:], 1):
+                balancers[number] = balancer.beside()
+                balancers[number].configure()
             for side in batch:
                 engine = self.target.engine(side)
                 engine.start()
                 engine.create_database()
                 self._open_account(side)
-            balancers = [self.target.balancer(side) for side in batch]
-            for number, balancer in enumerate(balancers[1:], 1):
-                balancers[number] = balancer.beside()
-                balancers[number].configure()
             threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
             work = zip(batch, balancers, strict=True)
             self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})

@@ -197,7 +197,9 @@ class _Rehearsed(CampaignRun):
     def _ask(self, statement: str) -> list[list[Any]]:
         """Record a query; it answers that the dataset is as loaded and violates no condition."""
         host = self.target.executor.host
-        self._keep(host, f"SQL in {self.workload.DATABASE}", f"{statement};")
+        # Ranges of warehouses are asked at once, in any order.
+        text = re.sub(r"BETWEEN \S+ AND -?\d+", "BETWEEN <first> AND <last>", statement)
+        self._keep(host, f"SQL in {self.workload.DATABASE}", f"{text};")
         table = re.fullmatch(r"SELECT COUNT\(\*\) FROM (\w+)", statement)
         return [[self._rows[table[1]] if table else 0]]
 
@@ -207,6 +209,7 @@ class _Silent:
 
     def __init__(self, database: Database, rows: dict[str, int], show: Show) -> None:
         self._database, self._show = database, show
+        vars(database)["tables_at_once"] = 1  # recorded in a fixed order
         version = database.instance.version
         self._answers = {
             "version": version,

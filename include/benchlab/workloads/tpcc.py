@@ -84,13 +84,13 @@ PROGRAMS = (
 # Rows per warehouse (TPC-C 5.11, clause 1.2.1); the rows of `item` do not depend on it.
 _ITEMS = 100_000
 _PER_WAREHOUSE = {
-    "warehouse": 1,
-    "district": 10,
+    "stock": 100_000,
     "customer": 30_000,
     "history": 30_000,
     "orders": 30_000,
     "new_order": 9_000,
-    "stock": 100_000,
+    "district": 10,
+    "warehouse": 1,
 }
 
 
@@ -98,7 +98,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     """Rows of each table after the load; None for ``order_line``, where they are random."""
     warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
     fixed = {table: rows * warehouses for table, rows in _PER_WAREHOUSE.items()}
-    return {**fixed, "item": _ITEMS, "order_line": None}
+    return {"order_line": None, **fixed, "item": _ITEMS}
 
 
 def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
