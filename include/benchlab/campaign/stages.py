@@ -300,6 +300,8 @@ class CampaignRun(StoredCampaign):
             self.note("prepare", f"restore the dataset of {side}")
             self.target.engine(side).start()
             self.target.load_dataset(side)
+            # Gone where the side had to be deployed anew.
+            self.target.balancer(side).configure()
             self._open_account(side)
             self._loaded(side)
 

@@ -152,12 +152,18 @@ def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Pa
 def test_a_dataset_that_is_not_kept_yet_is_loaded_once_and_restored_twice(
     store: Store, tmp_path: Path
 ) -> None:
-    """Both sides then have the same rows in the same layout."""
+    """Both sides then have the same rows in the same layout. A side that is deployed anew lost its
+    load balancer's configuration.
+    """
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     fleet.source, fleet.to_load = "new snapshot", ("baseline",)
     work.load(*SIDES)
-    acts = [entry for entry in fleet.executor.log if entry.startswith(("run sys", "save", "rest"))]
-    restored = [f"restore from S3 {side}" for side in SIDES]
+    acts = [
+        entry for entry in fleet.executor.log if entry.startswith(("run sys", "save", "rest", "co"))
+    ]
+    restored = [
+        act for side in SIDES for act in (f"restore from S3 {side}", f"configure balancer {side}")
+    ]
     assert acts == ["run sysbench", "save baseline", *restored]
 
 
