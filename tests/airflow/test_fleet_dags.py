@@ -107,6 +107,21 @@ def test_only_on_a_fleet_a_trial_waits_without_a_worker(dags: dict[str, Any], re
     assert [t["deferrable"] for t in trials] == [target != "local"] * 3
 
 
+@pytest.mark.parametrize("report", ON_A_FLEET)
+def test_both_sides_are_deployed_before_one_task_loads_them(
+    dags: dict[str, Any], report: str
+) -> None:
+    """At once where the hosts allow; then each side is analyzed and backed up, before any trial."""
+    tasks = dags[report]["tasks"]
+    order = ["provision", "deploy_baseline", "deploy_candidate", "load"]
+    for side in ("baseline", "candidate"):
+        order += [f"prepare_{side}.{step}" for step in ("analyze", "back_up")]
+        assert f"prepare_{side}.load" not in tasks
+    for earlier, later in zip(order, [*order[1:], "trials"], strict=True):
+        assert later in downstream(dags[report], earlier)
+        assert tasks[later]["rule"] == "all_success"
+
+
 def test_a_report_type_that_cannot_be_run_shows_why(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

@@ -210,7 +210,14 @@ class FakeBalancer:
         self.executor, self.side, self.up = executor, side, True
 
     def configure(self) -> None:
-        """Nothing to write."""
+        """Logged."""
+        self.executor.log.append(f"configure balancer {self.side}")
+
+    def beside(self) -> FakeBalancer:
+        """On another port."""
+        other = FakeBalancer(self.executor, self.side)
+        other.entry_port += 100
+        return other
 
     def start(self) -> None:
         """Logged."""

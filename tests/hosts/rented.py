@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from benchlab.results.records import Campaign, TrialResult
@@ -19,6 +21,7 @@ from tests import machine
 from tests.hosts import standin
 from tests.hosts.cloud import REGION, Cloud
 from tests.hosts.namespaces import Namespaces, unused
+from tests.hosts.object_storage import KEYS, bucket_on
 from tests.machine import Machine, machine_in
 
 TOPOLOGY = "test_fleet"
@@ -105,6 +108,27 @@ def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
     ):
         write_topology(project, _topology(cloud, namespaces))
         yield Rented(rented, cloud, namespaces)
+
+
+@contextmanager
+def bucket_for(rented: Rented) -> Iterator[Any]:
+    """A bucket, which Benchlab may use, and by an instance profile the hosts."""
+    with (
+        bucket_on(rented.namespaces.gateway, REGION) as (endpoint, made),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        rented.cloud.granted = {
+            "AWS_ENDPOINT_URL_S3": endpoint,
+            "AWS_DEFAULT_REGION": REGION,
+            **{name.upper(): value for name, value in KEYS.items()},
+        }
+        rented.machine.environment["AWS_ENDPOINT_URL_S3"] = endpoint
+        patch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+        rented.cloud.client("iam").create_instance_profile(InstanceProfileName="datasets")
+        file = rented.machine.here.configs / f"topologies/{TOPOLOGY}.yaml"
+        topology = yaml.safe_load(file.read_text())
+        file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
+        yield made
 
 
 def project_in(folder: Path) -> Path:

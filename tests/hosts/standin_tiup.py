@@ -541,7 +541,7 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 
 def br(options: argparse.Namespace) -> None:
-    """``tiup br``; refuses credentials of a role, and hosts, as the real BR and TiKV do."""
+    """``tiup br``; refuses credentials of a role, hosts and versions as the real BR and TiKV do."""
     version = parsed(options.version)
     if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
         # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
@@ -559,8 +559,16 @@ def br(options: argparse.Namespace) -> None:
     try:
         with urllib.request.urlopen(f"http://{options.pd}/standin/database", timeout=5) as answer:
             host, _, port = json.load(answer).rpartition(":")
+        with urllib.request.urlopen(f"http://{options.pd}/pd/api/v1/version", timeout=5) as answer:
+            cluster = json.load(answer)["version"]
     except OSError as error:
         raise Failure(f"cannot reach PD {options.pd}: {error}") from error
+    if not 0 <= version[0] - parsed(cluster)[0] <= 1:
+        # CheckVersionForBR in BR's pkg/version/version.go.
+        raise Failure(
+            f"TiKV node version {cluster} and BR {options.version} major version mismatch, please "
+            "use the same version of BR: [BR:Common:ErrVersionMismatch]version mismatch"
+        )
     login = ["--no-defaults", "--skip-ssl", "--user=standin", f"--host={host}", f"--port={port}"]
     if options.action == "backup":
         if read_object(options) is not None:
@@ -574,7 +582,8 @@ def br(options: argparse.Namespace) -> None:
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
             raise Failure(f"database {options.db} not found: {done.stderr.decode()}")
-        write_object(options, done.stdout)
+        meta = {"cluster_version": cluster, "new_collations": parsed(cluster) >= (6, 0, 0)}
+        write_object(options, f"-- {json.dumps(meta)}\n".encode() + done.stdout)
     else:
         query = f"SHOW TABLES FROM {options.db}"
         there = subprocess.run(["mariadb", *login, "-e", query], capture_output=True, check=False)
@@ -583,8 +592,31 @@ def br(options: argparse.Namespace) -> None:
         if (kept := read_object(options)) is None:
             # ReadBackupMeta in BR's pkg/task/common.go.
             raise Failure(f"load backupmeta failed: {options.storage}/backupmeta does not exist")
+        refuse_backup(json.loads(kept.splitlines()[0].removeprefix(b"-- ")), cluster)
         subprocess.run(["mariadb", *login], input=kept, check=True)
     print(f"[{options.action.title()} success]")
+
+
+def refuse_backup(meta: dict[str, Any], cluster: str) -> None:
+    """Refuse a backup of a newer version, and one with other collations.
+
+    The real BR refuses the first only where the major versions are two or more apart
+    (CheckVersionForBackup in its pkg/version/version.go). TiDB's documentation promises nothing for
+    the rest (its matrix of compatible versions has newer clusters only), so nothing may rest on it.
+    """
+    backup = meta["cluster_version"]
+    if parsed(backup) > parsed(cluster):
+        raise Failure(
+            f"backup with cluster version {backup} cannot be restored at cluster of version "
+            f"{cluster}: major version mismatches: [BR:Common:ErrVersionMismatch]version mismatch"
+        )
+    if meta["new_collations"] != (enabled := parsed(cluster) >= (6, 0, 0)):
+        # CheckNewCollationEnable in BR's pkg/task/restore.go; the default is that of TiDB.
+        raise Failure(
+            "the config 'new_collations_enabled_on_first_bootstrap' not match, "
+            f"upstream:{meta['new_collations']}, downstream: {enabled}: "
+            "[BR:Common:ErrUnknown]internal error"
+        )
 
 
 def write_object(options: argparse.Namespace, data: bytes) -> None:
@@ -670,6 +702,7 @@ def br_parser() -> Parser:
         parser.add_argument(option, required=True)
     parser.add_argument("--s3.endpoint", dest="endpoint")
     parser.add_argument("--s3.region", dest="region")
+    parser.add_argument("--checksum", choices=["true", "false"])
     parser.add_argument(
         "--send-credentials-to-tikv",
         dest="send_credentials",

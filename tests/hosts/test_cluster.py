@@ -22,6 +22,7 @@ from benchlab.hosts import metrics
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import Parameters, Side
+from benchlab.results.records import rows_of
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, own
 from tests.hosts.object_storage import KEYS, bucket_on
@@ -319,9 +320,11 @@ def test_half_restored_data_are_not_started(fleet: TestFleet, running: Cluster) 
 
 
 def test_a_dataset_goes_to_object_storage_and_back(
-    fleet: TestFleet, running: Cluster, bucket_region: str
+    fleet: TestFleet, sides: dict[Side, Cluster], running: Cluster, bucket_region: str
 ) -> None:
-    """By what the hosts are granted: Benchlab gives BR no credentials."""
+    """By what the hosts are granted: Benchlab gives BR no credentials. A newer version can be
+    filled with it and then holds the same rows; an older one cannot.
+    """
     client = fleet.hosts["client-1"].root / "etc/standin-tiup.json"
     before = client.read_text()
     client.write_text(json.dumps({**json.loads(before), "imdsv2_only": True}))
@@ -331,9 +334,24 @@ def test_a_dataset_goes_to_object_storage_and_back(
     running.save_dataset("s3://datasets/small", bucket_region)
     with pytest.raises(EngineError, match="specify a correct backup directory"):
         running.save_dataset("s3://datasets/small", bucket_region)
+    kept = running.checksum(["t"])
     running.sql("DELETE FROM sbtest.t")
     running.load_dataset("s3://datasets/small", bucket_region)
     assert rows(running) == ["1"]
+    assert running.checksum(["t"]) == kept
+    newer = sides["candidate"]
+    newer.restore()
+    newer.start()
+    try:
+        newer.load_dataset("s3://datasets/small", bucket_region)
+        assert rows(newer) == ["1"]
+        assert newer.checksum(["t"]) != kept, "TiDB's own covers the number of the table"
+        assert rows_of(newer.checksum(["t"])) == rows_of(kept)
+        newer.save_dataset("s3://datasets/newer", bucket_region)
+    finally:
+        newer.stop()
+    with pytest.raises(EngineError, match=r"v5\.2\.0 cannot be restored at cluster of version v5"):
+        running.load_dataset("s3://datasets/newer", bucket_region)
 
 
 @pytest.fixture

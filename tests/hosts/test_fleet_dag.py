@@ -4,6 +4,7 @@ published report, and what becomes of a fleet when a run does not end as it shou
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -14,9 +15,16 @@ from typing import Any
 import pytest
 
 from benchlab.campaign.progress import ProgressLog
+from benchlab.results.records import rows_of
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
-from tests.hosts.rented import TOPOLOGY, Rented, assert_every_host_measured, rented_in
+from tests.hosts.rented import (
+    TOPOLOGY,
+    Rented,
+    assert_every_host_measured,
+    bucket_for,
+    rented_in,
+)
 from tests.machine import servers
 from tests.ports import free_port
 from tests.scheduler import Api, dag_ids, process_in_trial, wait
@@ -35,6 +43,7 @@ class Airflow:
 
     rented: Rented
     api: Api
+    bucket: Any
 
     def trigger(self, campaign: str, **fields: Any) -> str:
         """Start a run of sysbench as the trigger form does; its path in the API."""
@@ -96,7 +105,7 @@ class Airflow:
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Airflow]:
     """One scheduler for all runs of this file."""
-    with rented_in(tmp_path_factory.mktemp("dag"), servers) as rented:
+    with rented_in(tmp_path_factory.mktemp("dag"), servers) as rented, bucket_for(rented) as bucket:
         services = Services(rented.machine.here.root)
         port = free_port()
         services.up(port)
@@ -105,7 +114,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator
             wait("the DAG", lambda: DAG in dag_ids(api))
             # What is run by the calendar begins paused.
             api.call("PATCH", f"/api/v2/dags/{DAG}", {"is_paused": False})
-            yield Airflow(rented, api)
+            yield Airflow(rented, api, bucket)
         finally:
             services.down()
 
@@ -148,6 +157,34 @@ def _clearing_it_rents_nothing(airflow: Airflow, run: str, campaign: str) -> Non
     assert len(airflow.rented.cloud.requests("RunInstances")) == rentals
     found, _ = airflow.rented.machine.outcome(campaign)
     assert found.state == "complete"
+
+
+def test_one_dataset_is_loaded_once_and_restored_into_two_versions(airflow: Airflow) -> None:
+    """The older version takes it; both hold its rows, which is proved, and the note says so."""
+    machine = airflow.rented.machine
+    run = airflow.trigger("dataset", snapshots="s3://datasets/dag", table_size=2000, tables=3)
+    assert airflow.ended(run) == "success", airflow.story(run, "dataset")
+    assert airflow.rented.cloud.holdings() == NOTHING
+    campaign, trials = machine.outcome("dataset")
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    versions = {side: facts.version for side, facts in campaign.facts.items()}
+    assert versions["baseline"].endswith("v5.1.1")
+    assert versions["candidate"].endswith("v5.2.0")
+    baseline, candidate = (facts.dataset_checksum or "" for facts in campaign.facts.values())
+    assert rows_of(baseline) == rows_of(candidate)
+    # A row and its entry in the index.
+    assert [part.split(":")[1] for part in rows_of(baseline).split()] == ["4000"] * 3
+    assert campaign.environment["dataset"] == "restored from a dataset snapshot"
+    kept = {o.key: o for o in airflow.bucket.objects.filter(Prefix="dag/")}
+    (note,) = [json.loads(o.get()["Body"].read()) for key, o in kept.items() if ".json" in key]
+    assert (note["version"], note["checksum"]) == ("v5.1.1", rows_of(baseline))
+    assert note["url"].removeprefix("s3://datasets/") + "/backupmeta" in kept
+    log = ProgressLog(machine.here.campaign("dataset") / "progress.jsonl").read()[0]
+    phases = [step.phase for step in log]
+    assert "keep the dataset of baseline" in phases
+    assert "keep the dataset of candidate" not in phases
+    page = (machine.here.reports / "dataset" / "report.md").read_text()
+    assert "not in content" not in page, "the rows of the two sides are the same"
 
 
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:

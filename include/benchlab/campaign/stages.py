@@ -10,8 +10,9 @@ import contextlib
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -30,24 +31,37 @@ from benchlab.errors import (
     SpecError,
     StoreError,
     TargetError,
+    UnreachableError,
 )
 from benchlab.home import ID, Home
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import at_once
 from benchlab.plan.rates import StepTime, TimedStep
 from benchlab.plan.report_type import Destination, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
 from benchlab.results.records import SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
+from benchlab.targets.fleet import LOADED
+from benchlab.targets.haproxy import HAProxy
+from benchlab.targets.target import LOAD_THREADS
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
 
 EVERYDAY = Access()
 LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
-MAX_LOAD_THREADS = 16
 # In a campaign's directory: it was interrupted, so that its steps took longer or less than they do.
 RESUMED = "resumed"
+QueryOn = Callable[[Database], Query | None]
+"""Gives what runs one statement on a side; None: the mariadb client."""
+
+
+def by_client(engine: Database) -> Query | None:
+    """Statements are run by the mariadb client: a :data:`QueryOn`."""
+    return None
+
+
 _ID = re.compile(ID)
 
 
@@ -220,13 +234,20 @@ class CampaignRun(StoredCampaign):
         self.target.executor.put(client_config(self.target), text, private=True)
         self._ended("provision")
 
-    def prepare(self, side: Side, query: Query | None = None) -> None:
-        """All stages of a side from :meth:`deploy` to :meth:`back_up`; ``query``: :meth:`check`."""
-        self.deploy(side)
-        self.load(side)
-        self.analyze(side)
-        self.check(side, "load", query)
-        self.back_up(side)
+    def prepare(self, query_on: QueryOn = by_client) -> None:
+        """All stages of all sides from :meth:`deploy` to :meth:`back_up`."""
+        sides = self.target.sides
+        if self.target.loads_together:
+            for side in sides:
+                self.deploy(side)
+            self.load(*sides)
+        for side in sides:
+            if not self.target.loads_together:
+                self.deploy(side)
+                self.load(side)
+            self.analyze(side)
+            self.check(side, "load", query_on(self.target.engine(side)))
+            self.back_up(side)
 
     def deploy(self, side: Side) -> None:
         """Deploy an empty database of the side's version; its parameters must take effect.
@@ -256,37 +277,105 @@ class CampaignRun(StoredCampaign):
         self.target.balancer(side).configure()
         self._ended("deploy", side)
 
-    def load(self, side: Side) -> None:
+    def load(self, *sides: Side) -> None:
         """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
+
+        A snapshot that is not there yet is taken from what the client loads on the oldest side, and
+        then all sides are restored from it. Where that fails, the client loads all of them.
 
         Raises:
             CommandError: the client failed.
             TargetError: the load failed, a table has the wrong number of rows, or the dataset
                 snapshot is gone.
         """
-        engine = self._begin("load", side)
-        engine.start()
-        engine.create_database()
-        if self._endpoint(side).user == OPEN_USER:
-            engine.open_account()
-        if self.target.dataset_source() == "snapshot":
+        for side in sides:
+            self._begin("load", side)
+        loaded = [side for side in self.target.sides_to_load() if side in sides]
+        self._load_by_client(loaded)
+        if self.target.dataset_source() == "load":
+            self._all_loaded(sides, "load", together=self.target.loads_at_once)
+            return
+        try:
+            for side in loaded:
+                self.note("prepare", f"keep the dataset of {side}")
+                self.target.save_dataset(side)
+        except UnreachableError:
+            raise  # the link may come back, and the stage is tried again
+        except BenchlabError as error:
+            self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
+            self.target.load_instead()
+            self.store.add_to_environment(self.campaign.id, "dataset", LOADED)
+            self._load_by_client([side for side in sides if side not in loaded])
+            return
+        for side in sides:
             self.note("prepare", f"restore the dataset of {side}")
+            self.target.engine(side).start()
             self.target.load_dataset(side)
-        else:
-            balancer = self.target.balancer(side)
-            balancer.start()
-            done = self.target.executor.run(self.prepare_command(side), timeout_s=LOAD_LIMIT_S)
-            balancer.stop()
-            if faults := self.workload.load_faults(done.stdout + done.stderr):
-                raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
-        for table, wanted in self.workload.tables(self.spec.dataset).items():
-            rows = engine.row_count(table)
-            if wanted is not None and rows != wanted:
+            # Gone where the side had to be deployed anew.
+            self.target.balancer(side).configure()
+            self._open_account(side)
+            self._loaded(side)
+        if not loaded:
+            self._all_loaded(sides, "restore dataset", together=True)
+
+    def _load_by_client(self, sides: Sequence[Side]) -> None:
+        """Load sides at the same time if the hosts allow it, else one after another."""
+        together = len(sides) > 1 and self.target.loads_at_once
+        for batch in [sides] if together else [[side] for side in sides]:
+            balancers = [self.target.balancer(side) for side in batch]
+            for number, balancer in enumerate(balancers[1:], 1):
+                balancers[number] = balancer.beside()
+                balancers[number].configure()
+            for side in batch:
+                engine = self.target.engine(side)
+                engine.start()
+                engine.create_database()
+                self._open_account(side)
+            threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
+            work = zip(batch, balancers, strict=True)
+            self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
+            if len(sides) > 1 and not together:
+                engine.stop()
+
+    def _fill(self, side: Side, balancer: HAProxy, threads: int) -> None:
+        """Run the client that loads a side, through this load balancer, and count the rows."""
+        balancer.start()
+        command = self.prepare_command(side, balancer.entry_port, threads)
+        done = self.target.executor.run(command, timeout_s=LOAD_LIMIT_S)
+        balancer.stop()
+        if faults := self.workload.load_faults(done.stdout + done.stderr):
+            raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
+        self._loaded(side)
+
+    def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:
+        """Do something for several sides at the same time; the first failure ends the others."""
+        failed: list[BaseException] = []
+
+        def until_one_fails(do: Callable[[], None]) -> None:
+            try:
+                do()
+            except BaseException as error:
+                failed.append(error)
+                if len(work) > 1:
+                    self.target.interrupt()
+                raise
+
+        at_once({side: partial(until_one_fails, do) for side, do in work.items()})
+        if failed:
+            raise failed[0]
+
+    def _open_account(self, side: Side) -> None:
+        if self._endpoint(side).user == OPEN_USER:
+            self.target.engine(side).open_account()
+
+    def _loaded(self, side: Side) -> None:
+        wanted = self.workload.tables(self.spec.dataset)
+        for table, rows in self.target.engine(side).row_counts(list(wanted)).items():
+            if wanted[table] not in (None, rows):
                 raise TargetError(
-                    f"{side}: {table} holds {rows} rows after the load, {wanted} were asked for"
+                    f"{side}: {table} holds {rows} rows after the load, {wanted[table]} were asked "
+                    "for"
                 )
-        restored = self.target.dataset_source() == "snapshot"
-        self._ended("load", side, "restore dataset" if restored else "load")
 
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; store the side's facts, with the dataset's checksum."""
@@ -299,7 +388,7 @@ class CampaignRun(StoredCampaign):
         facts = dataclasses.replace(
             engine.facts(),
             dataset_checksum=engine.checksum(tables),
-            rows={table: engine.row_count(table) for table in tables},
+            rows=engine.row_counts(tables),
             # Only trials can change what was found after the last trial.
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
@@ -355,7 +444,7 @@ class CampaignRun(StoredCampaign):
         return found
 
     def check_after_trials(
-        self, query_on: Callable[[Database], Query | None] = lambda engine: None
+        self, query_on: QueryOn = by_client
     ) -> dict[Side, tuple[Condition, ...]]:
         """Check every side after the last trials; a side that cannot be asked is left out.
 
@@ -363,7 +452,7 @@ class CampaignRun(StoredCampaign):
         :meth:`verdict` fails because of it.
 
         Args:
-            query_on: returns what runs a statement on a side; by default the mariadb client.
+            query_on: returns what runs a statement on a side.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
@@ -378,13 +467,13 @@ class CampaignRun(StoredCampaign):
 
         Raises:
             EngineError: the server did not stop cleanly.
-            TargetError: a restored dataset has another checksum than the one that was kept.
+            TargetError: a restored dataset has other rows than the one that was kept.
         """
         engine = self._begin("back up", side)
         engine.start()
         facts = self.store.campaign(self.campaign.id).facts[side]
         # Only after the check: a dataset that is kept is restored by many campaigns.
-        if kept := self.target.keep_dataset(side, facts.dataset_checksum):
+        if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
         self._ended("back up", side)
@@ -471,6 +560,17 @@ class CampaignRun(StoredCampaign):
             self.target.interrupt()
         return self.target.engine(side)
 
+    def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
+        """Keep what it took to fill all sides: as one step, or as one for each of them."""
+        begun = self._mark("load", sides[0]).read_text(encoding="ascii")
+        if not begun:
+            return
+        took = max(time.time() - float(begun), 0.0)
+        if together and len(sides) > 1:
+            self._keep_times((step, None, took))
+        else:
+            self._keep_times(*((step, side, took / len(sides)) for side in sides))
+
     def _starts(self, phase: str, side: Side | None = None) -> bool:
         """Note when a stage begins; False if an earlier try of it had begun."""
         mark = self._mark(phase, side)
@@ -482,11 +582,9 @@ class CampaignRun(StoredCampaign):
     def _ended(self, phase: str, side: Side | None = None, step: TimedStep | None = None) -> None:
         """Keep what a stage took, for later plans; not if it was begun more than once."""
         begun = self._mark(phase, side).read_text(encoding="ascii")
-        step = step or cast(TimedStep, phase)
-        # Where BR works beside it, to keep the dataset, it takes longer than it usually does.
-        keeps = step in ("load", "back up") and self.spec.snapshots is not None
-        if begun and not (keeps and self.target.dataset_source() != "snapshot"):
-            self._keep_times((step, side, max(time.time() - float(begun), 0.0)))
+        if begun:
+            took = max(time.time() - float(begun), 0.0)
+            self._keep_times((step or cast(TimedStep, phase), side, took))
 
     def _keep_times(self, *times: tuple[TimedStep, Side | None, float]) -> None:
         where = self.spec.topology or self.spec.target
@@ -504,14 +602,16 @@ class CampaignRun(StoredCampaign):
 
     # What the stages are made of
 
-    def prepare_command(self, side: Side) -> list[str]:
-        """The command that loads the dataset."""
-        record = self.store.campaign(self.campaign.id)
+    def prepare_command(
+        self, side: Side, port: int | None = None, threads: int | None = None
+    ) -> list[str]:
+        """The command that loads the dataset, by default through the side's own load balancer."""
+        record, to = self.store.campaign(self.campaign.id), self._endpoint(side)
         session = Session(
-            self._endpoint(side),
+            dataclasses.replace(to, port=port or to.port),
             str(client_config(self.target)),
             self.spec.dataset,
-            MAX_LOAD_THREADS,
+            threads or self.target.load_threads,
             record.client,
         )
         program = program_of(record.client.program, self.workload.PROGRAMS)
@@ -543,8 +643,7 @@ def run(work: CampaignRun) -> list[Path]:
         raise
     try:
         work.provision()
-        for side in work.target.sides:
-            work.prepare(side)
+        work.prepare()
         work.sequence.measure_all()
         work.check_after_trials()
         with contextlib.suppress(DataDocsError):  # noted; the report does not depend on them

@@ -81,6 +81,11 @@ class BaseCluster(Database):
 
     @classmethod
     @abstractmethod
+    def stored_as(cls, side: SideSpec) -> dict[str, str]:
+        """What decides in which form a side stores rows; only sides that agree share a dataset."""
+
+    @classmethod
+    @abstractmethod
     def needs_imdsv1(cls, version: str) -> bool:
         """Whether a version's storage needs IMDSv1 on its hosts to reach dataset snapshots.
 

@@ -52,15 +52,31 @@ DEPLOY_S = 180.0
 LOAD_ROWS_PER_S = 60_000
 """`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
 LOAD_WAREHOUSES_PER_S = 1 / 4.0
-"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second."""
+"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second. More
+threads are used where the client's host has the cores, which is not counted on."""
+LOAD_BESIDE = 1.25
+"""How much longer a load takes beside the other side's: 16 threads that wait for answers leave most
+of a storage host idle, but its disks and background threads are shared."""
 SEED_BYTES_PER_S = 150e6
-"""Reading or writing a dataset snapshot on object storage, on each storage host, all at once."""
+"""Reading a dataset snapshot from object storage, on each storage host, all at once."""
+SAVE_BYTES_PER_S = 50e6
+"""Writing one, each region by one of its hosts; TiDB's documentation says 50 to 100 MB/s a host."""
+BR_S = 60.0
+"""What BR does beside copying: tables and regions, and a checksum of each table."""
 ANALYZE_ROWS_PER_S = 400_000
-"""`ANALYZE TABLE`, one table after another, each read once."""
-CHECKSUM_ROWS_PER_S = 1_000_000
-"""Counting and hashing rows by SQL, after the load and after a side's first restore."""
-CHECK_ROWS_PER_S = 1_000_000
-"""TPC-C's consistency conditions: aggregates over orders and order lines, most of the rows."""
+"""`ANALYZE TABLE` of one table, read once."""
+ANALYZED_AT_ONCE = 4
+"""Tables analyzed and checked at once, each at the speed of one: a table at a time is read by few
+of a storage host's threads."""
+TPCC_TABLES = 9
+LARGEST_SHARE = 300_000 / 499_011
+"""Of TPC-C's rows those of its largest table, `order_line`."""
+CHECKSUM_ROWS_PER_S = 3_000_000
+"""`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
+row and index entry once and sends a number."""
+CHECK_ROWS_PER_S = 3_000_000
+"""TPC-C's consistency conditions: aggregates over orders and order lines, most of the rows, by
+eight statements at once; one alone is assumed to do a third of that."""
 CUSTOMERS_CHECKED_UP_TO = 10
 """The most warehouses for which each customer is checked as well; it takes time and memory."""
 CUSTOMERS_CHECK_S = 1.5
@@ -191,12 +207,14 @@ def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
 def minutes_with_end(steps: Sequence[PlanStep], phase: str, side: Side) -> float:
     """Minutes of a stage of one side, with publishing and giving back.
 
+    A step that is about all sides counts for each.
+
     Args:
         phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, of
             which both are the stage ``check`` of the plan.
     """
     stage = "check" if phase.startswith("check") else phase
-    of_stage = [step for step in steps if (step.stage, step.side) == (stage, side)]
+    of_stage = [step for step in steps if step.stage == stage and step.side in (side, None)]
     if stage == "check":
         of_stage = of_stage[-1:] if phase.endswith("last trial") else of_stage[:1]
     end = [step for step in steps if step.stage in ("publish", "give back")]
@@ -271,9 +289,8 @@ def _fleet(
 ) -> Iterator[_Timed]:
     provision, provisioning, release = _around(topology)
     yield "provision", None, provisioning, basis.seconds("provision", provision)
-    for side in spec.measured_sides:
-        prepared = _prepare(spec, side, topology, kept=basis.dataset == "kept")
-        yield from _as_learned(prepared, basis)
+    prepared = _prepare(spec, topology, kept=basis.dataset == "kept")
+    yield from _as_learned(prepared, basis)
     yield from _measuring(spec, trials, topology, basis)
     yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
     yield "publish", None, "checks, comparison, report", PUBLISH_S
@@ -311,26 +328,73 @@ def _measuring(
         yield "measure", of_side, what, seconds
 
 
-def _prepare(spec: ReportSpec, side: Side, topology: Topology, *, kept: bool) -> Iterator[_Timed]:
-    in_cloud = isinstance(topology, CloudTopology)
-    if not in_cloud:
-        yield "deploy", side, "deploy the cluster with TiUP on all hosts, and start it", DEPLOY_S
-    seeded = data_bytes(spec, topology) / SEED_BYTES_PER_S
-    if spec.snapshots and kept:
-        yield "load", side, f"{spec.dataset} from the dataset snapshot, by BR", seeded
+def _prepare(spec: ReportSpec, topology: Topology, *, kept: bool) -> Iterator[_Timed]:
+    """The steps from the deployment to the snapshots.
+
+    Args:
+        kept: with ``spec.snapshots``: whether the dataset snapshot is there already.
+    """
+    sides, in_cloud = spec.measured_sides, isinstance(topology, CloudTopology)
+    deploy = "deploy the cluster with TiUP on all hosts, and start it"
+    for side in sides if not in_cloud else ():
+        yield "deploy", side, deploy, DEPLOY_S
+    if spec.snapshots is None:
+        yield from _load(spec, topology)
     else:
-        yield "load", side, f"load {spec.dataset}", _load_s(spec)
+        per_host = data_bytes(spec, topology)
+        if not kept:
+            what = f"load {spec.dataset} on the older side"
+            yield "load", None, what, _load_s(spec)
+            # Of a row's copies one is written.
+            copies = min(REPLICAS, _tikv_count(topology))
+            saved = BR_S + per_host / copies / SAVE_BYTES_PER_S
+            yield "load", None, "keep it as a dataset snapshot, by BR", saved
+            yield "load", None, f"{deploy}: the older side anew", DEPLOY_S
+        seconds = len(sides) * (BR_S + per_host / SEED_BYTES_PER_S)
+        what = f"{spec.dataset} from the dataset snapshot, by BR, one side after another"
+        yield "load", None, what, seconds
     # The second checksum, after the first restore, is counted here as well.
     checksums = 1 if spec.restore == "never" or in_cloud else 2
-    analyze = spec.dataset.rows * (1 / ANALYZE_ROWS_PER_S + checksums / CHECKSUM_ROWS_PER_S)
-    yield "analyze", side, "ANALYZE TABLE, one table after another; checksums", analyze
+    seconds = _analyze_s(spec) + spec.dataset.rows * checksums / CHECKSUM_ROWS_PER_S
+    for side in sides:
+        what = f"ANALYZE TABLE, {ANALYZED_AT_ONCE} tables at once; checksums"
+        yield "analyze", side, what, seconds
+        if _has_conditions(spec):
+            yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
+        if spec.restore != "never" and not in_cloud:
+            what = "stop the cluster, copy the data on all storage hosts at once"
+            yield "back up", side, what, STOP_S + _copy_s(spec, topology)
+
+
+def loads_at_once(topology: Topology | None) -> bool:
+    """Whether the client loads both sides at the same time.
+
+    On rented hosts, where each server has a host of its own. On owned hosts servers may share one,
+    and two running clusters may need more memory than it has.
+    """
+    return isinstance(topology, Ec2Topology)
+
+
+def _load(spec: ReportSpec, topology: Topology) -> Iterator[_Timed]:
+    sides = spec.measured_sides
+    if len(sides) > 1 and loads_at_once(topology):
+        what = f"load {spec.dataset} on both sides at once"
+        yield "load", None, what, LOAD_BESIDE * _load_s(spec)
+        return
+    for side in sides:
+        yield "load", side, f"load {spec.dataset}", _load_s(spec)
+
+
+def _analyze_s(spec: ReportSpec) -> float:
+    """Seconds until the last of several tables is analyzed."""
+    share = 1 / min(ANALYZED_AT_ONCE, _tables(spec))
     if _has_conditions(spec):
-        yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
-    if spec.snapshots and not kept:
-        yield "back up", side, "keep the dataset on S3 for later campaigns, by BR", seeded
-    if spec.restore != "never" and not in_cloud:
-        what = "stop the cluster, copy the data on all storage hosts at once"
-        yield "back up", side, what, STOP_S + _copy_s(spec, topology)
+        share = max(share, LARGEST_SHARE)
+    return share * spec.dataset.rows / ANALYZE_ROWS_PER_S
+
+
+def _tables(spec: ReportSpec) -> int:
+    return spec.dataset.tables if isinstance(spec.dataset, Dataset) else TPCC_TABLES
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
@@ -351,7 +415,7 @@ def _before(
     """Seconds until a trial's side is up with the data that it needs."""
     if isinstance(topology, CloudTopology):
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
-        return _load_s(spec) + spec.dataset.rows / ANALYZE_ROWS_PER_S if trial.restore else 0.0
+        return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0
     restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S
     if trial.restore:
         copy = _copy_s(spec, topology) if topology else RESTORE_S

@@ -6,6 +6,7 @@ Example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -193,6 +194,16 @@ class SideFacts:
     rows: dict[str, int] = field(default_factory=dict)
     instances: tuple[InstanceFacts, ...] = ()
     consistency: dict[Moment, tuple[Condition, ...]] = field(default_factory=dict)
+
+
+def rows_of(checksum: str) -> str:
+    """The part of a dataset's checksum that any cluster has that stores the same rows.
+
+    Example:
+        ``rows_of("sbtest1:20:4100+8873 sbtest2:20:4096+12")`` is
+        ``"sbtest1:20:4100 sbtest2:20:4096"``.
+    """
+    return re.sub(r"\+\d+", "", checksum)
 
 
 def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message, ...]]:

@@ -1,10 +1,17 @@
 """Dataset snapshots on S3: a dataset that one campaign loaded fills the clusters of later ones.
 
-A snapshot belongs to a dataset, a version, the configuration of the storage and, for workloads
-with more than one client, the client that loaded it. Its place says so::
+A snapshot belongs to a dataset, to the form in which its rows are stored (``stored_as`` in
+:mod:`benchlab.engines.cluster`) and, for workloads with more than one client, to the client that
+loaded it. Its place says so::
 
-    s3://bucket/prefix/<workloads>/<version>-<digest of the rest>.json  the note
-    s3://bucket/prefix/<workloads>/<version>-<digest of the rest>/<campaign>/<time>/  BR's files
+    s3://bucket/prefix/<workloads>/dataset-<digest of these>.json  the note
+    s3://bucket/prefix/<workloads>/dataset-<digest of these>/<campaign>/<time>/  BR's files
+
+It does not belong to a version: BR restores a backup into newer versions, so the oldest version in
+use takes it, and all hold the same rows. Into older versions it is never restored: BR refuses that
+where two major versions lie between (CheckVersionForBackup in its pkg/version/version.go), and
+promises nothing where fewer do. A campaign with a side that is older than the note loads the
+dataset on that side, and its note takes the place of the earlier one.
 
 Every try to save a dataset has its own place, because BR refuses a place that holds the files of
 an interrupted try. The note is written last, and says which place is complete.
@@ -13,13 +20,17 @@ The hosts read and write BR's files with their own permissions (an instance prof
 itself reads and writes only the note, which has the dataset's checksum.
 
 The storage lays restored data out differently from data loaded row by row. So either both sides of
-a campaign are restored or neither is, and the report says which.
+a campaign are restored or neither is, and the report says which. That both then hold the same rows
+is proved twice: BR compares each restored table with the backup's checksum, and the note has the
+numbers of key-values and bytes that each side must have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -27,17 +38,20 @@ from urllib.parse import urlsplit
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.plan import versions
+from benchlab.plan.report_type import ReportSpec
 from benchlab.targets.ec2.calls import AwsError, call
 
-Source = Literal["load", "snapshot"]
-# Raised when the way datasets are loaded changes what they hold.
-GENERATION = 1
+Source = Literal["load", "snapshot", "new snapshot"]
+"""Whether the client loads all sides, all are restored from what is there, or from what this
+campaign has to load and back up first."""
+# Raised when the way datasets are loaded changes what they hold. 1 had a place for each version.
+GENERATION = 2
 
 
 @dataclass(frozen=True)
 class DatasetSnapshot:
-    """The place of one side's dataset.
+    """The place of a dataset, which the sides that store it in the same form share.
 
     Attributes:
         url: BR's files are below it.
@@ -55,9 +69,8 @@ class DatasetSnapshot:
         return f"{self.url}.json"
 
     def read_note(self) -> dict[str, Any] | None:
-        """The note's keys: ``url``, ``checksum``, ``campaign``, ``created_at``, ``client_program``.
-
-        Older notes lack ``client_program``.
+        """The note's keys: ``url``, ``checksum`` (without what belongs to one cluster), the
+        ``version`` that took it, ``campaign``, ``created_at``, ``client_program``.
 
         Returns:
             None if there is no complete snapshot.
@@ -73,9 +86,10 @@ class DatasetSnapshot:
             if isinstance(error, AwsError) and error.code in ("NoSuchKey", "404"):
                 return None
             raise TargetError(f"snapshots: {self.note} cannot be read: {error}") from error
-        if not isinstance(found, dict) or not found.keys() >= {"url", "checksum"}:
+        if not isinstance(found, dict) or not found.keys() >= {"url", "checksum", "version"}:
             raise TargetError(
-                f"snapshots: {self.note} does not say where the dataset is, and its checksum; "
+                f"snapshots: {self.note} does not say where the dataset is, its checksum and "
+                "version; "
                 "delete it, so that the dataset is loaded and kept anew"
             )
         return dict(found)
@@ -105,31 +119,49 @@ class DatasetSnapshot:
 
 def place(
     spec: ReportSpec,
-    side: SideSpec,
     family: str,
+    stored_as: Mapping[str, str],
     client_program: str | None,
     access: Access,
     region: str,
 ) -> DatasetSnapshot:
-    """Where a side's dataset is, or would be.
+    """Where a dataset is, or would be.
 
     Args:
         family: the workloads that share this dataset, for example ``sysbench``.
+        stored_as: what decides in which form its rows are stored.
         client_program: the program that loads it, where several can: each generates different
-            rows. None: only one can, and the place is the same as in earlier releases.
+            rows. None: only one can.
         region: the AWS region of the bucket.
 
     Example:
-        ``place(spec, side, "sysbench", None, Access(), "us-west-2").read_note()``
+        ``place(spec, "sysbench", {"new_collations": "ON"}, None, Access(), "us-west-2").note``
     """
     contents = {
         "generation": GENERATION,
         "dataset": spec.dataset.model_dump(),
-        # These decide how the storage lays the rows out; the settings of TiDB servers do not.
-        "storage": {name: side.components.get(name, {}) for name in ("pd", "tikv")},
-        "clustered_index": side.parameters.get("tidb_enable_clustered_index"),
+        "stored_as": dict(stored_as),
         **({"client_program": client_program} if client_program else {}),
     }
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:12]
     root = (spec.snapshots or "").rstrip("/")
-    return DatasetSnapshot(f"{root}/{family}/{side.version}-{digest}", access, region)
+    return DatasetSnapshot(f"{root}/{family}/dataset-{digest}", access, region)
+
+
+def age(version: str) -> tuple[bool, tuple[tuple[int, ...], bool, str]]:
+    """A sort key for versions, the oldest first; what has no number counts as the newest.
+
+    Example:
+        ``min("v6.5.0", "v6.1.7", key=age)`` is ``"v6.1.7"``.
+    """
+    return re.match(r"v?\d", version) is None, versions.order(version)
+
+
+def differences(found: str, noted: str) -> str:
+    """The tables in which two checksums differ, for people."""
+    one, other = (dict(part.split(":", 1) for part in text.split()) for text in (found, noted))
+    return "; ".join(
+        f"{table} has {one.get(table, 'no rows')} instead of {other.get(table, 'no rows')}"
+        for table in sorted(one.keys() | other.keys())
+        if one.get(table) != other.get(table)
+    )

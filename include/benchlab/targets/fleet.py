@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any, get_args
 
 from benchlab import engines, targets, workloads
 from benchlab.engines.cluster import BaseCluster, Wanted
@@ -27,11 +28,13 @@ from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import Side
+from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Topology
+from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
-from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source
+from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, differences
 from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import BaseTarget, Say
+from benchlab.targets.target import LOAD_THREADS, BaseTarget, Say
 
 # Program -> the Debian package that has it.
 CLIENT_TOOLS = {
@@ -50,8 +53,16 @@ STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
 TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
 
 
+# Where a dataset came from, as a campaign's environment says it.
+RESTORED, LOADED = "restored from a dataset snapshot", "loaded by the client"
+# More would only queue up in front of the storage; a guess, as high as published load commands.
+MOST_LOAD_THREADS = 64
+
+
 class FleetTarget(BaseTarget):
     """A fleet, for one campaign."""
+
+    loads_together = True
 
     # What each kind does in its own way
 
@@ -173,6 +184,17 @@ class FleetTarget(BaseTarget):
         backends = {host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")}
         return self.haproxy(side, backends, self._client_cores)
 
+    # How datasets are loaded
+
+    @cached_property
+    def loads_at_once(self) -> bool:
+        return loads_at_once(self.named_topology)
+
+    @cached_property
+    def load_threads(self) -> int:
+        # A thread of a load waits for the servers most of the time.
+        return max(LOAD_THREADS, min(2 * self._client_cores, MOST_LOAD_THREADS))
+
     # The dataset, from or to a snapshot on S3
 
     def dataset_source(self) -> Source:
@@ -182,48 +204,74 @@ class FleetTarget(BaseTarget):
         """
         decided = self.state / "dataset_source"
         if not decided.exists():
-            fleet_files.write(decided, "snapshot" if self.datasets_are_kept() else "load")
-        return "snapshot" if decided.read_text(encoding="utf-8") == "snapshot" else "load"
+            fleet_files.write(decided, self._decide_source())
+        text = decided.read_text(encoding="utf-8")
+        return next((source for source in get_args(Source) if source == text), "load")
 
     def datasets_are_kept(self) -> bool:
         return all(self._keeps_dataset(side) for side in self.sides) and all(
-            self._dataset(side).read_note() is not None for side in self.sides
+            self._note_for(side) is not None for side in self.sides
         )
 
-    def load_dataset(self, side: Side) -> None:
-        dataset = self._dataset(side)
-        if (note := dataset.read_note()) is None:
-            raise TargetError(
-                f"{side}: {dataset.note} was there when the campaign began, and is gone; start "
-                "another campaign, which will load the dataset"
-            )
-        self._cluster(side).load_dataset(note["url"], dataset.region)
+    def sides_to_load(self) -> Sequence[Side]:
+        if self.dataset_source() == "load":
+            return self.sides
+        return [side for side in self.sides if self._takes_it(side) and self._held(side) is None]
 
-    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        if not self._keeps_dataset(side):
-            return None
+    def save_dataset(self, side: Side) -> None:
         dataset = self._dataset(side)
-        if self.dataset_source() == "snapshot":
-            note = dataset.read_note()
-            if note is None or note["checksum"] != checksum:
-                where = dataset.url if note is None else note["url"]
-                raise TargetError(
-                    f"{side}: the dataset restored from {where} has not the checksum that "
-                    f"{dataset.note} notes; delete both, so that it is loaded and kept anew"
-                )
+        url = dataset.fresh_place(self.campaign)
+        self._cluster(side).save_dataset(url, dataset.region)
+        note = {
+            "url": url,
+            "checksum": None,
+            "version": self.plan.sides[side].version,
+            "campaign": self.campaign,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "client_program": self.client_program,
+        }
+        self._hold(side, note)
+
+    def load_instead(self) -> None:
+        fleet_files.write(self.state / "dataset_source", "load")
+
+    def load_dataset(self, side: Side) -> None:
+        dataset, cluster = self._dataset(side), self._cluster(side)
+        if (note := self._held(side)) is None:
+            raise TargetError(
+                f"{side}: {dataset.note} was not read when the campaign began; start another "
+                "campaign, which will restore or load the dataset"
+            )
+        if note["campaign"] == self.campaign and self._takes_it(side):
+            cluster.deploy()
+        cluster.load_dataset(note["url"], dataset.region)
+
+    def keep_dataset(self, side: Side, checksum: str) -> str | None:
+        if self.dataset_source() == "load" or (note := self._held(side)) is None:
             return None
-        try:
-            self._save_dataset(side, dataset, checksum)
-        except BenchlabError as error:
-            return f"{side}: the dataset is not kept for later campaigns: {error}"
+        dataset, rows = self._dataset(side), rows_of(checksum)
+        if note["checksum"] is None:
+            note["checksum"] = rows
+            self._hold(side, note)
+            try:
+                dataset.write_note(note)
+            except BenchlabError as error:
+                return f"{side}: the dataset is not kept for later campaigns: {error}"
+        elif note["checksum"] != rows:
+            raise TargetError(
+                f"{side}: what was restored from {note['url']} has other rows than {dataset.note} "
+                f"notes, by which the other side is checked as well: "
+                f"{differences(rows, note['checksum'])}; delete both, so that the dataset is "
+                "loaded and kept anew"
+            )
         return None
 
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
-        restored = self.dataset_source() == "snapshot"
+        restored = self.dataset_source() != "load"
         facts = self.engine_facts(engine, cluster.caveat) | {
-            "dataset": "restored from a dataset snapshot" if restored else "loaded by the client"
+            "dataset": RESTORED if restored else LOADED
         }
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
@@ -266,34 +314,57 @@ class FleetTarget(BaseTarget):
     def _dataset(self, side: Side) -> DatasetSnapshot:
         workload = workloads.workload_of(self.spec)
         family = workload.__name__.rpartition(".")[2]
-        of = self.plan.sides[side]
+        stored_as = engines.cluster_of(self.plan.engine).stored_as(self.plan.sides[side])
         if self.region is None:
             raise SpecError(f"snapshots: target {self.name} has none")
         names = [program.name for program in workload.PROGRAMS]
         client = self.client_program or self.spec.client.program or names[0]
         loaded_by = client if len(names) > 1 else None
-        return dataset_snapshots.place(self.spec, of, family, loaded_by, self.access, self.region)
+        return dataset_snapshots.place(
+            self.spec, family, stored_as, loaded_by, self.access, self.region
+        )
 
     def _keeps_dataset(self, side: Side) -> bool:
         cluster = engines.cluster_of(self.plan.engine)
         version = self.plan.sides[side].version
         return self.spec.snapshots is not None and cluster.no_dataset_snapshots(version) is None
 
-    def _save_dataset(self, side: Side, dataset: DatasetSnapshot, checksum: str | None) -> None:
-        if dataset.read_note() is not None:
-            return
-        url = dataset.fresh_place(self.campaign)
-        self._cluster(side).save_dataset(url, dataset.region)
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        dataset.write_note(
-            {
-                "url": url,
-                "checksum": checksum,
-                "campaign": self.campaign,
-                "created_at": now,
-                "client_program": self.client_program,
-            }
-        )
+    def _decide_source(self) -> Source:
+        if not all(self._keeps_dataset(side) for side in self.sides):
+            return "load"
+        notes = {side: self._note_for(side) for side in self.sides}
+        for side, note in notes.items():
+            if note is not None:
+                self._hold(side, note)
+        return "snapshot" if None not in notes.values() else "new snapshot"
+
+    def _sharing(self, side: Side) -> list[Side]:
+        """The sides that have the same dataset as this one, the oldest version first."""
+        url = self._dataset(side).url
+        alike = [other for other in self.sides if self._dataset(other).url == url]
+        return sorted(alike, key=lambda other: age(self.plan.sides[other].version))
+
+    def _takes_it(self, side: Side) -> bool:
+        """Whether this side is the one that loads its dataset for all that share it."""
+        return self._sharing(side)[0] == side
+
+    def _note_for(self, side: Side) -> dict[str, Any] | None:
+        """The note of a side's dataset; None if there is none, or it is too new for a side."""
+        note, oldest = self._dataset(side).read_note(), self._sharing(side)[0]
+        too_new = note and age(note["version"]) > age(self.plan.sides[oldest].version)
+        return None if too_new else note
+
+    def _hold(self, side: Side, note: dict[str, Any]) -> None:
+        """Remember a note, so that all sides use the same one, whatever later campaigns write."""
+        fleet_files.write(self._held_file(side), json.dumps(note, indent=1))
+
+    def _held(self, side: Side) -> dict[str, Any] | None:
+        file = self._held_file(side)
+        held: dict[str, Any] | None = json.loads(file.read_text("utf-8")) if file.exists() else None
+        return held
+
+    def _held_file(self, side: Side) -> Path:
+        return self.state / f"{self._dataset(side).url.rpartition('/')[2]}.json"
 
     def keep(self, fleet: Fleet) -> None:
         """Write the hosts to ``fleet.json``, for every process of the campaign."""

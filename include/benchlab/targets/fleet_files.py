@@ -174,6 +174,7 @@ def forget(state: Path) -> None:
         KEY_FILE,
         "password",
         "dataset_source",
+        *(path.name for path in state.glob("dataset-*.json")),
         RENTAL_FILE,  # a campaign that is resumed rents again, with a new expiry
     ):
         (state / name).unlink(missing_ok=True)

@@ -12,7 +12,7 @@ import io
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchlab.errors import CommandError, TargetError
@@ -22,6 +22,7 @@ from benchlab.language import templates
 JOB = "haproxy"
 READY_LIMIT_S = 30.0
 MAX_THREADS = 64
+SIDE_STEP = 100
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class HAProxy:
         backends: ``host:port`` of each server, by name.
         maxconn: the most connections; above the largest thread count.
         threads: HAProxy's own threads; at most :data:`MAX_THREADS` are used.
+        job: the name of its job and of its configuration.
     """
 
     executor: Executor
@@ -69,6 +71,19 @@ class HAProxy:
     backends: Mapping[str, str]
     maxconn: int
     threads: int
+    job: str = JOB
+
+    def beside(self) -> HAProxy:
+        """One that can run beside another side's, on ports 100 higher (or, at the end, lower)."""
+        step = (
+            SIDE_STEP if max(self.entry_port, self.stats_port) + SIDE_STEP < 2**16 else -SIDE_STEP
+        )
+        return replace(
+            self,
+            entry_port=self.entry_port + step,
+            stats_port=self.stats_port + step,
+            job=f"{self.job}-beside",
+        )
 
     def configure(self) -> None:
         """Write the configuration and have HAProxy check it.
@@ -111,10 +126,10 @@ class HAProxy:
                     return
             except CommandError as error:
                 down = [str(error)]
-            if self.executor.job_status(JOB).state != "running":
+            if self.executor.job_status(self.job).state != "running":
                 raise TargetError(
                     f"{self.executor.host}: HAProxy ended while starting: "
-                    f"{self.executor.job_output(JOB)[-2000:]}"
+                    f"{self.executor.job_output(self.job)[-2000:]}"
                 )
             if time.monotonic() > deadline:
                 raise TargetError(
@@ -125,13 +140,13 @@ class HAProxy:
 
     def launch(self) -> None:
         """Start it without waiting."""
-        self.executor.forget_job(JOB)
-        self.executor.start_job(JOB, ["haproxy", "-db", "-f", str(self._config)])
+        self.executor.forget_job(self.job)
+        self.executor.start_job(self.job, ["haproxy", "-db", "-f", str(self._config)])
 
     def stop(self) -> None:
         """Stop it, if it runs."""
-        self.executor.stop_job(JOB, timeout_s=5)
-        self.executor.forget_job(JOB)
+        self.executor.stop_job(self.job, timeout_s=5)
+        self.executor.forget_job(self.job)
 
     def statistics(self) -> list[Backend]:
         """The figures of every backend server.
@@ -150,7 +165,7 @@ class HAProxy:
 
     @property
     def _config(self) -> Path:
-        return self.directory / "haproxy.cfg"
+        return self.directory / f"{self.job}.cfg"
 
 
 def connection_spread(backends: Sequence[Backend]) -> float | None:

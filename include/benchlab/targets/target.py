@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -25,6 +26,7 @@ from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.haproxy import HAProxy
 
 Say = Callable[[str], None]
+LOAD_THREADS = 16
 
 
 class Deployment(Protocol):
@@ -219,37 +221,57 @@ class BaseTarget(Deployment, ABC):
     def dataset_source(self) -> Source:
         """Whether datasets are restored or loaded; decided once per campaign, for all sides.
 
+        Only :meth:`load_instead` changes it.
+
         Raises:
             TargetError: S3 does not answer, or refuses.
         """
         return "load"
 
     def datasets_are_kept(self) -> bool:
-        """Whether every side has a complete dataset snapshot.
+        """Whether every side has a complete dataset snapshot that can be restored into it.
 
         Raises:
             TargetError: S3 does not answer, or refuses.
         """
         return False
 
-    def load_dataset(self, side: Side) -> None:
-        """Fill a side's empty database from its dataset snapshot.
+    def sides_to_load(self) -> Sequence[Side]:
+        """The sides that the client has to load; of sides that share a dataset the oldest."""
+        return self.sides
+
+    def save_dataset(self, side: Side) -> None:
+        """Back up what the client loaded on a side, so that all sides can be restored from it.
 
         Raises:
-            EngineError: it cannot be restored.
-            TargetError: the snapshot is gone, or S3 does not answer.
+            EngineError: it cannot be written.
         """
         raise TargetError(f"{side}: the target {self.name} has no dataset snapshots")
 
-    def keep_dataset(self, side: Side, checksum: str | None) -> str | None:
-        """Keep a dataset that was loaded, for later campaigns; check one that was restored.
+    def load_instead(self) -> None:
+        """From now on the client loads all sides, because a dataset could not be backed up."""
+
+    def load_dataset(self, side: Side) -> None:
+        """Fill a side's running database from its dataset snapshot.
+
+        A side that the client loaded is deployed anew before: dropped tables would stay on its
+        disks, and be removed in the middle of the trials.
+
+        Raises:
+            EngineError: it cannot be restored.
+            TargetError: it is not known where the snapshot is.
+        """
+        raise TargetError(f"{side}: the target {self.name} has no dataset snapshots")
+
+    def keep_dataset(self, side: Side, checksum: str) -> str | None:
+        """Check a restored dataset; declare one that this campaign backed up, for later ones.
 
         Args:
-            checksum: the dataset's checksum; None if it is not known.
+            checksum: of the side's dataset.
 
         Returns:
-            Why a loaded dataset could not be kept, which does not stop the campaign; None if it
-            was kept, or was not to be.
+            Why the dataset could not be kept, which does not stop the campaign; None if it was
+            kept, or was not to be.
 
         Raises:
             TargetError: a restored dataset has another checksum than the one that was kept.
@@ -257,6 +279,19 @@ class BaseTarget(Deployment, ABC):
         return None
 
     # What all share
+
+    #: Whether its sides are loaded by one stage, once all are deployed.
+    loads_together: ClassVar[bool] = False
+
+    @cached_property
+    def loads_at_once(self) -> bool:
+        """Whether that stage lets the client load all sides at the same time."""
+        return False
+
+    @cached_property
+    def load_threads(self) -> int:
+        """How many threads of the client load datasets at the same time."""
+        return LOAD_THREADS
 
     @property
     def most_threads(self) -> int:

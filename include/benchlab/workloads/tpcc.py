@@ -22,6 +22,7 @@ statistics yet, and ``history`` has no index on the customer. So the load is don
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from benchlab.plan.dataset import AnyDataset, Warehouses
@@ -83,13 +84,13 @@ PROGRAMS = (
 # Rows per warehouse (TPC-C 5.11, clause 1.2.1); the rows of `item` do not depend on it.
 _ITEMS = 100_000
 _PER_WAREHOUSE = {
-    "warehouse": 1,
-    "district": 10,
+    "stock": 100_000,
     "customer": 30_000,
     "history": 30_000,
     "orders": 30_000,
     "new_order": 9_000,
-    "stock": 100_000,
+    "district": 10,
+    "warehouse": 1,
 }
 
 
@@ -97,7 +98,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     """Rows of each table after the load; None for ``order_line``, where they are random."""
     warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
     fixed = {table: rows * warehouses for table, rows in _PER_WAREHOUSE.items()}
-    return {**fixed, "item": _ITEMS, "order_line": None}
+    return {"order_line": None, **fixed, "item": _ITEMS}
 
 
 def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
@@ -130,11 +131,15 @@ def load_faults(text: str) -> list[str]:
 def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables, without go-tpc's own check.
 
-    Only the embedded client uses ``config_path``; its script is beside that file.
+    Only the embedded client uses ``config_path``; its script is beside that file. go-tpc loads each
+    warehouse by one thread (its ``prepareWorkload``), so at most one thread per warehouse is
+    started.
     """
     if _embedded(session):
         return [*_sysbench(session), "prepare"]
-    return [*_go_tpc("prepare", session), "--no-check"]
+    warehouses = fitting(session.dataset, Warehouses, "tpcc").warehouses
+    fewer = replace(session, threads=min(session.threads, warehouses))
+    return [*_go_tpc("prepare", fewer), "--no-check"]
 
 
 def run_command(

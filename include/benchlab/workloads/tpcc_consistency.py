@@ -7,15 +7,18 @@ has the same conditions, one warehouse at a time.
 
 Each statement returns one number: how many warehouses, districts or customers violate the
 condition. Conditions 1 to 4 read each table once and aggregate it before they compare, so that they
-are quick at thousands of warehouses. Two tables are compared by UNION ALL and GROUP BY, not by a
-join, which would miss rows that one of them lacks. Amounts are DECIMAL throughout, so they are
-compared to the last digit.
+are quick at thousands of warehouses. Many warehouses are divided into ranges that are checked at
+once, each by a statement of its own; every primary key begins with the warehouse. Two tables are
+compared by UNION ALL and GROUP BY, not by a join, which would miss rows that one of them lacks.
+Amounts are DECIMAL throughout, so they are compared to the last digit.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 from benchlab.errors import BenchlabError
@@ -30,9 +33,18 @@ CREATE_INDEX = f"CREATE INDEX {INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
 # IF EXISTS: a check that was killed may or may not have left the index.
 DROP_INDEX = f"ALTER TABLE history DROP INDEX IF EXISTS {INDEX}"
 
+# Ranges, and statements at once, where there are many warehouses: one statement alone keeps only a
+# part of the storage's threads busy.
+AT_ONCE = 8
+# The least and the largest INT: rows of a warehouse that is not there count as well.
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
 
 class _Asked(NamedTuple):
-    """A condition, with the statement that counts its violations."""
+    """A condition, with the statement that counts its violations.
+
+    The statement has ``{range}`` where the numbers of the warehouses are restricted.
+    """
 
     clause: str
     sentence: str
@@ -46,8 +58,9 @@ CONDITIONS = (
         """
         SELECT COUNT(*) FROM (
           SELECT w_id, SUM(w_ytd) AS of_warehouse, SUM(d_ytd) AS of_districts FROM (
-            SELECT w_id, w_ytd, NULL AS d_ytd FROM warehouse
-            UNION ALL SELECT d_w_id, NULL, SUM(d_ytd) FROM district GROUP BY d_w_id
+            SELECT w_id, w_ytd, NULL AS d_ytd FROM warehouse WHERE w_id {range}
+            UNION ALL SELECT d_w_id, NULL, SUM(d_ytd) FROM district WHERE d_w_id {range}
+            GROUP BY d_w_id
           ) AS amounts GROUP BY w_id
         ) AS warehouses WHERE (of_warehouse = of_districts) IS NOT TRUE
         """,
@@ -62,11 +75,11 @@ CONDITIONS = (
             MAX(no_o_id) AS outstanding
           FROM (
             SELECT d_w_id AS w_id, d_id, d_next_o_id AS next_o_id, NULL AS o_id, NULL AS no_o_id
-            FROM district
+            FROM district WHERE d_w_id {range}
             UNION ALL SELECT o_w_id, o_d_id, NULL, MAX(o_id), NULL
-            FROM orders GROUP BY o_w_id, o_d_id
+            FROM orders WHERE o_w_id {range} GROUP BY o_w_id, o_d_id
             UNION ALL SELECT no_w_id, no_d_id, NULL, NULL, MAX(no_o_id)
-            FROM new_order GROUP BY no_w_id, no_d_id
+            FROM new_order WHERE no_w_id {range} GROUP BY no_w_id, no_d_id
           ) AS numbers GROUP BY w_id, d_id
         ) AS districts
         WHERE (latest = ordered AND latest = COALESCE(outstanding, latest)) IS NOT TRUE
@@ -80,7 +93,7 @@ CONDITIONS = (
         """
         SELECT COUNT(*) FROM (
           SELECT MAX(no_o_id) - MIN(no_o_id) + 1 AS numbers, COUNT(*) AS found
-          FROM new_order GROUP BY no_w_id, no_d_id
+          FROM new_order WHERE no_w_id {range} GROUP BY no_w_id, no_d_id
         ) AS districts WHERE numbers <> found
         """,
     ),
@@ -91,9 +104,9 @@ CONDITIONS = (
         SELECT COUNT(*) FROM (
           SELECT w_id, d_id, SUM(announced) AS announced, SUM(found) AS found FROM (
             SELECT o_w_id AS w_id, o_d_id AS d_id, SUM(o_ol_cnt) AS announced, NULL AS found
-            FROM orders GROUP BY o_w_id, o_d_id
+            FROM orders WHERE o_w_id {range} GROUP BY o_w_id, o_d_id
             UNION ALL SELECT ol_w_id, ol_d_id, NULL, COUNT(*)
-            FROM order_line GROUP BY ol_w_id, ol_d_id
+            FROM order_line WHERE ol_w_id {range} GROUP BY ol_w_id, ol_d_id
           ) AS numbers GROUP BY w_id, d_id
         ) AS districts WHERE (announced = found) IS NOT TRUE
         """,
@@ -125,20 +138,38 @@ def check(query: Query) -> tuple[Condition, ...]:
     Condition 10 is checked for at most ``CUSTOMERS_CHECKED_UP_TO`` warehouses.
 
     Args:
-        query: runs one statement and returns its rows. Its errors are passed on.
+        query: runs one statement and returns its rows; called from several threads where there are
+            more warehouses. Its errors are passed on.
 
     Example:
         ``all(condition.violations == 0 for condition in check(query))``
     """
-    found = [_ask(query, asked) for asked in CONDITIONS]
-    if _number(query, "SELECT COUNT(*) FROM warehouse") <= CUSTOMERS_CHECKED_UP_TO:
+    warehouses = _number(query, "SELECT COUNT(*) FROM warehouse")
+    few = warehouses <= CUSTOMERS_CHECKED_UP_TO
+    parts = ranges(warehouses, 1 if few else AT_ONCE)
+    statements = [asked.statement.format(range=part) for asked in CONDITIONS for part in parts]
+    with ThreadPoolExecutor(1 if few else AT_ONCE, thread_name_prefix="conditions") as pool:
+        numbers = list(pool.map(partial(_number, query), statements))
+    found = [
+        Condition(asked.clause, asked.sentence, sum(numbers[n * len(parts) : (n + 1) * len(parts)]))
+        for n, asked in enumerate(CONDITIONS)
+    ]
+    if few:
         with _index(query):
-            found.append(_ask(query, BALANCES))
+            violations = _number(query, BALANCES.statement)
+        found.append(Condition(BALANCES.clause, BALANCES.sentence, violations))
     return tuple(found)
 
 
-def _ask(query: Query, asked: _Asked) -> Condition:
-    return Condition(asked.clause, asked.sentence, _number(query, asked.statement))
+def ranges(warehouses: int, number: int) -> list[str]:
+    """SQL conditions that divide all numbers into ranges with about as many warehouses each.
+
+    Example:
+        ``ranges(100, 2)`` is ``["BETWEEN -2147483648 AND 50", "BETWEEN 51 AND 2147483647"]``.
+    """
+    ends = [warehouses * part // number for part in range(1, number)]
+    firsts, lasts = [_LEAST, *(end + 1 for end in ends)], [*ends, _MOST]
+    return [f"BETWEEN {first} AND {last}" for first, last in zip(firsts, lasts, strict=True)]
 
 
 def _number(query: Query, statement: str) -> int:

@@ -53,7 +53,10 @@ class Workload(Protocol):
         """The text of the private file at ``config_path``: the password, as the client reads it."""
 
     def tables(self, dataset: AnyDataset) -> dict[str, int | None]:
-        """The number of rows of each table after the load; None if it is random."""
+        """The number of rows of each table after the load; None if it is random.
+
+        The largest table first: several are analyzed at once, and that one decides how long it is.
+        """
 
     def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
         """Warnings for the plan about this dataset at these thread counts."""

@@ -75,7 +75,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
             *([CampaignApproval(task_id="approve", retries=0)] if target.rents else []),
             registered,
             task(stages.provision)(),
-            *(_prepare(side, has_conditions=has_conditions) for side in SIDES),
+            *_prepare(together=target.loads_together, has_conditions=has_conditions),
             _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
             *(_repeat(number, deferrable=target.deferrable) for number in repeats),
             *([check_again()] if has_conditions else []),
@@ -137,10 +137,21 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 
-def _prepare(side: Side, *, has_conditions: bool) -> TaskGroup:
+def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
+    """What prepares both sides, in order; ``together``: one task loads both when both are deployed.
+
+    The deployments are then outside the groups: Airflow refuses groups that wait for each other.
+    """
     # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
-    on_side: list[Preparation] = ["deploy", "load", "analyze", *check, "back up"]
+    after: list[Preparation] = ["analyze", *check, "back up"]
+    if not together:
+        return [_group(side, ["deploy", "load", *after]) for side in SIDES]
+    deployed = [task(stages.on_side, task_id=f"deploy_{side}")("deploy", side) for side in SIDES]
+    return [*deployed, task(stages.load)(), *(_group(side, after) for side in SIDES)]
+
+
+def _group(side: Side, on_side: list[Preparation]) -> TaskGroup:
     with TaskGroup(f"prepare_{side}") as group:
         chain(
             *(

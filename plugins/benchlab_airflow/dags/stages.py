@@ -162,6 +162,12 @@ def on_side(stage: Preparation, side: Side) -> None:
             getattr(work, stage.replace(" ", "_"))(side)
 
 
+def load() -> None:
+    """Load the dataset of all sides: from a dataset snapshot, else by the client."""
+    with _final_errors(*_UNFIT), _campaign() as work:
+        work.load(*work.target.sides)
+
+
 def check_consistency() -> None:
     """Check whether each side's data, as the last trial left it, still meets the conditions."""
     from benchlab_airflow.database_hook import query_on

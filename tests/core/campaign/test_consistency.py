@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import threading
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,13 @@ from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.records import Condition
 from benchlab.results.store import Store
-from benchlab.workloads.tpcc_consistency import CREATE_INDEX, DROP_INDEX, check
+from benchlab.workloads.tpcc_consistency import (
+    AT_ONCE,
+    CREATE_INDEX,
+    DROP_INDEX,
+    check,
+    ranges,
+)
 from tests.builders import campaigns, fakes, plans
 
 PROJECT = Path(__file__).parents[3]
@@ -62,6 +71,24 @@ def test_customers_are_checked_with_an_index_and_only_in_small_datasets() -> Non
     assert small.asked[at - 2 : at + 2] == [DROP_INDEX, CREATE_INDEX, asked, DROP_INDEX]
     assert tuple(found.clause for found in check(large.query)) == CLAUSES
     assert not [sql for sql in large.asked if "history" in sql]
+
+
+def test_many_warehouses_are_checked_in_ranges_and_none_is_left_out() -> None:
+    """Several statements at once; violations in any range count, also of warehouses beyond."""
+    parts = ranges(5000, AT_ONCE)
+    bounds = [tuple(map(int, re.findall(r"-?\d+", part))) for part in parts]
+    assert (bounds[0][0], bounds[-1][1]) == (-(2**31), 2**31 - 1)
+    assert all(last + 1 == first for (_, last), (first, _) in pairwise(bounds))
+    met = threading.Barrier(AT_ONCE)
+
+    def query(statement: str) -> Sequence[Sequence[object]]:
+        if statement == "SELECT COUNT(*) FROM warehouse":
+            return [[5000]]
+        met.wait(20)  # broken if fewer statements run at once
+        return [[1 if "BETWEEN 4376" in statement and "order_line" in statement else 0]]
+
+    found = {condition.clause: condition.violations for condition in check(query)}
+    assert found == {"3.3.2.1": 0, "3.3.2.2": 0, "3.3.2.3": 0, "3.3.2.4": 1}
 
 
 def test_the_index_is_dropped_even_if_the_check_fails() -> None:

@@ -141,15 +141,15 @@ def test_the_json_is_the_plan() -> None:
 
 
 def test_commands_are_in_the_order_in_which_they_run() -> None:
-    """Deploy, load, analyze, back up, then the first trial."""
+    """Deploy and load both sides, analyze, back up, then the first trial."""
     shown = plan("sysbench_v520_vs_v511", "--commands")
     marks = (
         "tiup cluster deploy <campaign>-baseline v5.1.1",
         "haproxy -c",
+        "tiup cluster deploy <campaign>-candidate v5.2.0",
         " prepare\n",
         "ANALYZE TABLE sbtest.sbtest16;",
         "baseline/data /data/benchlab/<campaign>/baseline/snapshot",
-        "tiup cluster deploy <campaign>-candidate v5.2.0",
         "baseline/snapshot /data/benchlab/<campaign>/baseline/data",
         "sysbench oltp_point_select",
         "sysbench oltp_update_non_index",

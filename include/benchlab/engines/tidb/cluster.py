@@ -33,6 +33,7 @@ from benchlab.errors import (
 )
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import Parameters
+from benchlab.plan.steps import ANALYZED_AT_ONCE
 from benchlab.results import records
 
 
@@ -66,6 +67,9 @@ class Cluster(TiDB, BaseCluster):
 
     not_deployable = staticmethod(rules.not_deployable)
     no_dataset_snapshots = staticmethod(rules.no_br)
+    stored_as = staticmethod(rules.stored_as)
+    # A table is read by all storage servers; several at once keep them busy until the last one.
+    tables_at_once = ANALYZED_AT_ONCE
     needs_imdsv1 = staticmethod(rules.needs_imdsv1)
     host_fault = staticmethod(login.misplaced)
 
@@ -217,6 +221,20 @@ class Cluster(TiDB, BaseCluster):
                 self._tiup.cluster("start", name)
 
     # What it is
+
+    def table_checksum(self, table: str) -> str:
+        """TiDB's own, by the storage: ``<key-values>:<bytes>+<checksum>``.
+
+        The part after the ``+`` belongs to this cluster: it covers the keys, which have the table's
+        number in them, and only BR rewrites that (`ADMIN CHECKSUM TABLE` sends no rewrite rule:
+        pkg/executor/checksum.go in TiDB, src/coprocessor/checksum.rs in TiKV). The part before it
+        is the same for the same rows stored in the same form
+        (:func:`benchlab.results.records.rows_of`).
+        """
+        ((_, _, checksum, pairs, size),) = self.sql(
+            f"ADMIN CHECKSUM TABLE {self.instance.database}.{table}"
+        )
+        return f"{pairs}:{size}+{checksum}"
 
     def git_hash(self) -> str | None:
         """The commit of the TiDB servers."""

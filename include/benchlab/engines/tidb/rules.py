@@ -23,11 +23,18 @@ from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.plan.documents import from_yaml, read_text
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.report_type import Parameters, SideSpec
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
 FIRST_OF_BR = "v4.0.0"
+# From then on a fresh cluster has the new collations, in which text in an index is stored in
+# another way; BR restores no backup that differs in them (CheckNewCollationEnable in its
+# pkg/task/restore.go; TiDB's release notes of v6.0.0 have the default).
+FIRST_OF_NEW_COLLATIONS = "v6.0.0"
+NEW_COLLATIONS = "new_collations_enabled_on_first_bootstrap"
+# Settings of TiKV that decide how keys are written and where regions are split.
+_STORED_BY = ("coprocessor.", "storage.api-version", "storage.enable-ttl")
 # Earlier TiKV asks for its host's permissions by IMDSv1 only (tikv#16443, #17437, #11955).
 FIRST_OF_IMDSV2 = "v8.4.0"
 
@@ -136,6 +143,26 @@ def no_br(version: str) -> str | None:
         f"there is no BR of {version} to copy its dataset with (the first is {FIRST_OF_BR}); load "
         "the dataset with the benchmark client"
     )
+
+
+def stored_as(side: SideSpec) -> dict[str, str]:
+    """What decides in which form a side stores rows: sides that agree can share a backup by BR.
+
+    BR needs the same ``tidb_enable_clustered_index`` and the same collations on both ends (TiDB's
+    documentation, "Backup & Restore Overview", compatibility).
+
+    Example:
+        ``stored_as(SideSpec(version="v6.5.0"))["new_collations"]`` is ``"ON"``.
+    """
+    set_by = {**side.components.get("tidb", {}), **side.parameters}
+    default = not _before(side.version, FIRST_OF_NEW_COLLATIONS)
+    clustered = written(set_by.get("tidb_enable_clustered_index", "default")).upper()
+    tikv = side.components.get("tikv", {})
+    return {
+        "clustered_index": {"1": "ON", "0": "OFF"}.get(clustered, clustered),
+        "new_collations": written(set_by.get(NEW_COLLATIONS, default)).upper(),
+        **{key: written(tikv[key]) for key in sorted(tikv) if key.startswith(_STORED_BY)},
+    }
 
 
 def needs_imdsv1(version: str) -> bool:

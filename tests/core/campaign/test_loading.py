@@ -1,0 +1,192 @@
+"""How a campaign fills its sides: at once, one after another, or from what one side loaded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from upath import UPath
+
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import CommandError, EngineError, TargetError, UnreachableError
+from benchlab.home import Home
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.results.store import Store
+from benchlab.targets.dataset_snapshots import Source
+from tests.builders import campaigns, fakes, plans
+
+PROJECT = Path(__file__).parents[3]
+PORTS = {"13390": "baseline", "13490": "candidate"}
+LIMIT_S = 20
+
+
+class Fleet(fakes.FakeDeployment):
+    """Two deployed sides, and what can be done with their datasets.
+
+    Attributes:
+        source: where datasets come from.
+        to_load: what the client has to load.
+        broken: raised instead of saving a dataset.
+    """
+
+    loads_together = True
+    load_threads = 64
+    loads_at_once = True
+    source: Source = "load"
+    to_load: tuple[Side, ...] = SIDES
+    broken: Exception | None = None
+    interrupted = False
+
+    def dataset_source(self) -> Source:
+        """See :class:`benchlab.targets.target.BaseTarget`."""
+        return self.source
+
+    def sides_to_load(self) -> Sequence[Side]:
+        """See :class:`benchlab.targets.target.BaseTarget`."""
+        return self.to_load
+
+    def save_dataset(self, side: Side) -> None:
+        """Logged."""
+        if self.broken is not None:
+            raise self.broken
+        self.executor.log.append(f"save {side}")
+
+    def load_instead(self) -> None:
+        """The client loads."""
+        self.source = "load"
+
+    def load_dataset(self, side: Side) -> None:
+        """Logged."""
+        self.executor.log.append(f"restore from S3 {side}")
+
+    def interrupt(self) -> None:
+        """Noted."""
+        self.interrupted = True
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    with Store(f"sqlite:///{tmp_path / 'results.db'}", UPath(tmp_path / "objects")) as found:
+        yield found
+
+
+def campaign(
+    store: Store, folder: Path, answer: Callable[[Sequence[str], str], str]
+) -> tuple[CampaignRun, Fleet]:
+    """A campaign whose sides are deployed, and its fleet; ``answer`` is what a load prints."""
+    record = campaigns.campaign(plans.spec(dataset={"tables": 1, "table_size": 1}))
+    store.add_campaign(record)
+    work = CampaignRun.open(Home(PROJECT, folder), store, record.id)
+    work.directory.mkdir(parents=True)
+    fleet = Fleet(record.plan, fakes.FakeExecutor(answer))
+    work.target = fleet  # type: ignore[assignment]  # has what a load asks a target for
+    for engine in fleet.engines.values():
+        vars(engine)["row_count"] = lambda table: 1
+    return work, fleet
+
+
+def loads(fleet: Fleet) -> list[dict[str, str]]:
+    """The options of every client that loaded."""
+    return [
+        dict(word[2:].split("=", 1) for word in command if word.startswith("--") and "=" in word)
+        for command in fleet.executor.commands
+        if command[-1] == "prepare"
+    ]
+
+
+def test_both_sides_are_loaded_at_the_same_time(store: Store, tmp_path: Path) -> None:
+    """Each through a load balancer of its own, and with its share of the threads."""
+    met = threading.Barrier(2)
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        met.wait(LIMIT_S)  # broken if the other side is not being loaded
+        return ""
+
+    work, fleet = campaign(store, tmp_path, answer)
+    work.load(*SIDES)
+    assert {PORTS[options["mysql-port"]] for options in loads(fleet)} == {*SIDES}
+    assert not fleet.interrupted
+
+
+def test_where_hosts_are_shared_one_side_is_loaded_after_the_other(
+    store: Store, tmp_path: Path
+) -> None:
+    """The first one is stopped before: two running clusters may need more than there is."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    fleet.loads_at_once = False
+    work.load(*SIDES)
+    acts = [entry for entry in fleet.executor.log if "sql" not in entry and "put" not in entry]
+    first = acts.index("run sysbench")
+    assert acts.index("stop server-baseline") > first
+    assert acts.index("start server-candidate") > acts.index("stop server-baseline")
+    assert [options["mysql-port"] for options in loads(fleet)] == ["13390", "13390"]
+
+
+def test_a_load_that_fails_ends_the_other_one(store: Store, tmp_path: Path) -> None:
+    """Its error is the one that is reported, not that of the client that was ended."""
+    ended = threading.Event()
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        if "--mysql-port=13390" in command:
+            raise CommandError("fake", "sysbench", 1, "table is full")
+        assert ended.wait(LIMIT_S)
+        raise CommandError("fake", "sysbench", 143, "ended")
+
+    work, fleet = campaign(store, tmp_path, answer)
+    vars(fleet)["interrupt"] = ended.set
+    with pytest.raises(CommandError, match="table is full"):
+        work.load(*SIDES)
+
+
+def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Path) -> None:
+    """By side, table and both numbers."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    vars(fleet.engines["candidate"])["row_count"] = lambda table: 0
+    with pytest.raises(TargetError, match=r"candidate: sbtest1 holds 0 rows .*, 1 were asked for"):
+        work.load(*SIDES)
+
+
+def test_a_dataset_that_is_not_kept_yet_is_loaded_once_and_restored_twice(
+    store: Store, tmp_path: Path
+) -> None:
+    """Both sides then have the same rows in the same layout. A side that is deployed anew lost its
+    load balancer's configuration.
+    """
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    work.load(*SIDES)
+    acts = [
+        entry for entry in fleet.executor.log if entry.startswith(("run sys", "save", "rest", "co"))
+    ]
+    restored = [
+        act for side in SIDES for act in (f"restore from S3 {side}", f"configure balancer {side}")
+    ]
+    assert acts == ["run sysbench", "save baseline", *restored]
+
+
+def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
+    store: Store, tmp_path: Path
+) -> None:
+    """Not one side restored and the other one loaded; the report says what was done."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    fleet.broken = EngineError("no such bucket")
+    work.load(*SIDES)
+    assert len(loads(fleet)) == 2
+    assert "restore from S3" not in " ".join(fleet.executor.log)
+    assert store.campaign(work.campaign.id).environment["dataset"] == "loaded by the client"
+    notes = [step.note for step in work.progress.read()[0]]
+    assert "the dataset cannot be kept: no such bucket" in notes
+
+
+def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_path: Path) -> None:
+    """The stage is tried again."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    fleet.broken = UnreachableError("fake", "link down")
+    with pytest.raises(UnreachableError):
+        work.load(*SIDES)
+    assert fleet.source == "new snapshot"
