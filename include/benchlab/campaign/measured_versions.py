@@ -1,4 +1,4 @@
-"""What a report type has measured, from the store, for the rules `previous measured` and `last good`.
+"""What a report type has measured, for the version rules that name it, from the store.
 
 The rules themselves are in plan/last_measured.py.
 """

@@ -11,8 +11,8 @@ from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
-from benchlab.plan import releases as calendars
 from benchlab.plan import last_measured, report_type, resolution, schedule
+from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
 from benchlab.plan.documents import read_text
 from benchlab.plan.last_measured import Measured

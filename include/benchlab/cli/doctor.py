@@ -216,13 +216,20 @@ def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
         known = report_types.calendar(home).owned(engines.by_name()[engine].owns)
         final = [release for release in known if release.kind in FINAL]
         last = max(final, key=lambda release: release.day, default=None)
-        detail = f"last release: {last.version.text} of {last.day}" if last else "no release"
-        recent = last is not None and datetime.now(UTC).date() - last.day <= STALE
+        age = datetime.now(UTC).date() - last.day if last else None
+        detail = (
+            f"last release: {last.version.text} of {last.day}, {age.days} days ago"
+            if last and age is not None
+            else "no release"
+        )
+        recent = age is not None and age <= STALE
         if not recent:
             detail += (
                 f"; none in the last {STALE.days // 7} weeks, so that {', '.join(sorted(reports))} "
-                "may miss new ones: add them with `benchlab releases update`"
+                "may miss new ones"
             )
+        source = "--from tiup" if engine == "tidb" else f"FILE.csv --engine {engine}"
+        detail += f"; `benchlab releases update {source}` adds new ones"
         yield Check(f"release calendar: {engine}", recent, detail)
 
 

@@ -148,6 +148,19 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
     return Merged(Calendar(tuple(sorted(merged.values(), key=_place))), added, changed)
 
 
+def retyped(calendar: Calendar, version: str, kind: str) -> Merged:
+    """A calendar in which one release is of another type.
+
+    Raises:
+        SpecError: it has no such release, or the release cannot be of this type.
+    """
+    known = next((r for r in calendar.releases if _name(r) == version.casefold()), None)
+    if known is None:
+        raise SpecError(f"{version}: not in the calendar; `benchlab releases` lists what it has")
+    found = Release(known.version, known.day, _kind(known.version, kind))
+    return merge(calendar, [found], replace=True)
+
+
 def write(calendar: Calendar, path: Path) -> None:
     """Write a calendar, as a whole or not at all.
 
