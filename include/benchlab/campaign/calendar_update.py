@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from benchlab.campaign import report_types
 from benchlab.engines import tidb
@@ -86,13 +85,8 @@ def from_tiup(home: Home) -> Update | None:
             differing.append((known, day))
     merged = calendars.merge(before, new)
     if merged.added:
-        calendars.write(merged.calendar, path(home))
+        calendars.write(merged.calendar, home.releases)
     return Update(merged.calendar, merged.added, tuple(differing), mirror.others)
-
-
-def path(home: Home) -> Path:
-    """The calendar's file."""
-    return home.configs / "releases.csv"
 
 
 def _kind(version: Version) -> ReleaseKind:

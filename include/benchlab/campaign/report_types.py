@@ -60,7 +60,7 @@ def calendar(home: Home) -> Calendar:
     Raises:
         SpecError: its file does not validate.
     """
-    path = home.configs / "releases.csv"
+    path = home.releases
     return calendars.load(path) if path.is_file() else Calendar(())
 
 

@@ -13,7 +13,7 @@ from benchlab import engines as engines_module
 from benchlab.campaign import calendar_update, report_types
 from benchlab.cli.options import Json, day, show
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
-from benchlab.home import find
+from benchlab.home import Home, find
 from benchlab.language.names import plain
 from benchlab.plan import releases as calendars
 from benchlab.plan import versions
@@ -103,10 +103,7 @@ def update(
     if file is None:
         if engine or replace:
             raise SpecError("releases update: --engine and --replace go with a FILE.csv only")
-        if (found := calendar_update.from_tiup(home)) is None:
-            raise UnavailableError(f"releases update: {calendar_update.NO_TIUP}")
-        for sentence in found.sentences():
-            print(plain(sentence))
+        _update_from_tiup(home)
         return
     before = report_types.calendar(home)
     new = calendars.read_new(file)
@@ -115,7 +112,7 @@ def update(
     if engine is None:
         _refuse_bare(file, merged.added)
     if merged.calendar != before:
-        calendars.write(merged.calendar, calendar_update.path(home))
+        calendars.write(merged.calendar, home.releases)
     for line in new.left_out:
         print(f"left out: {plain(line)}: not a version that can be named")
     for release in merged.added:
@@ -126,6 +123,13 @@ def update(
         f"{len(merged.calendar.releases)} releases; {len(merged.added)} added, "
         f"{len(merged.changed)} changed"
     )
+
+
+def _update_from_tiup(home: Home) -> None:
+    if (found := calendar_update.from_tiup(home)) is None:
+        raise UnavailableError(f"releases update: {calendar_update.NO_TIUP}")
+    for sentence in found.sentences():
+        print(plain(sentence))
 
 
 @_releases.command("type")
@@ -139,7 +143,7 @@ def retype(
     home = find()
     merged = calendars.retyped(report_types.calendar(home), version, kind)
     if merged.changed:
-        calendars.write(merged.calendar, calendar_update.path(home))
+        calendars.write(merged.calendar, home.releases)
     for was, now in merged.changed:
         print(_changed(was, now))
     if not merged.changed:

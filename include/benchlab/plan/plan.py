@@ -14,7 +14,7 @@ from benchlab.plan import order
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
-from benchlab.plan.steps import GIB, PlanStep, disk_bytes, page_minutes, plan_steps
+from benchlab.plan.steps import GIB, PlanStep, disk_bytes, kept_bytes, page_minutes, plan_steps
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
 # The metric of a workload's throughput where the plan names none: transactions per second.
@@ -60,6 +60,8 @@ class Plan:
             purpose.
         region: the AWS region in which hosts are rented; None where none are, and in plans of
             an earlier Benchlab.
+        s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
+            where none is kept, or its price is not known.
     """
 
     report: str
@@ -85,6 +87,7 @@ class Plan:
     metrics: dict[str, str] = field(default_factory=dict)
     slowdown_pct: float = 0.0
     region: str | None = None
+    s3_usd_a_month: float | None = None
 
     @property
     def usd_per_minute(self) -> float | None:
@@ -101,8 +104,9 @@ class Plan:
         for host in document["hosts"]:
             if not host["name"]:
                 del host["name"]
-        if self.region is None:
-            del document["region"]
+        for name in ("region", "s3_usd_a_month"):
+            if document[name] is None:
+                del document[name]
         return document
 
     @classmethod
@@ -191,7 +195,8 @@ def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList 
         plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of, region=fleet.region
     )
     if spec.snapshots is not None:
-        return priced
+        kept = prices.s3_dollars_a_month(kept_bytes(spec) / GIB, fleet.region)
+        return replace(priced, s3_usd_a_month=kept)
     seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
     minutes = _minutes(plan_steps(seeded, plan.trials, fleet))
     return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))

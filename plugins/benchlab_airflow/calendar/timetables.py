@@ -182,7 +182,7 @@ def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimet
         return None
     releases = report_types.releases_of(home, spec)
     engines = " or ".join(spec.deployable_engines)
-    calendar = home.configs / "releases.csv"
+    calendar = home.releases
     if isinstance(schedule, Weekly):
         if not spec.is_resolved and not releases:
             raise SpecError(
