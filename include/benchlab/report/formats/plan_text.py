@@ -164,11 +164,11 @@ def _beside(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if spec.snapshots is None:
         return
     if plan.s3_usd_a_month is None:
-        yield "not included: the dataset snapshot on S3, whose price `benchlab prices update` adds"
+        yield "not included: the dataset snapshot on S3; `benchlab prices update` adds its price"
     else:
         yield (
-            f"not included: about {plan.s3_usd_a_month:.2f} dollars a month for each dataset snapshot "
-            "on S3, until you delete it"
+            f"not included: about {plan.s3_usd_a_month:.2f} dollars a month for each dataset "
+            "snapshot on S3, until you delete it"
         )
 
 
