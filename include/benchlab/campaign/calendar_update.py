@@ -54,8 +54,8 @@ class Update:
         if self.differing:
             days = [f"{known.version.text} {known.day} ({day})" for known, day in self.differing]
             yield (
-                f"{len(days)} days differ from TiUP's (in parentheses), on which its mirror got "
-                f"the version; the calendar's stay: {_some(days)}"
+                "TiUP's mirror got these on other days (in parentheses), and the calendar's stay: "
+                f"{_some(days)}"
             )
         if self.others:
             yield f"left out, because they are no releases: {_some(self.others)}"

@@ -125,14 +125,11 @@ class _Naming:
     def _named(
         self, engine: str, rule: str, releases: Sequence[Release], candidate: Version | None
     ) -> tuple[Version, str]:
-        is_compared = self.spec.sides == "different" and not self.turn.aa
-        if candidate is not None and self.turn.with_release and is_compared:
-            before = [release for release in releases if release.day <= self.on]
-            if (found := versions.newest_before(before, candidate)) is not None:
-                return found.version, (
-                    f"{found.version.text}, released {found.day}, in place of {rule}: "
-                    "schedule.release_every compares with the newest release this week"
-                )
+        if candidate is not None and (found := self._release(releases, candidate)) is not None:
+            return found.version, (
+                f"{found.version.text}, released {found.day}, in place of {rule}: "
+                "schedule.release_every compares with the newest release this week"
+            )
         if candidate is not None and rule in MEASURED:
             named, why = last_measured.resolve(
                 rule, self.measured(engine), releases, self.on, candidate
@@ -146,3 +143,15 @@ class _Naming:
         )
         version = release.version
         return version, f"{rule} on {self.on} is {version.text}, released {release.day}"
+
+    def _release(self, releases: Sequence[Release], candidate: Version) -> Release | None:
+        """The release that stands in for the baseline's rule this week; None: the rule holds.
+
+        A candidate that is a release itself needs no tie to releases.
+        """
+        if not self.turn.with_release or self.turn.aa or self.spec.sides != "different":
+            return None
+        before = [release for release in releases if release.day <= self.on]
+        if any(release.version == candidate for release in before if release.kind in FINAL):
+            return None
+        return versions.newest_before(before, candidate)

@@ -61,7 +61,8 @@ class Weekly(_Schedule):
         aa_every: every this many weeks the run is an A/A campaign of the candidate; 0: never.
         release_every: every this many weeks, never in the week of an A/A campaign, the baseline is
             the newest release before the candidate, so that nightly builds which follow each other
-            stay tied to releases; 0: never. A baseline that is pinned stays as it is.
+            stay tied to releases; 0: never. A baseline that is pinned stays as it is, and so does
+            the rule of one whose candidate is a release itself.
     """
 
     runs: Literal["weekly"]

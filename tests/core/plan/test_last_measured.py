@@ -1,4 +1,4 @@
-"""Baselines by what was measured: of the candidate's line, good, deployable, from before that day."""
+"""Baselines by what was measured: of the candidate's line, good, deployable, and of before."""
 
 from __future__ import annotations
 

@@ -112,13 +112,17 @@ def test_with_the_same_sides_only_what_is_measured_is_named() -> None:
 
 
 def test_a_week_may_compare_with_the_newest_release() -> None:
-    """In place of the baseline's rule, which is named; what is pinned, and an A/A week, stay."""
+    """In place of the baseline's rule, which is named.
+
+    What is pinned stays, and so do an A/A week and a candidate that is a release itself.
+    """
     turn = Turn(with_release=True)
     build = {"version": "11.5.0-preview"}
     found = resolved(by_rule(engine_={"candidate": build}), "2025-02-04", turn=turn)
     assert pair(found) == ("11.4.5", "11.5.0-preview")
     assert "in place of previous series: schedule.release_every" in found.notes[0]
-    assert pair(resolved(by_rule(), "2025-02-04", turn=turn)) == ("10.11.11", "11.4.5")
+    before = by_rule(engine_={"baseline": {"version": "newest 10.2"}})
+    assert pair(resolved(before, "2025-02-04", turn=turn)) == ("10.2.11", "11.4.5")
     pinned = {"baseline": {"version": "10.2.11"}, "candidate": build}
     assert pair(resolved(by_rule(engine_=pinned), "2025-02-04", turn=turn))[0] == "10.2.11"
     same = resolved(by_rule(), "2025-02-04", turn=Turn(aa=True, with_release=True))
