@@ -87,8 +87,17 @@ releases()
 weekly()
 edge = ReleaseTimetable(["2021-04-07", "2021-06-24"], ["GA"])
 say(*(m.date() for m in all_of(edge, at(2021, 4, 7), at(2021, 6, 24))))
+two = ReleaseTimetable(["2021-12-03", "2021-12-03"], ["LTS patch"])
+say(*(f"{m:%d %H:%M}" for m in all_of(two, at(2021, 12, 3), at(2021, 12, 4))))
+again = WeeklyTimetable.deserialize({"cron": "0 2 * * 1", "aa_every": 4, "catchup_days": 0})
+say(again.release_every, WeeklyTimetable("0 2 * * 1", 4, 0, 4).description)
 """
-    assert asked(airflow_env, code) == ["2021-04-07 2021-06-24"]
+    assert asked(airflow_env, code) == [
+        "2021-04-07 2021-06-24",
+        "03 00:00 03 00:01",
+        "0 At the times (UTC) of the cron expression 0 2 * * 1; every 4 weeks an A/A campaign; "
+        "every 4 weeks against the newest release",
+    ]
 
 
 def test_of_the_past_nothing_runs_by_itself(airflow_env: dict[str, str]) -> None:

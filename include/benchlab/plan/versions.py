@@ -143,7 +143,8 @@ def resolve(
         releases: of one engine.
         candidate: needed by a rule that is relative to it.
         types_of_day: the types that the `release of the day` may have.
-        nth: which one it is where several came out on that day; 0 is the highest version.
+        nth: which one it is where several came out on that day; 0 is the highest version, and so
+            is one that is more than there are.
 
     Raises:
         NoReleaseError: no release fits; says what the calendar has.
@@ -158,7 +159,7 @@ def resolve(
             key=lambda release: order(release.version.text),
             reverse=True,
         )
-        found = next(iter(of_day[nth:]), None)
+        found = next(iter(of_day[nth:] or of_day), None)
     elif rule.is_relative:
         if candidate is None:
             raise SpecError(f"version: {rule.text!r} is relative to a candidate; there is none")
