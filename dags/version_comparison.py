@@ -86,8 +86,8 @@ ON_EC2 = """
 5. Approve it. When the run has ended, the log of **give_back** says what was given back, and
    `benchlab reap --dry-run` finds nothing that is past its time.
 
-**What it costs**: hours times list prices (`configs/prices.csv`, each with its day; `benchlab prices
-update` asks AWS for today's), without traffic to the internet and S3.
+**What it costs**: hours times list prices (`configs/prices.csv`, each with its day; `benchlab
+prices update` asks AWS for today's), without traffic to the internet and S3.
 
 **What can be left over**: nothing for longer than twice the planned time and two hours after the
 start. By then each host has shut itself down, which terminates it, even if Airflow is gone; and

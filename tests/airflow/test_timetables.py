@@ -259,7 +259,8 @@ loop()
 parse()
 loop()
 with create_session() as session:
-    for run in session.scalars(select(DagRun).where(DagRun.dag_id != "reap_expired_fleets")):
+    housekeeping = ("reap_expired_fleets", "update_release_calendar")
+    for run in session.scalars(select(DagRun).where(DagRun.dag_id.not_in(housekeeping))):
         if run.id not in before:
             say(run.dag_id, run.run_type, run.logical_date)
 """

@@ -10,7 +10,7 @@ on an attribute that the service does not have (``InvalidParameterException``), 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import boto3
@@ -154,12 +154,14 @@ class PriceApi:
 
     def _answer(self, request: Any, **_: Any) -> AWSResponse:
         asked = json.loads(request.body)
-        status, body = 200, self._page(asked)
-        if "__type" in body:
-            status = 400
-        made = AWSResponse(request.url, status, {}, None)
-        made._content = json.dumps(body).encode()
-        return made
+        answer = self._page(asked)
+        body = json.dumps(answer).encode()
+
+        class Raw:
+            def stream(self) -> Iterator[bytes]:
+                yield body
+
+        return AWSResponse(request.url, 400 if "__type" in answer else 200, {}, Raw())
 
     def _page(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         if self.refuse is not None:

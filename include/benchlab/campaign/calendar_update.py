@@ -7,15 +7,13 @@ only adds, and what the calendar has stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterator, Sequence
 
 from benchlab.campaign import report_types
 from benchlab.engines import tidb
 from benchlab.home import Home
 from benchlab.plan import releases as calendars
-from benchlab.plan.releases import Calendar
+from benchlab.plan.releases import Merged
 from benchlab.plan.versions import Release, ReleaseKind, Version
 
 NO_TIUP = (
@@ -25,48 +23,12 @@ NO_TIUP = (
 _SHOWN = 10
 
 
-@dataclass(frozen=True)
-class Update:
-    """What an update has done.
-
-    Attributes:
-        added: releases that the calendar did not have, with the mirror's days.
-        differing: those whose day is another on the mirror, with that day; they stay as they are.
-        others: what the mirror has that is no release.
-    """
-
-    calendar: Calendar
-    added: tuple[Release, ...]
-    differing: tuple[tuple[Release, date], ...]
-    others: tuple[str, ...]
-
-    def sentences(self) -> Iterator[str]:
-        """What was done, and what a person has to decide."""
-        for release in self.added:
-            yield f"added: {release.version.text} of {release.day} ({release.kind})"
-        for release in self.added:
-            if release.kind == "GA":
-                yield (
-                    f"{release.version.text} is entered as GA, because TiUP does not say whether "
-                    f"it is LTS or DMR; `benchlab releases type {release.version.text} LTS` (or "
-                    "DMR) corrects it: only patches of an LTS series are `LTS patch`"
-                )
-        if self.differing:
-            days = [f"{known.version.text} {known.day} ({day})" for known, day in self.differing]
-            yield (
-                "TiUP's mirror got these on other days (in parentheses), and the calendar's stay: "
-                f"{_some(days)}"
-            )
-        if self.others:
-            yield f"left out, because they are no releases: {_some(self.others)}"
-        yield f"{len(self.calendar.releases)} releases; {len(self.added)} added"
-
-
-def from_tiup(home: Home) -> Update | None:
+def from_tiup(home: Home) -> list[str] | None:
     """Add what ``tiup list tidb --all`` has and the calendar has not; None without ``tiup``.
 
-    Example:
-        ``from_tiup(find()).added``
+    Returns:
+        What was done and what a person has to decide, as sentences, such as
+        ``added: v8.5.8 of 2026-11-20 (patch)``.
 
     Raises:
         UnavailableError: TiUP cannot ask its mirror.
@@ -76,17 +38,38 @@ def from_tiup(home: Home) -> Update | None:
         return None
     before = report_types.calendar(home)
     there = {release.version.text.casefold(): release for release in before.releases}
-    new, differing = list[Release](), list[tuple[Release, date]]()
+    new, differing = list[Release](), list[str]()
     for version, day in mirror.releases:
         known = there.get(version.text.casefold())
         if known is None:
             new.append(Release(version, day, _kind(version)))
         elif known.day != day:
-            differing.append((known, day))
+            differing.append(f"{version.text} {known.day} ({day})")
     merged = calendars.merge(before, new)
     if merged.added:
         calendars.write(merged.calendar, home.releases)
-    return Update(merged.calendar, merged.added, tuple(differing), mirror.others)
+    return [*_added(merged), *_left(differing, mirror.others), f"{len(merged.added)} added"]
+
+
+def _added(merged: Merged) -> Iterator[str]:
+    for release in merged.added:
+        yield f"added: {release.version.text} of {release.day} ({release.kind})"
+    for name in [release.version.text for release in merged.added if release.kind == "GA"]:
+        yield (
+            f"{name} is entered as GA, because TiUP does not say whether it is LTS or DMR; "
+            f"`benchlab releases type {name} LTS` (or DMR) corrects it: only patches of an LTS "
+            "series are `LTS patch`"
+        )
+
+
+def _left(differing: Sequence[str], others: Sequence[str]) -> Iterator[str]:
+    if differing:
+        yield (
+            "TiUP's mirror got these on other days (in parentheses), and the calendar's stay: "
+            f"{_some(differing)}"
+        )
+    if others:
+        yield f"left out, because they are no releases: {_some(others)}"
 
 
 def _kind(version: Version) -> ReleaseKind:
@@ -95,6 +78,6 @@ def _kind(version: Version) -> ReleaseKind:
     return "patch" if version.numbers[2] else "GA"
 
 
-def _some(names: list[str] | tuple[str, ...]) -> str:
+def _some(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

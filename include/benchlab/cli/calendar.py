@@ -128,7 +128,7 @@ def update(
 def _update_from_tiup(home: Home) -> None:
     if (found := calendar_update.from_tiup(home)) is None:
         raise UnavailableError(f"releases update: {calendar_update.NO_TIUP}")
-    for sentence in found.sentences():
+    for sentence in found:
         print(plain(sentence))
 
 

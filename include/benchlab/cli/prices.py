@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 import typer
@@ -38,14 +37,21 @@ def update() -> None:
     """Ask AWS for the prices of the list and of all topologies; exit code 1 if it lacks some."""
     home = find()
     before, today = pricing.load(home.prices), datetime.now(UTC).date()
-    found, faults = _asked(Access.for_a_person(), _wanted(home, before), today)
-    after = before.updated(found)
-    if found:
-        after.write()
+    access, found, faults = Access.for_a_person(), list[Price](), list[str]()
+    for kind, region in _wanted(home, before):
+        try:
+            found.append(price_list.ask(access, kind, region, today))
+        except AwsError:
+            raise  # it would refuse the others as well
+        except TargetError as error:
+            faults.append(str(error))
+    before.updated(found).write()
     for price in found:
         was = before.prices.get((price.instance_type, price.region))
-        if was is None or was.usd_per_hour != price.usd_per_hour:
-            print(f"{'changed' if was else 'added'}: {_line(price)}{_before(was)}")
+        if was is None:
+            print(f"added: {_line(price)}")
+        elif was.usd_per_hour != price.usd_per_hour:
+            print(f"changed: {_line(price)}; before: {was.usd_per_hour:f}, {was.as_of}")
     print(f"{len(found)} prices as of {today}, in {home.prices}")
     if faults:
         raise TargetError("\n".join(faults))
@@ -72,25 +78,6 @@ def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
     return list(wanted)
 
 
-def _asked(
-    access: Access, wanted: Sequence[tuple[str, str]], today: date
-) -> tuple[list[Price], list[str]]:
-    """The prices that AWS has, and why it has not the others."""
-    found, faults = list[Price](), list[str]()
-    for kind, region in wanted:
-        try:
-            found.append(price_list.ask(access, kind, region, today))
-        except AwsError:
-            raise  # it would refuse the others as well
-        except TargetError as error:
-            faults.append(str(error))
-    return found, faults
-
-
 def _line(price: Price) -> str:
     hourly = f"{price.usd_per_hour:f}"
     return f"{price.region}  {price.instance_type:14} {hourly:>10} dollars an hour, {price.as_of}"
-
-
-def _before(was: Price | None) -> str:
-    return f"; before: {was.usd_per_hour:f}, {was.as_of}" if was else ""

@@ -21,7 +21,7 @@ def update() -> list[str]:
     from benchlab.campaign import calendar_update
 
     found = calendar_update.from_tiup(home.find())
-    said = [calendar_update.NO_TIUP] if found is None else list(found.sentences())
+    said = [calendar_update.NO_TIUP] if found is None else found
     for sentence in said:
         log.info("%s", sentence)
     return said
