@@ -34,7 +34,7 @@ A report type with a `schedule` runs by itself: on the day of each release in
 and past ones only as far as `schedule.catchup_days` allows (and, if weekly, those of the last ten
 minutes). The day of a release counts as future until it ends.
 
-* Version rules (`newest`, `previous series`) apply as of the run's logical date, in UTC, or as of
+* Version rules (`newest`, `previous`) apply as of the run's logical date, in UTC, or as of
   today if a run has none.
 * A backfill measures the past: `benchlab plan REPORT --backfill FROM TO` shows its campaigns with
   hours and dollars, and the command that starts it (`bin/airflow backfill create ...`). The DAG
@@ -86,8 +86,8 @@ ON_EC2 = """
 5. Approve it. When the run has ended, the log of **give_back** says what was given back, and
    `benchlab reap --dry-run` finds nothing that is past its time.
 
-**What it costs**: hours times list prices (`configs/prices.csv`, each with its day), without
-traffic and S3.
+**What it costs**: hours times list prices (`configs/prices.csv`, each with its day; `benchlab
+prices update` asks AWS for today's), without traffic to the internet and S3.
 
 **What can be left over**: nothing for longer than twice the planned time and two hours after the
 start. By then each host has shut itself down, which terminates it, even if Airflow is gone; and

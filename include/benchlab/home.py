@@ -39,6 +39,16 @@ class Home:
         return self.configs / "notifications.yaml"
 
     @property
+    def releases(self) -> Path:
+        """The release calendar: :mod:`benchlab.plan.releases` reads it."""
+        return self.configs / "releases.csv"
+
+    @property
+    def prices(self) -> Path:
+        """The list prices of rented hosts: :mod:`benchlab.plan.pricing` reads it."""
+        return self.configs / "prices.csv"
+
+    @property
     def servers(self) -> Path:
         """Directory of downloaded database servers."""
         return self.root / "servers"

@@ -44,6 +44,8 @@ def plan(run, name="sysbench_local_releases", **params):
         assert left == {"no_campaign": str(skipped)}
         return f"skipped: {skipped}"
 
+STORE = open_store(here)
+
 def campaigns():
     with open_store(here) as store:
         return list(store.campaigns("sysbench_local_releases"))
@@ -73,9 +75,9 @@ from zoneinfo import ZoneInfo
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 # Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
 night = datetime(2022, 9, 30, 5, tzinfo=ZoneInfo("Asia/Shanghai"))
-say(as_of(run(night)), *versions(resolve(here, weekly, run(night, "manual"))))
+say(as_of(run(night)), *versions(resolve(here, STORE, weekly, run(night, "manual"))))
 morning = night + timedelta(hours=3)
-say(as_of(run(morning)), *versions(resolve(here, weekly, run(morning, "manual"))))
+say(as_of(run(morning)), *versions(resolve(here, STORE, weekly, run(morning, "manual"))))
 say(as_of(run(None)) == datetime.now(UTC).date())
 say(plan(run(LATEST)))
 (campaign,) = campaigns()
@@ -141,11 +143,11 @@ spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
 plan(run(LATEST), campaign="mine")
 (begun,) = campaigns()
 earlier = run(datetime(2024, 1, 1, tzinfo=UTC))
-say(*versions(calendar_runs.resolve(here, spec, earlier)))
-say(*versions(calendar_runs.resolve(here, spec, earlier, begun)))
+say(*versions(calendar_runs.resolve(here, STORE, spec, earlier)))
+say(*versions(calendar_runs.resolve(here, STORE, spec, earlier, begun)))
 same = begun.report_type.model_copy(update={"sides": "same"})
 aa = dataclasses.replace(begun, report_type=same)
-say(calendar_runs.resolve(here, spec, earlier, aa).spec.sides)
+say(calendar_runs.resolve(here, STORE, spec, earlier, aa).spec.sides)
 """
     anew, repeated, sides = planned(airflow_env, tmp_path, code)
     assert anew == "10.2.11 10.11.5"
@@ -161,7 +163,7 @@ weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
 for kind in ("backfill", "scheduled"):
     try:
-        calendar_runs.resolve(here, never, run(datetime(2022, 10, 10, 2, tzinfo=UTC), kind))
+        calendar_runs.resolve(here, STORE, never, run(datetime(2022, 10, 10, 2, tzinfo=UTC), kind))
     except Exception as error:
         say(type(error).__name__)
 """
@@ -209,16 +211,38 @@ def test_every_fourth_week_is_an_aa_campaign(airflow_env: dict[str, str], tmp_pa
     code = """
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
-found = [calendar_runs.resolve(here, weekly, run(monday + timedelta(weeks=week), "scheduled"))
-         for week in range(8)]
+mondays = [monday + timedelta(weeks=week) for week in range(8)]
+found = [calendar_runs.resolve(here, STORE, weekly, run(day, "scheduled")) for day in mondays]
 aa = [resolved for resolved in found if resolved.spec.sides == "same"]
 say(len(aa), found.index(aa[1]) - found.index(aa[0]), aa[0].spec.side("tidb", "baseline").version)
 day = datetime.combine(aa[0].on, monday.timetz())
-say(calendar_runs.resolve(here, weekly, run(day, "manual")).spec.sides)
+say(calendar_runs.resolve(here, STORE, weekly, run(day, "manual")).spec.sides)
 """
     counted, by_hand = planned(airflow_env, tmp_path, code)
     assert counted == "2 4 v6.3.0"
     assert by_hand == "different"
+
+
+def test_what_was_measured_last_is_the_baseline(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """By a rule, from the campaigns of the store; a run of an earlier day does not see it."""
+    code = """
+spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
+spec = overrides.override(spec, {"engines.mariadb.baseline.version": "previous measured"})
+say(plan(run(datetime(2023, 8, 14, tzinfo=UTC)), campaign="first"))
+finish()
+later = calendar_runs.resolve(here, STORE, spec, run(LATEST))
+say(*versions(later))
+say(later.notes[-1])
+earlier = calendar_runs.resolve(here, STORE, spec, run(datetime(2023, 8, 14, tzinfo=UTC)))
+say(earlier.notes[-1])
+"""
+    planned_, later, why, earlier = planned(airflow_env, tmp_path, code)
+    assert planned_ == "12"
+    assert later == "10.11.5 11.4.5"
+    assert why.endswith("is 10.11.5, measured by first")
+    assert earlier.endswith("nothing else was measured before")
 
 
 def test_a_moment_that_came_up_while_airflow_was_down_is_not_run(

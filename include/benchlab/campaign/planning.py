@@ -92,7 +92,7 @@ def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
 
 def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, PriceList | None]:
     topology = targets.load_topology(home, spec)
-    return topology, pricing.load(home.configs / "prices.csv") if topology else None
+    return topology, pricing.load(home.prices) if topology else None
 
 
 def refuse_undecided(home: Home, spec: ReportSpec) -> None:

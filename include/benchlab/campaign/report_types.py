@@ -11,13 +11,15 @@ from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
+from benchlab.plan import last_measured, report_type, resolution, schedule
 from benchlab.plan import releases as calendars
-from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
 from benchlab.plan.documents import read_text
+from benchlab.plan.last_measured import Measured
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.resolution import Resolved
+from benchlab.plan.resolution import ORDINARY, Resolved
+from benchlab.plan.schedule import OnRelease, Turn
 from benchlab.plan.versions import Release
 
 
@@ -58,7 +60,7 @@ def calendar(home: Home) -> Calendar:
     Raises:
         SpecError: its file does not validate.
     """
-    path = home.configs / "releases.csv"
+    path = home.releases
     return calendars.load(path) if path.is_file() else Calendar(())
 
 
@@ -76,23 +78,42 @@ def _owned(known: Calendar, spec: ReportSpec) -> tuple[Release, ...]:
     return known.owned(lambda version: any(owner.owns(version) for owner in owners))
 
 
-def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
+def resolve(
+    home: Home,
+    spec: ReportSpec,
+    on: date,
+    *,
+    turn: Turn = ORDINARY,
+    measured: Measured = last_measured.nothing,
+) -> Resolved:
     """A report type with versions in place of its version rules, checked again.
 
     Args:
         on: the day as of which the rules are resolved.
-        aa: whether to make it an A/A campaign of the candidate's version.
+        turn: what the schedule wants of the run's moment.
+        measured: what the report type has measured; see
+            :func:`benchlab.campaign.measured_versions.measured_by`.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         SpecError: the versions do not fit, for example one refuses a parameter.
     """
-    return _resolve(calendar(home), spec, on, aa=aa)
+    return _resolve(calendar(home), spec, on, turn, measured)
 
 
-def _resolve(known: Calendar, spec: ReportSpec, on: date, *, aa: bool = False) -> Resolved:
+def _resolve(
+    known: Calendar,
+    spec: ReportSpec,
+    on: date,
+    turn: Turn,
+    measured: Measured = last_measured.nothing,
+) -> Resolved:
     found = resolution.resolve(
-        spec, lambda engine: known.owned(engines.by_name()[engine].owns), on, aa=aa
+        spec,
+        lambda engine: known.owned(engines.by_name()[engine].owns),
+        on,
+        turn=turn,
+        measured=measured,
     )
     fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
@@ -114,9 +135,14 @@ def check_every_day(home: Home, path: Path) -> None:
         return
     known = calendar(home)
     faults: dict[str, date] = {}
-    for day in sorted({release.day for release in _owned(known, spec)}):
+    releases = _owned(known, spec)
+    turns = {(release.day, ORDINARY) for release in releases}
+    if isinstance(spec.schedule, OnRelease):
+        moments = schedule.moments_of(calendars.days(releases, spec.schedule.types))
+        turns |= {(at.date(), schedule.turn(spec.schedule, at)) for at in moments}
+    for day, turn in sorted(turns, key=lambda found: (found[0], found[1].nth)):
         try:
-            _resolve(known, spec, day)
+            _resolve(known, spec, day, turn)
         except NoReleaseError:
             continue  # nothing would be measured on that day
         except SpecError as error:

@@ -1,19 +1,19 @@
-"""The commands on the release calendar: releases, releases update."""
+"""The commands on the release calendar: releases, releases update, releases type."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from benchlab import engines as engines_module
-from benchlab.campaign import report_types
+from benchlab.campaign import calendar_update, report_types
 from benchlab.cli.options import Json, day, show
-from benchlab.errors import NoReleaseError, SpecError
-from benchlab.home import find
+from benchlab.errors import NoReleaseError, SpecError, UnavailableError
+from benchlab.home import Home, find
 from benchlab.language.names import plain
 from benchlab.plan import releases as calendars
 from benchlab.plan import versions
@@ -74,12 +74,16 @@ def list_releases(
 @_releases.command()
 def update(
     file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="FILE.csv",
+            metavar="[FILE.csv]",
             help="releases: version, release_date and optionally type, in any order",
         ),
-    ],
+    ] = None,
+    source: Annotated[
+        Literal["tiup"] | None,
+        typer.Option("--from", help="instead of a file: what `tiup list tidb --all` has"),
+    ] = None,
     engine: Annotated[
         str | None,
         typer.Option(
@@ -94,6 +98,13 @@ def update(
 ) -> None:
     """Merge a list of releases into the calendar, all or nothing."""
     home = find()
+    if (file is None) == (source is None):
+        raise SpecError("releases update: name either a FILE.csv or --from tiup")
+    if file is None:
+        if engine or replace:
+            raise SpecError("releases update: --engine and --replace go with a FILE.csv only")
+        _update_from_tiup(home)
+        return
     before = report_types.calendar(home)
     new = calendars.read_new(file)
     _refuse_foreign(file, new.releases, _engines(engine))
@@ -101,17 +112,46 @@ def update(
     if engine is None:
         _refuse_bare(file, merged.added)
     if merged.calendar != before:
-        calendars.write(merged.calendar, home.configs / "releases.csv")
+        calendars.write(merged.calendar, home.releases)
     for line in new.left_out:
         print(f"left out: {plain(line)}: not a version that can be named")
     for release in merged.added:
         print(f"added: {_engine_of(release)}  {_line(release)}")
     for was, now in merged.changed:
-        print(f"changed: {_engine_of(now)}  {_line(now)}; before: {was.day}  {was.kind}")
+        print(_changed(was, now))
     print(
         f"{len(merged.calendar.releases)} releases; {len(merged.added)} added, "
         f"{len(merged.changed)} changed"
     )
+
+
+def _update_from_tiup(home: Home) -> None:
+    if (found := calendar_update.from_tiup(home)) is None:
+        raise UnavailableError(f"releases update: {calendar_update.NO_TIUP}")
+    for sentence in found:
+        print(plain(sentence))
+
+
+@_releases.command("type")
+def retype(
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="a release of the calendar")],
+    kind: Annotated[
+        str, typer.Argument(metavar="TYPE", help=f"its type: {', '.join(versions.RELEASE_KINDS)}")
+    ],
+) -> None:
+    """Correct the type of a release in the calendar."""
+    home = find()
+    merged = calendars.retyped(report_types.calendar(home), version, kind)
+    if merged.changed:
+        calendars.write(merged.calendar, home.releases)
+    for was, now in merged.changed:
+        print(_changed(was, now))
+    if not merged.changed:
+        print(f"{version} is {kind} already")
+
+
+def _changed(was: Release, now: Release) -> str:
+    return f"changed: {_engine_of(now)}  {_line(now)}; before: {was.day}  {was.kind}"
 
 
 def _refuse_foreign(file: Path, releases: Sequence[Release], engines: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ import typer
 from benchlab import engines, targets
 from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
+from benchlab.cli import prices
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.home import Home, find
 from benchlab.hosts import metrics
@@ -22,6 +23,7 @@ from benchlab.hosts.access import Access, aws_credentials
 from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
+from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import GIB
@@ -69,6 +71,7 @@ def examine(home: Home) -> list[Check]:
         *_aws(specs),
         _notifiers(home),
         *_calendar(home, specs),
+        *_prices(home, specs),
         _disk(home),
         _cpu(home, {"this machine": LocalExecutor(home.root, "doctor")}),
         *_fonts(),
@@ -177,9 +180,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
     """Whether there are AWS credentials, if a report type rents hosts; AWS is not called."""
-    kinds = targets.by_name()
-    wanting = [s.report for s in specs if s.target in kinds and kinds[s.target].rents]
-    if not wanting:
+    if not (wanting := _renting(specs)):
         return
     try:
         found = aws_credentials()
@@ -194,6 +195,25 @@ def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
         "Connection benchlab_aws"
     )
     yield Check("aws", found is not None, detail)
+
+
+def _renting(specs: list[ReportSpec]) -> list[str]:
+    kinds = targets.by_name()
+    return [s.report for s in specs if s.target in kinds and kinds[s.target].rents]
+
+
+def _prices(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
+    """How old the prices are, if a report type rents hosts."""
+    if not _renting(specs):
+        return
+    try:
+        known = pricing.load(home.prices)
+    except SpecError as error:
+        yield Check("prices", False, str(error))
+        return
+    today, oldest = datetime.now(UTC).date(), known.oldest()
+    is_recent = oldest is not None and today - oldest <= pricing.OLD
+    yield Check("prices", is_recent, prices.age(known, today))
 
 
 def _notifiers(home: Home) -> Check:
@@ -216,13 +236,20 @@ def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
         known = report_types.calendar(home).owned(engines.by_name()[engine].owns)
         final = [release for release in known if release.kind in FINAL]
         last = max(final, key=lambda release: release.day, default=None)
-        detail = f"last release: {last.version.text} of {last.day}" if last else "no release"
-        recent = last is not None and datetime.now(UTC).date() - last.day <= STALE
+        age = datetime.now(UTC).date() - last.day if last else None
+        detail = (
+            f"last release: {last.version.text} of {last.day}, {age.days} days ago"
+            if last and age is not None
+            else "no release"
+        )
+        recent = age is not None and age <= STALE
         if not recent:
             detail += (
                 f"; none in the last {STALE.days // 7} weeks, so that {', '.join(sorted(reports))} "
-                "may miss new ones: add them with `benchlab releases update`"
+                "may miss new ones"
             )
+        source = "--from tiup" if engine == "tidb" else f"FILE.csv --engine {engine}"
+        detail += f"; `benchlab releases update {source}` adds new ones"
         yield Check(f"release calendar: {engine}", recent, detail)
 
 

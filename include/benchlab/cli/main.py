@@ -68,6 +68,9 @@ COMMANDS = {
     "calendar": {
         "releases": "List the releases of the calendar, and what the version rules name on a day.",
     },
+    "prices": {
+        "prices": "List the prices that plans are made with, and how old they are.",
+    },
 }
 # Commands that `benchlab --help` does not list.
 HIDDEN = frozenset({"release"})

@@ -9,9 +9,11 @@ from typing import Annotated
 import typer
 
 from benchlab.campaign import overrides, report_types
+from benchlab.campaign.measured_versions import asks, measured_by
 from benchlab.cli.options import day
 from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import open_store
 
 ReportType = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
 Assignments = Annotated[
@@ -45,7 +47,13 @@ def report_type_on(home: Home, report: str, assignments: list[str], on: date | N
         NoReleaseError: the calendar has no release that a rule names.
     """
     as_of = on or datetime.now(UTC).date()
-    found = report_types.resolve(home, read_report_type(home, report, assignments), as_of)
+    spec = read_report_type(home, report, assignments)
+    if asks(spec):
+        with open_store(home) as store:
+            measured = measured_by(home, store, spec.report)
+            found = report_types.resolve(home, spec, as_of, measured=measured)
+    else:
+        found = report_types.resolve(home, spec, as_of)
     for note in found.notes:
         print(note, file=sys.stderr)
     return found.spec

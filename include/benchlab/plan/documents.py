@@ -49,6 +49,23 @@ def read_text(path: Path) -> str:
         raise SpecError(f"{path}: cannot be read: {error}") from error
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a file of the configuration, as a whole or not at all.
+
+    Raises:
+        SpecError: it cannot be written; names the file.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise SpecError(
+            f"{path}: cannot be written: {error.strerror}; give this account the right to write "
+            "the file and its folder, or run the command as one that has it"
+        ) from error
+
+
 def from_yaml(text: str, where: str) -> Any:
     """The content of YAML text; None where it is empty.
 

@@ -22,6 +22,7 @@ from benchlab.plan.steps import (
     DatasetState,
     PlanStep,
     disk_bytes,
+    kept_bytes,
     page_minutes,
     plan_steps,
     repeat_minutes,
@@ -86,6 +87,8 @@ class Plan:
         dataset: whether the dataset is on S3; None where it is not kept there.
         learned: what earlier campaigns on this topology show, by step; the estimate rests on it.
         workloads, threads: in the report type's order, where the trials have another.
+        s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
+            where none is kept, or its price is not known.
     """
 
     report: str
@@ -117,6 +120,7 @@ class Plan:
     learned: dict[str, Learned] = field(default_factory=dict)
     workloads: tuple[str, ...] = ()
     threads: tuple[int, ...] = ()
+    s3_usd_a_month: float | None = None
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -268,6 +272,9 @@ def _priced(
         region=fleet.region,
         repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
     )
+    if spec.snapshots is not None:
+        kept = prices.s3_dollars_a_month(kept_bytes(spec) / GIB, fleet.region)
+        priced = replace(priced, s3_usd_a_month=kept)
     if basis.dataset == "kept":
         return priced
     seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})

@@ -1,25 +1,34 @@
 """What rented hosts cost: the dated list prices of ``configs/prices.csv``.
 
 One line per price: ``instance_type,region,vcpu,usd_per_hour,as_of,source``. ``instance_type`` is an
-EC2 instance type (on demand, Linux, shared tenancy), or ``gp3`` for one GiB of a root volume, which
-has no vCPUs. Amounts stay decimal numbers until they are rounded up to whole cents.
+EC2 instance type (on demand, Linux, shared tenancy), ``gp3`` for one GiB of a root volume, or
+``s3`` for one GiB kept in S3's standard class; the last two have no vCPUs. Amounts stay decimal
+numbers until they are rounded up to whole cents. ``benchlab prices update`` writes the file.
+
+All hosts of a fleet are in one zone, so that there is no price of traffic between zones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 
 from benchlab.errors import SpecError
-from benchlab.plan.documents import Row, csv_rows
+from benchlab.plan.documents import Row, csv_rows, write_text
 from benchlab.plan.topology import Ec2Topology
 
 COLUMNS = ("instance_type", "region", "vcpu", "usd_per_hour", "as_of", "source")
-ROOT_VOLUME = "gp3"
+ROOT_VOLUME, S3 = "gp3", "s3"
 CENT = Decimal("0.01")
+# AWS's own, by which it turns a price a month into one an hour.
+HOURS_A_MONTH = 730
+# Prices that nobody has looked at for longer are said to be old.
+OLD = timedelta(days=180)
 
 
 @dataclass(frozen=True)
@@ -80,10 +89,42 @@ class PriceList:
             return self.prices[instance_type, region]
         except KeyError:
             raise SpecError(
-                f"{self.path}: has no price of {instance_type} in {region}; add a line "
+                f"{self.path}: has no price of {instance_type} in {region}; `benchlab prices "
+                "update` asks AWS for it, or add a line "
                 f"`{instance_type},{region},<vcpu>,<dollars an hour>,<yyyy-mm-dd>,<source>` "
                 "with the list price"
             ) from None
+
+    def s3_dollars_a_month(self, gib: float, region: str) -> float | None:
+        """What it costs to keep this much in S3, in whole cents; None without a price."""
+        price = self.prices.get((S3, region))
+        if price is None:
+            return None
+        month = price.usd_per_hour * HOURS_A_MONTH * Decimal(str(gib))
+        return float(month.quantize(CENT, ROUND_CEILING))
+
+    def oldest(self) -> date | None:
+        """The day of the oldest price; None without any."""
+        return min((price.as_of for price in self.prices.values()), default=None)
+
+    def updated(self, prices: Iterable[Price]) -> PriceList:
+        """The list with these prices in place of its own, or beside them."""
+        new = {(price.instance_type, price.region): price for price in prices}
+        return replace(self, prices={**self.prices, **new})
+
+    def write(self) -> None:
+        """Write the file, as :func:`load` reads it, as a whole or not at all.
+
+        Raises:
+            SpecError: it cannot be written; names the file.
+        """
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for price in self.prices.values():
+            vcpu, usd = price.vcpu or "", f"{price.usd_per_hour:f}"
+            rows.writerow((price.instance_type, price.region, vcpu, usd, price.as_of, price.source))
+        write_text(self.path, text.getvalue())
 
     def vcpu(self, instance_type: str, region: str) -> int:
         """How many vCPUs an instance type has. Raises as :meth:`price`."""

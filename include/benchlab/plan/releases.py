@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.plan.documents import Row, csv_rows
-from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, Version
+from benchlab.plan.documents import Row, csv_rows, write_text
+from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, ReleaseType, Version
 
 COLUMNS = ("version", "release_date", "type")
 # The type, in a list of releases, of what came before versions had numbers, such as `rc1`.
@@ -71,10 +71,9 @@ class Merged:
     changed: tuple[tuple[Release, Release], ...]
 
 
-def days(releases: Iterable[Release], kinds: Iterable[ReleaseKind]) -> tuple[date, ...]:
-    """The days on which a release of these kinds came out, each once, in order."""
-    wanted = frozenset(kinds)
-    return tuple(sorted({release.day for release in releases if release.kind in wanted}))
+def days(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple[date, ...]:
+    """The day of each release of these types, in order; a day with two releases is there twice."""
+    return tuple(sorted(release.day for release in versions.of_types(releases, types)))
 
 
 def load(path: Path) -> Calendar:
@@ -149,11 +148,26 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
     return Merged(Calendar(tuple(sorted(merged.values(), key=_place))), added, changed)
 
 
+def retyped(calendar: Calendar, version: str, kind: str) -> Merged:
+    """A calendar in which one release is of another type.
+
+    Raises:
+        SpecError: it has no such release, or the release cannot be of this type.
+    """
+    known = next((r for r in calendar.releases if _name(r) == version.casefold()), None)
+    if known is None:
+        raise SpecError(f"{version}: not in the calendar; `benchlab releases` lists what it has")
+    found = Release(known.version, known.day, _kind(known.version, kind))
+    return merge(calendar, [found], replace=True)
+
+
 def write(calendar: Calendar, path: Path) -> None:
-    """Write a calendar, as a whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(calendar.to_csv(), encoding="utf-8")
-    part.replace(path)
+    """Write a calendar, as a whole or not at all.
+
+    Raises:
+        SpecError: it cannot be written; names the file.
+    """
+    write_text(path, calendar.to_csv())
 
 
 def _name(release: Release) -> str:

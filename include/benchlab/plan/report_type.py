@@ -134,7 +134,7 @@ class EngineSpec(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _rules_fit(self) -> Self:
-        if self.candidate is not None and self.candidate.version in versions.PREVIOUS:
+        if self.candidate is not None and self.candidate.version in versions.RELATIVE:
             raise ValueError(
                 f"candidate.version: {self.candidate.version!r} is relative to a candidate; it can "
                 "be the baseline's"

@@ -8,10 +8,14 @@ from datetime import date
 from typing import Any
 
 from benchlab.errors import NoReleaseError
-from benchlab.plan import versions
+from benchlab.plan import last_measured, versions
+from benchlab.plan.last_measured import Measured
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
-from benchlab.plan.schedule import OnRelease
-from benchlab.plan.versions import FINAL, Release, Version
+from benchlab.plan.schedule import OnRelease, Turn
+from benchlab.plan.versions import FINAL, MEASURED, Release, ReleaseType, Version
+
+# Of a run that a person starts.
+ORDINARY = Turn()
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ def resolve(
     releases_of: Callable[[str], Sequence[Release]],
     on: date,
     *,
-    aa: bool = False,
+    turn: Turn = ORDINARY,
+    measured: Measured = last_measured.nothing,
 ) -> Resolved:
     """A report type with its version rules replaced by versions.
 
@@ -42,15 +47,17 @@ def resolve(
 
     Args:
         releases_of: gives the releases of an engine by its name.
-        aa: whether to make it an A/A campaign of the candidate, with the candidate on both sides.
-            Only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
+        turn: what the schedule wants. An A/A campaign has the candidate on both sides, and is made
+            only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
             the baseline.
+        measured: gives what the report type has measured, by engine.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
             the same one; names the field.
     """
-    aa = aa and spec.sides == "different"
+    aa = turn.aa and spec.sides == "different"
+    naming = _Naming(spec, on, turn, measured)
     notes: list[str] = []
     changes: dict[str, Any] = {}
     for name in spec.deployable_engines:
@@ -63,7 +70,7 @@ def resolve(
             }
         candidate: Version | None = None
         for side, chosen in sides.items():
-            version, rule = _version(spec, name, side, chosen, releases_of(name), on, candidate)
+            version, rule = naming.version(name, side, chosen, releases_of(name), candidate)
             if side == "candidate":
                 candidate = version
             changes[f"engines.{name}.{side}"] = {
@@ -90,24 +97,61 @@ def _refuse_no_pair(engine: str, entry: EngineSpec, changes: Mapping[str, Any], 
         )
 
 
-def _version(
-    spec: ReportSpec,
-    engine: str,
-    side: Side,
-    chosen: SideSpec,
-    releases: Sequence[Release],
-    on: date,
-    candidate: Version | None,
-) -> tuple[Version, str | None]:
-    """A side's version, and a sentence on the rule that named it; None where there is no rule."""
-    if chosen.is_resolved:
-        return versions.parse(chosen.version), None
-    # The release of the day is one of the kinds for which the schedule has runs.
-    kinds = spec.schedule.types if isinstance(spec.schedule, OnRelease) else FINAL
-    try:
-        rule = versions.parse_rule(chosen.version)
-        release = versions.resolve(rule, releases, on, candidate, kinds)
-    except NoReleaseError as error:
-        raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
-    version = release.version
-    return version, f"{chosen.version} on {on} is {version.text}, released {release.day}"
+@dataclass(frozen=True)
+class _Naming:
+    """Names the versions of one campaign's sides."""
+
+    spec: ReportSpec
+    on: date
+    turn: Turn
+    measured: Measured
+
+    def version(
+        self,
+        engine: str,
+        side: Side,
+        chosen: SideSpec,
+        releases: Sequence[Release],
+        candidate: Version | None,
+    ) -> tuple[Version, str | None]:
+        """A side's version, and a sentence on the rule that named it; None where it is pinned."""
+        if chosen.is_resolved:
+            return versions.parse(chosen.version), None
+        try:
+            return self._named(engine, chosen.version, releases, candidate)
+        except NoReleaseError as error:
+            raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
+
+    def _named(
+        self, engine: str, rule: str, releases: Sequence[Release], candidate: Version | None
+    ) -> tuple[Version, str]:
+        if candidate is not None and (found := self._release(releases, candidate)) is not None:
+            return found.version, (
+                f"{found.version.text}, released {found.day}, in place of {rule}: "
+                "schedule.release_every compares with the newest release this week"
+            )
+        if candidate is not None and rule in MEASURED:
+            named, why = last_measured.resolve(
+                rule, self.measured(engine), releases, self.on, candidate
+            )
+            return named, f"{rule} on {self.on} is {named.text}, {why}"
+        # The release of the day is of one of the types for which the schedule has runs.
+        schedule = self.spec.schedule
+        types: Sequence[ReleaseType] = schedule.types if isinstance(schedule, OnRelease) else FINAL
+        release = versions.resolve(
+            versions.parse_rule(rule), releases, self.on, candidate, types, self.turn.nth
+        )
+        version = release.version
+        return version, f"{rule} on {self.on} is {version.text}, released {release.day}"
+
+    def _release(self, releases: Sequence[Release], candidate: Version) -> Release | None:
+        """The release that stands in for the baseline's rule this week; None: the rule holds.
+
+        A candidate that is a release itself needs no tie to releases.
+        """
+        if not self.turn.with_release or self.turn.aa or self.spec.sides != "different":
+            return None
+        before = [release for release in releases if release.day <= self.on]
+        if any(release.version == candidate for release in before if release.kind in FINAL):
+            return None
+        return versions.newest_before(before, candidate)

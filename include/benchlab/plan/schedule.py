@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
 from typing import Annotated, Literal
 
 import pydantic
@@ -16,7 +18,7 @@ from pydantic import Field
 
 from benchlab.plan.documents import Frozen
 from benchlab.plan.releases import days
-from benchlab.plan.versions import Release, ReleaseKind
+from benchlab.plan.versions import LTS_PATCH, Release, ReleaseType
 
 # A Monday, with which ISO weeks begin; weeks are counted from it.
 FIRST_MONDAY = date(1970, 1, 5)
@@ -37,13 +39,18 @@ class _Schedule(Frozen):
 
 
 class OnRelease(_Schedule):
-    """One run for each day of the calendar with a release of these kinds, at midnight UTC."""
+    """One run for each release of these types in the calendar.
+
+    It begins at midnight UTC of the release's day. Of several on one day the highest version
+    begins at midnight, and each further one a minute later.
+    """
 
     runs: Literal["on_release"]
-    types: Annotated[tuple[ReleaseKind, ...], Field(min_length=1, strict=False)] = (
+    types: Annotated[tuple[ReleaseType, ...], Field(min_length=1, strict=False)] = (
         "GA",
         "LTS",
         "DMR",
+        LTS_PATCH,
     )
 
 
@@ -52,11 +59,16 @@ class Weekly(_Schedule):
 
     Attributes:
         aa_every: every this many weeks the run is an A/A campaign of the candidate; 0: never.
+        release_every: every this many weeks, never in the week of an A/A campaign, the baseline is
+            the newest release before the candidate, so that nightly builds which follow each other
+            stay tied to releases; 0: never. A baseline that is pinned stays as it is, and so does
+            the rule of one whose candidate is a release itself.
     """
 
     runs: Literal["weekly"]
     cron: str
     aa_every: Annotated[int, Field(ge=0, le=52)] = 4
+    release_every: Annotated[int, Field(ge=0, le=52)] = 4
 
     @pydantic.field_validator("cron")
     @classmethod
@@ -80,8 +92,30 @@ class Weekly(_Schedule):
         Args:
             moment: a day in UTC, or a time with a time zone.
         """
-        day = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
-        return self.aa_every > 0 and ((day - FIRST_MONDAY).days // 7) % self.aa_every == 0
+        return self._is_aa_week(_week(moment))
+
+    def is_with_release(self, moment: datetime | date) -> bool:
+        """Whether a run of this moment compares with a release; depends only on its week.
+
+        That is half-way between two A/A campaigns where both come equally often. Where a week is
+        due for both, the A/A campaign has it and the release the next one.
+        """
+        week = _week(moment)
+        return not self._is_aa_week(week) and (
+            self._is_release_due(week)
+            or (self._is_release_due(week - 1) and self._is_aa_week(week - 1))
+        )
+
+    def _is_aa_week(self, week: int) -> bool:
+        return self.aa_every > 0 and week % self.aa_every == 0
+
+    def _is_release_due(self, week: int) -> bool:
+        return self.release_every > 0 and week % self.release_every == self.release_every // 2
+
+
+def _week(moment: datetime | date) -> int:
+    day = moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment
+    return (day - FIRST_MONDAY).days // 7
 
 
 Schedule = Annotated[OnRelease | Weekly, Field(discriminator="runs")]
@@ -105,8 +139,46 @@ def moments(
         if first > last:  # croniter would count backwards
             return ()
         return tuple(croniter_range(first.astimezone(UTC), last.astimezone(UTC), schedule.cron))
-    midnights = map(midnight, days(releases, schedule.types))
-    return tuple(moment for moment in midnights if first <= moment <= last)
+    found = moments_of(days(releases, schedule.types))
+    return tuple(moment for moment in found if first <= moment <= last)
+
+
+def moments_of(release_days: Sequence[date]) -> tuple[datetime, ...]:
+    """The moments of releases: midnight UTC, and a minute later for each further one of a day.
+
+    Args:
+        release_days: in order; a day with two releases is there twice.
+    """
+    return tuple(
+        midnight(day) + n * timedelta(minutes=1)
+        for day, same in groupby(release_days)
+        for n, _ in enumerate(same)
+    )
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a schedule wants of one of its moments; without a schedule, none of it.
+
+    Attributes:
+        aa: an A/A campaign of the candidate.
+        with_release: the newest release before the candidate as baseline.
+        nth: which release of its day is the candidate, from the highest version on.
+    """
+
+    aa: bool = False
+    with_release: bool = False
+    nth: int = 0
+
+
+def turn(schedule: OnRelease | Weekly | None, moment: datetime) -> Turn:
+    """What is wanted at a moment: ``turn(spec.schedule, run.logical_date).aa``."""
+    if isinstance(schedule, Weekly):
+        return Turn(aa=schedule.is_aa(moment), with_release=schedule.is_with_release(moment))
+    if schedule is None:
+        return Turn()
+    utc = moment.astimezone(UTC)
+    return Turn(nth=60 * utc.hour + utc.minute)
 
 
 def midnight(day: date) -> datetime:

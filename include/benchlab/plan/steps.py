@@ -251,12 +251,15 @@ def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
     """Bytes of one copy of the dataset, on the machine or on each storage host of a fleet."""
     if topology is None:
         return EMPTY_SERVER_BYTES + spec.dataset.rows * ROW_BYTES
-    if isinstance(spec.dataset, Dataset):
-        logical: float = spec.dataset.rows * TIKV_ROW_BYTES
-    else:
-        logical = spec.dataset.warehouses * WAREHOUSE_BYTES
     hosts = _tikv_count(topology)
-    return logical * min(REPLICAS, hosts) / hosts
+    return kept_bytes(spec) * min(REPLICAS, hosts) / hosts
+
+
+def kept_bytes(spec: ReportSpec) -> float:
+    """Bytes of the dataset in TiKV's format, each row once, as a dataset snapshot keeps it."""
+    if isinstance(spec.dataset, Dataset):
+        return spec.dataset.rows * TIKV_ROW_BYTES
+    return float(spec.dataset.warehouses * WAREHOUSE_BYTES)
 
 
 def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:

@@ -59,11 +59,18 @@ milestone) are the first release of a series."""
 RELEASE_KINDS: tuple[ReleaseKind, ...] = get_args(ReleaseKind)
 # What is compared unless a rule says otherwise: all releases that are meant for use.
 FINAL: tuple[ReleaseKind, ...] = ("GA", "LTS", "DMR", "patch")
+LTS_PATCH: Literal["LTS patch"] = "LTS patch"
+ReleaseType = ReleaseKind | Literal["LTS patch"]
+"""A kind of release, or ``LTS patch``: a patch whose series began with an LTS release."""
 
 NEWEST = "newest"
 OF_THE_DAY = "release of the day"
-PREVIOUS = ("previous series", "previous patch", "previous LTS")
-RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *PREVIOUS)
+PREVIOUS = ("previous", "previous series", "previous patch", "previous LTS")
+PREVIOUS_MEASURED, LAST_GOOD = "previous measured", "last good"
+MEASURED = (PREVIOUS_MEASURED, LAST_GOOD)
+"""Rules that name what was measured, not what came out; see :mod:`benchlab.plan.last_measured`."""
+RELATIVE = (*PREVIOUS, *MEASURED)
+RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *RELATIVE)
 """Version rules, for messages; ``LTS`` and ``6.5`` stand for any kind and any series."""
 _NEWEST_OF = re.compile(
     rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"
@@ -96,12 +103,12 @@ class VersionRule:
     @property
     def is_relative(self) -> bool:
         """Whether it names a baseline relative to its candidate."""
-        return self.text in PREVIOUS
+        return self.text in RELATIVE
 
 
 def is_rule(text: str) -> bool:
     """Whether this is a version rule, not a version."""
-    return text in (OF_THE_DAY, *PREVIOUS) or _NEWEST_OF.fullmatch(text) is not None
+    return text in (OF_THE_DAY, *RELATIVE) or _NEWEST_OF.fullmatch(text) is not None
 
 
 def parse_rule(text: str) -> VersionRule:
@@ -110,7 +117,7 @@ def parse_rule(text: str) -> VersionRule:
     Raises:
         SpecError: it is not a version rule; lists them.
     """
-    if text in (OF_THE_DAY, *PREVIOUS):
+    if text in (OF_THE_DAY, *RELATIVE):
         return VersionRule(text)
     match = _NEWEST_OF.fullmatch(text)
     if match is None:
@@ -127,14 +134,17 @@ def resolve(
     releases: Sequence[Release],
     on: date,
     candidate: Version | None = None,
-    kinds_of_day: Sequence[ReleaseKind] = FINAL,
+    types_of_day: Sequence[ReleaseType] = FINAL,
+    nth: int = 0,
 ) -> Release:
-    """The release that a rule names on a day.
+    """The release that a rule of the calendar names on a day.
 
     Args:
         releases: of one engine.
         candidate: needed by a rule that is relative to it.
-        kinds_of_day: the kinds that the `release of the day` may have.
+        types_of_day: the types that the `release of the day` may have.
+        nth: which one it is where several came out on that day; 0 is the highest version, and so
+            is one that is more than there are.
 
     Raises:
         NoReleaseError: no release fits; says what the calendar has.
@@ -142,10 +152,14 @@ def resolve(
     """
     there = [release for release in releases if release.day <= on]
     if rule.text == OF_THE_DAY:
-        # The highest version of the last day that has a release.
-        fit = [release for release in there if release.kind in kinds_of_day]
+        fit = of_types(there, types_of_day)
         last = max((release.day for release in fit), default=None)
-        found = newest([release for release in fit if release.day == last], RELEASE_KINDS)
+        of_day = sorted(
+            (release for release in fit if release.day == last),
+            key=lambda release: order(release.version.text),
+            reverse=True,
+        )
+        found = next(iter(of_day[nth:] or of_day), None)
     elif rule.is_relative:
         if candidate is None:
             raise SpecError(f"version: {rule.text!r} is relative to a candidate; there is none")
@@ -163,6 +177,25 @@ def resolve(
             "configs/releases.csv (`benchlab releases update`), or name a version"
         )
     return found
+
+
+def of_types(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple[Release, ...]:
+    """The releases of these types; for ``LTS patch`` they must have the series' first release."""
+    wanted = frozenset(types)
+    lts = {release.version.series for release in releases if release.kind == "LTS"}
+    return tuple(
+        release
+        for release in releases
+        if release.kind in wanted
+        or (LTS_PATCH in wanted and release.kind == "patch" and release.version.series in lts)
+    )
+
+
+def newest_before(releases: Iterable[Release], candidate: Version) -> Release | None:
+    """The newest release that is older than a candidate, whether that is a release or a build."""
+    return newest(
+        release for release in releases if order(release.version.text) < order(candidate.text)
+    )
 
 
 def newest(
@@ -184,14 +217,19 @@ def _previous(rule: VersionRule, releases: Sequence[Release], candidate: Version
 
     Published reports compare with ``previous series``, the newest patch of the series before.
     """
-    if rule.text == "previous patch":
-        same = [release for release in releases if release.version.series == candidate.series]
-        return newest(release for release in same if release.version.numbers < candidate.numbers)
+    same = [release for release in releases if release.version.series == candidate.series]
+    patch = newest(release for release in same if release.version.numbers < candidate.numbers)
     before = [release for release in releases if release.version.series < candidate.series]
-    if rule.text == "previous LTS":
-        first = newest(before, kinds=("LTS",))
-        return newest(releases, series=first.version.series) if first else None
-    return newest(before)
+    first = newest(before, kinds=("LTS",))
+    lts = newest(releases, series=first.version.series) if first else None
+    match rule.text:
+        case "previous patch":
+            return patch
+        case "previous LTS":
+            return lts
+        case "previous series":
+            return newest(before)
+    return patch or lts or newest(before)
 
 
 def is_same(one: str, other: str) -> bool:

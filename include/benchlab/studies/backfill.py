@@ -6,16 +6,19 @@ a campaign says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 
 from benchlab import targets
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan import schedule
+from benchlab.plan import last_measured, schedule
+from benchlab.plan.last_measured import Measured, MeasuredVersion
 from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.schedule import OnRelease, Weekly
@@ -215,12 +218,16 @@ class _Backfill:
     # By pair, why a later moment does not measure it.
     measured: dict[str, str] = field(default_factory=dict)
     basis: Basis | None = None
+    # The candidates of earlier moments, each with its engine; none is taken for a regression.
+    planned: list[tuple[str, MeasuredVersion]] = field(default_factory=list)
 
     def moment(self, at: datetime) -> BackfillMoment:
-        aa = isinstance(self.rule, Weekly) and self.rule.is_aa(at)
-        found = BackfillMoment(at, aa)
+        turn = schedule.turn(self.rule, at)
+        found = BackfillMoment(at, turn.aa)
         try:
-            spec = report_types.resolve(self.home, self.spec, at.date(), aa=aa).spec
+            spec = report_types.resolve(
+                self.home, self.spec, at.date(), turn=turn, measured=self._known
+            ).spec
             engine, _ = planning.choose_engine(spec, self.home, to_run=False)
             sides = {side: spec.side(engine, side) for side in spec.measured_sides}
             versions = {side: deployed.version for side, deployed in sides.items()}
@@ -228,7 +235,9 @@ class _Backfill:
             pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
-            plan = planning.plan(self.home, spec, engine, spec.report, self._known(spec, engine))
+            plan = planning.plan(
+                self.home, spec, engine, spec.report, self._estimated_by(spec, engine)
+            )
         except NoReleaseError as error:
             return replace(found, no_campaign=str(error))
         except (SpecError, UnavailableError) as error:
@@ -236,12 +245,14 @@ class _Backfill:
             why = str(error).replace(f"{self.spec.report} on {at.date()}: ", "")
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"
+        if spec.sides == "different":
+            self.planned.append((engine, _to_measure(versions["candidate"], at)))
         approval = None if plan.dollars is None else needs_approval(plan, spec.budget)
         return replace(
             found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus, approval=approval
         )
 
-    def _known(self, spec: ReportSpec, engine: str) -> Basis:
+    def _estimated_by(self, spec: ReportSpec, engine: str) -> Basis:
         """What an estimate rests on; the first campaign keeps the dataset for the others."""
         if self.basis is None:
             self.basis = planning.known(self.home, spec, engine, self.store, Access.for_a_person())
@@ -249,6 +260,19 @@ class _Backfill:
         if self.basis.dataset == "missing":
             self.basis = replace(self.basis, dataset="kept")
         return self.basis
+
+    @cached_property
+    def _stored(self) -> Measured:
+        return (
+            measured_by(self.home, self.store, self.spec.report)
+            if self.store is not None
+            else last_measured.nothing
+        )
+
+    def _known(self, engine: str) -> Iterator[MeasuredVersion]:
+        """What is measured when a moment comes: by earlier ones, and what the store has."""
+        yield from (version for name, version in reversed(self.planned) if name == engine)
+        yield from self._stored(engine)
 
     def _needless(self, spec: ReportSpec, engine: str, pair: str) -> str | None:
         if not _once(spec):
@@ -258,3 +282,7 @@ class _Backfill:
             if campaign is not None:
                 self.measured[pair] = f"measured already with this plan: {campaign}"
         return self.measured.get(pair)
+
+
+def _to_measure(version: str, at: datetime) -> MeasuredVersion:
+    return MeasuredVersion(version, f"this backfill's run of {at.date()}", at.date(), lambda: True)

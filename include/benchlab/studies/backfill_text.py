@@ -77,8 +77,8 @@ def commands(plan: BackfillPlan) -> tuple[str, ...]:
 
 def command(plan: BackfillPlan) -> str:
     """How Airflow starts it in the checkout, one campaign after the other."""
-    # Airflow takes a day for its beginning, UTC, and a week's moment comes later in its day.
-    last = plan.last.isoformat() if plan.by_release else f"{plan.last}T23:59:59"
+    # Airflow takes a day for its beginning, UTC, and moments come later in their day.
+    last = f"{plan.last}T23:59:59"
     return shlex.join(
         [
             *("bin/airflow", "backfill", "create", "--dag-id", plan.report),

@@ -10,10 +10,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from benchlab.campaign import fit, report_types
+from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.plan.schedule import Weekly
+from benchlab.plan.schedule import turn
 
 if TYPE_CHECKING:
     from benchlab.plan.resolution import Resolved
@@ -41,10 +42,13 @@ def as_of(run: Any) -> date:
     return (run.logical_date or datetime.now(UTC)).astimezone(UTC).date()
 
 
-def resolve(home: Home, spec: ReportSpec, run: Any, begun: Campaign | None = None) -> Resolved:
+def resolve(
+    home: Home, store: Store, spec: ReportSpec, run: Any, begun: Campaign | None = None
+) -> Resolved:
     """The report type with the versions of the run's day.
 
     Args:
+        store: what the report type has measured, for rules that name it.
         begun: the campaign that this run has begun already, if it is repeated; its versions are
             kept, even if the calendar has got a release since.
 
@@ -61,14 +65,14 @@ def resolve(home: Home, spec: ReportSpec, run: Any, begun: Campaign | None = Non
                 "start a run by hand"
             )
         return _as_begun(spec, begun, as_of(run))
+    measured = measured_by(home, store, spec.report)
     if not by_calendar(run):
-        return report_types.resolve(home, spec, as_of(run))
+        return report_types.resolve(home, spec, as_of(run), measured=measured)
     if reason := _missed(spec, run):
         raise NoCampaignError(reason)
-    schedule = spec.schedule
-    aa = isinstance(schedule, Weekly) and schedule.is_aa(run.logical_date)
+    wanted = turn(spec.schedule, run.logical_date)
     try:
-        return report_types.resolve(home, spec, as_of(run), aa=aa)
+        return report_types.resolve(home, spec, as_of(run), turn=wanted, measured=measured)
     except NoReleaseError as error:
         if run.run_type == SCHEDULED and error.side == "candidate":
             raise  # it would be skipped every week without anyone noticing

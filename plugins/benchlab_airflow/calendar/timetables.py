@@ -23,7 +23,7 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import Weekly, midnight
+from benchlab.plan.schedule import Weekly, midnight, moments_of
 
 # The DAG processor asks for the next moment once a minute, possibly between a moment and the start
 # of its run by the scheduler. Without this tolerance that moment would be past, and lost.
@@ -77,13 +77,13 @@ class _CalendarTimetable(Timetable):
 
 
 class ReleaseTimetable(_CalendarTimetable):
-    """Midnight UTC of each day with a release.
+    """Midnight UTC of each day with a release, and a minute later for each further one of a day.
 
     A release is run during its whole day, even if it is added to the calendar, or the DAG is
     unpaused, in the course of that day.
 
     Args:
-        release_days: dates such as ``2022-12-29``, in order, each once.
+        release_days: dates such as ``2022-12-29``, in order, each once for each of its releases.
         kinds: the types of these releases, for the description.
         catchup_days: see :class:`_CalendarTimetable`.
 
@@ -96,7 +96,7 @@ class ReleaseTimetable(_CalendarTimetable):
     ) -> None:
         super().__init__(catchup_days)
         self.release_days, self.kinds = list(release_days), list(kinds)
-        self._moments = [midnight(date.fromisoformat(day)) for day in self.release_days]
+        self._moments = moments_of([date.fromisoformat(day) for day in self.release_days])
         self.description = (
             f"The beginning (UTC) of each day with a release in the calendar: {', '.join(kinds)}"
         )
@@ -130,15 +130,22 @@ class WeeklyTimetable(_CalendarTimetable):
         cron: a cron expression of five fields.
         aa_every: after how many weeks a run is an A/A campaign, for the description; 0: never.
         catchup_days: see :class:`_CalendarTimetable`.
+        release_every: after how many weeks a run compares with the newest release, likewise.
     """
 
-    def __init__(self, cron: str, aa_every: int, catchup_days: int = 0) -> None:
+    def __init__(
+        self, cron: str, aa_every: int, catchup_days: int = 0, release_every: int = 0
+    ) -> None:
         super().__init__(catchup_days)
-        self.cron, self.aa_every = cron, aa_every
+        self.cron, self.aa_every, self.release_every = cron, aa_every, release_every
         aa = {0: "", 1: "; always an A/A campaign"}.get(
             aa_every, f"; every {aa_every} weeks an A/A campaign"
         )
-        self.description = f"At the times (UTC) of the cron expression {cron}{aa}"
+        release = f"; every {release_every} weeks against the newest release"
+        self.description = (
+            f"At the times (UTC) of the cron expression {cron}{aa}"
+            f"{release if release_every and aa_every != 1 else ''}"
+        )
 
     @property
     def summary(self) -> str:
@@ -157,7 +164,12 @@ class WeeklyTimetable(_CalendarTimetable):
 
     def serialize(self) -> dict[str, Any]:
         """As JSON."""
-        return {"cron": self.cron, "aa_every": self.aa_every, "catchup_days": self.catchup_days}
+        return {
+            "cron": self.cron,
+            "aa_every": self.aa_every,
+            "catchup_days": self.catchup_days,
+            "release_every": self.release_every,
+        }
 
 
 def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimetable | None:
@@ -170,14 +182,16 @@ def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimet
         return None
     releases = report_types.releases_of(home, spec)
     engines = " or ".join(spec.deployable_engines)
-    calendar = home.configs / "releases.csv"
+    calendar = home.releases
     if isinstance(schedule, Weekly):
         if not spec.is_resolved and not releases:
             raise SpecError(
                 f"schedule: {calendar} has no release of {engines}, and a version rule names one; "
                 "add releases with `benchlab releases update`, or name versions"
             )
-        return WeeklyTimetable(schedule.cron, schedule.aa_every, schedule.catchup_days)
+        return WeeklyTimetable(
+            schedule.cron, schedule.aa_every, schedule.catchup_days, schedule.release_every
+        )
     if not (found := days(releases, schedule.types)):
         raise SpecError(
             f"schedule: {calendar} has no release of {engines} of the types "

@@ -35,8 +35,9 @@ HEAD = f"""\
 
 Written by `{COMMAND}` from the files in `dags/`; edits are replaced.
 
-One DAG per report type, and one that ends forgotten fleets. Why the tasks are in this order:
-[ARCHITECTURE.md](ARCHITECTURE.md). What the fields mean: [GUIDE.md](GUIDE.md).
+One DAG per report type, one that ends forgotten fleets, and one that adds new releases. Why the
+tasks are in this order: [ARCHITECTURE.md](ARCHITECTURE.md). What the fields mean:
+[GUIDE.md](GUIDE.md).
 """
 
 

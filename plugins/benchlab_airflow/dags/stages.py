@@ -93,7 +93,7 @@ def plan(report_file: str) -> list[str]:
         here = home.find()
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
-            resolved = calendar_runs.resolve(here, spec, run, begun)
+            resolved = calendar_runs.resolve(here, store, spec, run, begun)
             chosen = planning.choose_engine(resolved.spec, here)
             if begun is None:
                 calendar_runs.refuse_measured(here, store, resolved.spec, chosen[0], run)

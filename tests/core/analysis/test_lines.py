@@ -146,8 +146,8 @@ def changes(line: Sequence[Ratio]) -> tuple[tuple[ChangePoint, ...], Drift | Non
 @pytest.mark.parametrize(
     ("days", "kinds", "has_ten"),
     [
-        (releases.days(OF_TIDB, ("patch",)), ("patch",), False),
-        (releases.days(OF_TIDB, FINAL), FINAL, True),
+        (sorted({*releases.days(OF_TIDB, ("patch",))}), ("patch",), False),
+        (sorted({*releases.days(OF_TIDB, FINAL)}), FINAL, True),
         (WEEKS, FINAL, True),
     ],
     ids=["each patch", "each release", "weekly"],

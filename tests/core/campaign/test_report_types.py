@@ -14,7 +14,7 @@ from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import planning, report_types
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home, find
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 from tests.builders import plans
 
 MARIADB = {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.11.5"}}
@@ -252,7 +252,10 @@ def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
 
 
 def test_the_report_types_by_release_and_by_week_measure_the_same() -> None:
-    """They are two files, and a correction in one has to be made in the other."""
+    """They are two files, and a correction in one has to be made in the other.
+
+    Which versions they compare is what they differ in.
+    """
     what = {"target", "topology", "engine", "engines", "sides", "dataset", "workloads", "threads"}
     how = {"rounds", "seconds", "warmup_seconds", "restore", "placement", "client", "threshold_pct"}
     by_release, by_week = (
@@ -261,6 +264,9 @@ def test_the_report_types_by_release_and_by_week_measure_the_same() -> None:
         )
         for name in ("sysbench_ec2", "sysbench_ec2_weekly")
     )
+    for found in (by_release, by_week):
+        for side in SIDES:
+            del found["engines"]["tidb"][side]["version"]
     assert by_release == by_week
 
 

@@ -141,6 +141,19 @@ def test_an_outdated_calendar_is_reported(
     assert found.good is recent
     assert not found.blocks
     assert recent or "sysbench_ec2, sysbench_ec2_weekly may miss new ones" in found.detail
+    assert (f", {(TODAY - day).days} days ago" in found.detail) == ("pre-release" not in version)
+    assert "`benchlab releases update --from tiup` adds new ones" in found.detail
+
+
+@pytest.mark.parametrize(("days", "recent"), [(180, True), (181, False)])
+def test_the_age_of_prices_is_reported(here: Here, days: int, recent: bool) -> None:
+    """If a report type rents hosts; it blocks nothing."""
+    day = TODAY - timedelta(days=days)
+    path = here.home.prices
+    path.write_text(path.read_text().replace("2025-01-15", day.isoformat()))
+    found = said(here, "prices")
+    assert (found.good, found.blocks) == (recent, False)
+    assert f"the oldest of {day} ({days} days ago); `benchlab prices update`" in found.detail
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from benchlab.report.formats import plan_text
 from benchlab.report.formats.plan_text import duration
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.rented import SPARE_MINUTES
+from tests.builders.installation import Here
 
 HOME = find()
 ROOT = Path(__file__).parents[3]
@@ -85,7 +87,7 @@ def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.Monkey
     monkeypatch.setattr(FleetTarget, "datasets_are_kept", refused)
     there = ("--set", "snapshots=s3://bucket/prefix")
     shown = plan("sysbench_ec2", *there)
-    assert "keep the dataset on S3 for later campaigns, by BR" in shown
+    assert "keep it as a dataset snapshot, by BR" in shown
     assert "because S3 cannot be asked: snapshots: AccessDenied" in shown
     document = json.loads(plan("sysbench_ec2", "--json", *there))
     assert document["dataset"] == "unknown"
@@ -96,6 +98,45 @@ def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.Monkey
     assert "AccessDenied" in asked
     monkeypatch.setattr(FleetTarget, "datasets_are_kept", lambda target: False)
     assert "dataset: it is not on S3 yet" in plan("sysbench_ec2", *there)
+
+
+@pytest.mark.parametrize(("days", "is_old"), [(180, False), (181, True)])
+def test_old_prices_are_said_to_be_old_beside_the_dollars(
+    here: Here, days: int, is_old: bool
+) -> None:
+    """With the command that asks for today's; also where a person is asked to approve."""
+    day = datetime.now(UTC).date() - timedelta(days=days)
+    path = here.home.prices
+    path.write_text(path.read_text().replace("2025-01-15", day.isoformat()))
+    spec = report_types.load(report_types.find_report(here.home, "sysbench_v520_vs_v511"))
+    planned = planning.plan(here.home, spec, "tidb", "c1")
+    old = f", at list prices of {day}, more than 180 days old: `benchlab prices update` asks"
+    for shown in (plan_text.render(spec, planned, ""), plan_text.question(spec, planned)):
+        assert f", at list prices of {day}" in shown
+        assert (old in shown) == is_old
+
+
+def test_what_the_dollars_leave_out_is_said(here: Here) -> None:
+    """A dataset that is kept on S3 costs something after the campaign, zones of one fleet nothing.
+
+    160 million rows, each once, at 0.023 dollars a GiB and month.
+    """
+    spec = report_types.load(report_types.find_report(here.home, "sysbench_v520_vs_v511"))
+    assert "all are in one zone" in plan_text.render(
+        spec, planning.plan(here.home, spec, "tidb", "c1"), ""
+    )
+    kept = spec.model_copy(update={"snapshots": "s3://bucket/prefix"})
+    planned = planning.plan(here.home, kept, "tidb", "c1")
+    gib = 16 * 10_000_000 * 220 / 2**30
+    assert planned.s3_usd_a_month == pytest.approx(gib * 0.023, abs=0.02)
+    shown = plan_text.render(kept, planned, "")
+    assert f"about {planned.s3_usd_a_month:.2f} dollars a month for each dataset snapshot" in shown
+    path = here.home.prices
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith("s3,")))
+    planned = planning.plan(here.home, kept, "tidb", "c1")
+    assert "s3_usd_a_month" not in planned.to_json()
+    assert "`benchlab prices update` adds its price" in plan_text.render(kept, planned, "")
 
 
 def test_a_first_run_costs_less_than_two_dollars() -> None:

@@ -39,7 +39,7 @@ def test_every_price_of_the_list_has_a_day_and_a_source() -> None:
     for price in prices.values():
         assert date(2020, 1, 1) < price.as_of
         assert price.source.startswith("https://")
-        assert (price.vcpu is None) == (price.instance_type == pricing.ROOT_VOLUME)
+        assert (price.vcpu is None) == (price.instance_type in (pricing.ROOT_VOLUME, pricing.S3))
 
 
 def test_the_published_fleet_costs_what_its_hosts_cost() -> None:

@@ -83,12 +83,13 @@ def test_eighteen_months_hold_nine_days_of_new_series() -> None:
     assert (len(days), days[0], days[-1]) == (9, date(2021, 4, 7), date(2022, 9, 30))
 
 
-def test_three_releases_of_one_day_are_one_day() -> None:
-    """v4.0.15, v5.0.4 and v5.1.2 came out together."""
+def test_three_releases_of_one_day_are_three_runs() -> None:
+    """v4.0.15, v5.0.4 and v5.1.2 came out together; only the last is of an LTS series."""
     tidb = releases.load(SHIPPED).owned(engines.by_name()["tidb"].owns)
     same = [release for release in tidb if release.day == date(2021, 9, 27)]
     assert [release.version.text for release in same] == ["v4.0.15", "v5.0.4", "v5.1.2"]
-    assert releases.days(same, ("patch",)) == (date(2021, 9, 27),)
+    assert releases.days(same, ("patch",)) == (date(2021, 9, 27),) * 3
+    assert releases.days(tidb, ("LTS patch",)).count(date(2021, 9, 27)) == 1
 
 
 # ---------------------------------------------------------------- reading
@@ -316,6 +317,7 @@ def test_the_releases_of_a_day_are_listed_with_what_the_rules_name(here: Here) -
     assert known["rules"] == {
         "newest": "v5.4.0",
         "newest LTS": "v5.4.0",
+        "previous": "v5.3.0",
         "previous series": "v5.3.0",
         "previous patch": None,
         "previous LTS": "v5.3.0",

@@ -13,8 +13,10 @@ from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.plan import report_type as spec
 from benchlab.plan import resolution, versions
+from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolution import Resolved
+from benchlab.plan.schedule import Turn
 from benchlab.plan.versions import Release, ReleaseKind
 from tests.builders import plans
 
@@ -92,7 +94,7 @@ def test_an_aa_campaign_is_of_what_the_candidate_is() -> None:
     report_type = by_rule(
         engine_={"candidate": {"version": "newest", "parameters": {"innodb_io_capacity": 900}}}
     )
-    found = resolved(report_type, "2017-11-28", aa=True).spec
+    found = resolved(report_type, "2017-11-28", turn=Turn(aa=True)).spec
     assert found.sides == "same"
     assert found.side("mariadb", "baseline") == found.side("mariadb", "candidate")
     assert found.side("mariadb", "baseline").version == "10.2.11"
@@ -102,11 +104,45 @@ def test_an_aa_campaign_is_of_what_the_candidate_is() -> None:
 def test_with_the_same_sides_only_what_is_measured_is_named() -> None:
     """Both are the baseline, also where the schedule has a week of noise."""
     for aa in (False, True):
-        found = resolved(by_rule(sides="same"), "2024-01-01", aa=aa)
+        found = resolved(by_rule(sides="same"), "2024-01-01", turn=Turn(aa=aa))
         assert {found.spec.side("mariadb", side).version for side in spec.SIDES} == {"10.2.11"}
         assert found.notes == (
             "both sides: previous series on 2024-01-01 is 10.2.11, released 2017-11-28",
         )
+
+
+def test_a_week_may_compare_with_the_newest_release() -> None:
+    """In place of the baseline's rule, which is named.
+
+    What is pinned stays, and so do an A/A week and a candidate that is a release itself.
+    """
+    turn = Turn(with_release=True)
+    build = {"version": "11.5.0-preview"}
+    found = resolved(by_rule(engine_={"candidate": build}), "2025-02-04", turn=turn)
+    assert pair(found) == ("11.4.5", "11.5.0-preview")
+    assert "in place of previous series: schedule.release_every" in found.notes[0]
+    before = by_rule(engine_={"baseline": {"version": "newest 10.2"}})
+    assert pair(resolved(before, "2025-02-04", turn=turn)) == ("10.2.11", "11.4.5")
+    pinned = {"baseline": {"version": "10.2.11"}, "candidate": build}
+    assert pair(resolved(by_rule(engine_=pinned), "2025-02-04", turn=turn))[0] == "10.2.11"
+    same = resolved(by_rule(), "2025-02-04", turn=Turn(aa=True, with_release=True))
+    assert pair(same) == ("11.4.5", "11.4.5")
+
+
+def test_rules_on_what_was_measured_are_asked_of_the_report_types_campaigns() -> None:
+    """By its engine; without any campaign the newest release before stands in, and is said to."""
+    report_type = by_rule(engine_={"baseline": {"version": "previous measured"}})
+    first = resolved(report_type, "2025-02-04")
+    assert pair(first) == ("10.11.11", "11.4.5")
+    assert "nothing else was measured before" in first.notes[1]
+    before = MeasuredVersion("10.2.11", "c7", date(2024, 1, 1), lambda: False)
+    found = resolved(
+        report_type, "2025-02-04", measured=lambda name: [before] * (name == "mariadb")
+    )
+    assert pair(found) == ("10.2.11", "11.4.5")
+    assert found.notes[1] == (
+        "baseline: previous measured on 2025-02-04 is 10.2.11, measured by c7"
+    )
 
 
 @pytest.mark.parametrize("rules", [("newest 11.4", "newest"), ("11.4.5", "release of the day")])
@@ -118,7 +154,7 @@ def test_two_sides_that_are_the_same_on_a_day_are_no_pair(rules: tuple[str, str]
         resolved(report_type, "2025-02-04")
     for part in (*rules, "engines.mariadb", "no pair on 2025-02-04", "both 11.4.5"):
         assert part in str(refused.value)
-    assert resolved(report_type, "2025-02-04", aa=True).spec.sides == "same"
+    assert resolved(report_type, "2025-02-04", turn=Turn(aa=True)).spec.sides == "same"
     tuned = {"engines.mariadb.candidate.parameters": {"innodb_io_capacity": 900}}
     assert pair(resolved(report_type.with_overrides(tuned), "2025-02-04")) == ("11.4.5", "11.4.5")
 

@@ -59,7 +59,7 @@ def test_a_range_in_another_time_zone_has_the_same_moments() -> None:
 
 
 def test_releases_have_their_days() -> None:
-    """The days of the wanted types, at midnight, each once, both ends included."""
+    """The days of the wanted types, from midnight on, both ends included."""
     released: list[tuple[str, int, ReleaseKind]] = [
         ("v5.0.4", 27, "patch"),
         ("v5.1.2", 27, "patch"),
@@ -71,12 +71,22 @@ def test_releases_have_their_days() -> None:
     ]
     rule = OnRelease(runs="on_release", types=("patch",))
     first, last = (datetime(2021, 9, day, tzinfo=UTC) for day in (9, 27))
-    assert schedule.moments(rule, known, first, last) == (first, last)
+    both = (last, last + timedelta(minutes=1))
+    assert schedule.moments(rule, known, first, both[1]) == (first, *both)
     assert schedule.moments(rule, known, first + timedelta(seconds=1), last) == (last,)
     new_series = OnRelease(runs="on_release")
     assert schedule.moments(new_series, known, datetime(2021, 1, 1, tzinfo=UTC), last) == (
         datetime(2021, 9, 1, tzinfo=UTC),
     )
+
+
+def test_each_release_of_a_day_has_a_moment() -> None:
+    """The first at midnight, so that a day with one release is as it always was."""
+    days_ = [date(2021, 9, 9), date(2021, 9, 27), date(2021, 9, 27)]
+    found = schedule.moments_of(days_)
+    assert [f"{moment:%d %H:%M}" for moment in found] == ["09 00:00", "27 00:00", "27 00:01"]
+    rule = OnRelease(runs="on_release")
+    assert [schedule.turn(rule, moment).nth for moment in found] == [0, 0, 1]
 
 
 @FEW
@@ -87,6 +97,21 @@ def test_every_nth_week_is_an_aa_campaign(first: date, every: int) -> None:
     weeks = [rule.is_aa(first + timedelta(weeks=n)) for n in range(3 * every)]
     assert sum(weeks) == 3
     assert weeks[:every] == weeks[every : 2 * every]
+
+
+@FEW
+@given(days, st.integers(0, 12), st.integers(1, 12))
+def test_every_nth_week_compares_with_a_release(first: date, aa_every: int, every: int) -> None:
+    """Never in an A/A week; a week that is due for both is made up for in the next one."""
+    rule = weekly(aa_every=aa_every, release_every=every)
+    weeks = [first + timedelta(weeks=n) for n in range(aa_every * every or every)]
+    aa, release = ([asked(day) for day in weeks] for asked in (rule.is_aa, rule.is_with_release))
+    assert not any(a and b for a, b in zip(aa, release, strict=True))
+    if aa_every == 1:
+        assert not any(release)
+    elif every > 1:
+        assert sum(release) == len(weeks) // every
+    assert not any(weekly(release_every=0).is_with_release(day) for day in weeks)
 
 
 @FEW

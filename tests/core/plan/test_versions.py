@@ -118,11 +118,29 @@ def test_the_baseline_rule_takes_another_series_than_was_published_for_v4_0() ->
         ("previous LTS", "2022-11-17", "v6.4.0", "v6.1.2"),
         ("previous LTS", "2022-11-17", "v6.1.2", "v5.4.3"),
         ("previous series", "2024-12-19", "v8.5.0", "v8.4.0"),
+        ("previous", "2026-07-09", "v8.5.7", "v8.5.6"),
+        ("previous", "2025-09-04", "v7.5.7", "v7.5.6"),
+        ("previous", "2024-12-19", "v8.5.0", "v8.1.1"),
+        ("previous", "2024-11-11", "v8.4.0", "v8.1.1"),
+        # Before there were LTS series.
+        ("previous", "2021-04-07", "v5.0.0", "v4.0.12"),
+        # A build of a series to come.
+        ("previous", "2026-07-09", "v9.0.0-beta.2.pre", "v8.5.7"),
     ],
 )
 def test_each_rule_as_of_a_day(rule: str, day: str, candidate: str | None, expected: str) -> None:
     """What came out later is not known yet."""
     assert named(rule, date.fromisoformat(day), candidate) == expected
+
+
+def test_of_several_releases_of_a_day_each_has_its_turn() -> None:
+    """From the highest version on; a moment at which none came out has the first."""
+    rule, day = versions.parse_rule(OF_THE_DAY), date(2021, 12, 3)
+    found = [
+        versions.resolve(rule, TIDB, day, None, ("LTS patch",), nth).version.text
+        for nth in (0, 1, 60)
+    ]
+    assert found == ["v5.2.3", "v5.1.3", "v5.2.3"]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +163,7 @@ def test_a_rule_that_names_nothing_says_so(
 
 
 @pytest.mark.parametrize(
-    "text", ["latest", "newest  LTS", "newest 6", "newest 06.5", "previous", "Newest", ""]
+    "text", ["latest", "newest  LTS", "newest 6", "newest 06.5", "previous 6.5", "Newest", ""]
 )
 def test_what_is_no_rule_is_refused_with_those_there_are(text: str) -> None:
     """It is not a version either."""

@@ -18,6 +18,7 @@ from tests.builders import campaigns
 from tests.builders.installation import Here
 
 HISTORY = (date(2021, 4, 1), date(2022, 9, 30))
+NEW_SERIES = {"schedule.types": ["GA", "LTS", "DMR"]}
 LOCAL = (date(2017, 1, 1), date(2025, 12, 31))
 SUMMER = (date(2022, 6, 1), date(2022, 10, 9))
 
@@ -60,8 +61,8 @@ def measure(here: Here, spec: ReportSpec, on: date, campaign: str = "c1", **fiel
 
 
 def test_history_is_one_campaign_for_each_new_series(here: Here) -> None:
-    """Nine pairs, each as it was then, with what they cost together."""
-    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    """Nine pairs with the newest patch of the LTS series before, and what they cost together."""
+    found = planned(here, spec_of(here, "sysbench_ec2", **NEW_SERIES), HISTORY)
     assert pairs(found.campaigns) == [
         ("v5.0.0", "v4.0.12"),
         ("v5.1.0", "v5.0.2"),
@@ -69,9 +70,9 @@ def test_history_is_one_campaign_for_each_new_series(here: Here) -> None:
         ("v5.3.0", "v5.2.2"),
         ("v5.4.0", "v5.3.0"),
         ("v6.0.0", "v5.4.0"),
-        ("v6.1.0", "v6.0.0"),
+        ("v6.1.0", "v5.4.1"),
         ("v6.2.0", "v6.1.0"),
-        ("v6.3.0", "v6.2.0"),
+        ("v6.3.0", "v6.1.1"),
     ]
     assert found.moments == found.campaigns
     assert found.vcpus == 144
@@ -79,6 +80,45 @@ def test_history_is_one_campaign_for_each_new_series(here: Here) -> None:
     one = report_types.resolve(here.home, spec_of(here, "sysbench_ec2"), HISTORY[1]).spec
     alone = planning.plan(here.home, one, "tidb", "any")
     assert (found.moments[-1].minutes, found.moments[-1].dollars) == (alone.minutes, alone.dollars)
+
+
+def test_patches_of_lts_series_have_campaigns(here: Here) -> None:
+    """Since v8.5.0 there are only patches: each against the one before it in its own series."""
+    found = planned(here, spec_of(here, "sysbench_ec2"), (date(2025, 1, 1), date(2026, 7, 31)))
+    assert pairs(found.campaigns) == [
+        ("v8.5.1", "v8.5.0"),
+        ("v6.5.12", "v6.5.11"),
+        ("v7.5.6", "v7.5.5"),
+        ("v8.5.2", "v8.5.1"),
+        ("v8.5.3", "v8.5.2"),
+        ("v7.5.7", "v7.5.6"),
+        ("v8.5.4", "v8.5.3"),
+        ("v8.5.5", "v8.5.4"),
+        ("v8.5.6", "v8.5.5"),
+        ("v8.5.7", "v8.5.6"),
+    ]
+    assert found.moments == found.campaigns
+
+
+def test_no_release_of_a_day_is_lost(here: Here) -> None:
+    """Patches of two LTS series and of one that is none came out together: a campaign for each."""
+    day = date(2021, 12, 3)
+    found = planned(here, spec_of(here, "sysbench_ec2"), (day, day))
+    assert pairs(found.moments) == [("v5.2.3", "v5.2.2"), ("v5.1.3", "v5.1.2")]
+    assert [f"{moment.at:%H:%M}" for moment in found.moments] == ["00:00", "00:01"]
+    assert "--to-date 2021-12-03T23:59:59" in backfill_text.command(found)
+
+
+def test_last_good_follows_what_the_backfill_itself_would_measure(here: Here) -> None:
+    """The first has nothing before it; each further one is against the one before."""
+    rules = {"engines.tidb.baseline.version": "last good"}
+    spec = spec_of(here, "sysbench_ec2", **rules)
+    found = planned(here, spec, (date(2025, 8, 1), date(2025, 12, 31)))
+    assert pairs(found.campaigns) == [
+        ("v8.5.3", "v8.5.2"),
+        ("v7.5.7", "v7.5.6"),
+        ("v8.5.4", "v8.5.3"),
+    ]
 
 
 def test_a_release_without_a_baseline_has_no_campaign(here: Here) -> None:
@@ -223,7 +263,7 @@ def test_the_page_begins_with_the_total_and_ends_with_the_command(here: Here) ->
 
     Then, what Airflow does with a moment that it has run before.
     """
-    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    found = planned(here, spec_of(here, "sysbench_ec2", **NEW_SERIES), HISTORY)
     lines = backfill_text.render(found, 60, False).splitlines()
     total = " ".join(lines[:2])
     assert total.startswith("sysbench_ec2, 2021-04-01 to 2022-09-30: 9 campaigns, about ")
@@ -235,7 +275,7 @@ def test_the_page_begins_with_the_total_and_ends_with_the_command(here: Here) ->
     assert "also runs by its schedule" in " ".join(lines[-7:-5])
     assert lines[-3].strip() == (
         "bin/airflow backfill create --dag-id sysbench_ec2 --from-date 2021-04-01 "
-        "--to-date 2022-09-30 --max-active-runs 1"
+        "--to-date 2022-09-30T23:59:59 --max-active-runs 1"
     )
     assert "has a run for already are left alone (`--reprocess-behavior failed`" in " ".join(
         lines[-2:]
@@ -251,7 +291,7 @@ def decide(here: Here) -> None:
 def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
     """Each campaign of its own, with the limit; a note on the page, and the number in JSON."""
     decide(here)
-    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    found = planned(here, spec_of(here, "sysbench_ec2", **NEW_SERIES), HISTORY)
     assert found.asked == found.campaigns
     document = backfill_text.to_json(found)
     (note,) = document["notes"]
@@ -327,7 +367,8 @@ def test_a_reason_stands_once_with_its_days(here: Here) -> None:
 
 def test_the_command_line_shows_a_backfill(here: Here) -> None:
     """As a page, and as JSON with the same figures."""
-    arguments = ("plan", "sysbench_ec2", "--backfill", *map(str, HISTORY))
+    types = "schedule.types=[GA, LTS, DMR]"
+    arguments = ("plan", "sysbench_ec2", "--set", types, "--backfill", *map(str, HISTORY))
     document = json.loads(here.run(*arguments, "--json").stdout)
     assert document["campaigns"] == len(document["moments"]) == 9
     assert document["moments"][0]["versions"] == {"baseline": "v4.0.12", "candidate": "v5.0.0"}

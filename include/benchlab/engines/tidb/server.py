@@ -17,8 +17,9 @@ from functools import cache
 from pathlib import Path
 
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import rules
+from benchlab.engines.tidb import mirror, rules
 from benchlab.engines.tidb.cluster import Cluster
+from benchlab.engines.tidb.mirror import Mirror
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, UnavailableError
@@ -89,6 +90,16 @@ class Engine(TiDB, BaseEngine):
                 "`tiup list tidb --all` shows those it has",
             )
         return Availability(True, f"would be fetched with TiUP ({tiup})")
+
+    @classmethod
+    def published(cls) -> Mirror | None:
+        """What TiUP's mirror has, with its days; None without ``tiup`` on this machine.
+
+        Raises:
+            UnavailableError: TiUP cannot ask its mirror, or prints something else.
+        """
+        tiup = _tiup()
+        return None if tiup is None else mirror.read(_listed(tiup))
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
@@ -206,15 +217,25 @@ def _on_mirror(tiup: str) -> frozenset[str] | str:
     list"); it needs the mirror for it.
     """
     try:
+        listed = _listed(tiup)
+    except UnavailableError as error:
+        return str(error)
+    return frozenset(line.split()[0] for line in listed.splitlines() if line.strip())
+
+
+def _listed(tiup: str) -> str:
+    try:
         done = LocalExecutor(Path(), "tiup").run(
             [tiup, "list", "tidb", "--all"], timeout_s=ASK_MIRROR_LIMIT_S
         )
     except CommandTimeout:
-        return f"its mirror did not answer `tiup list tidb` within {ASK_MIRROR_LIMIT_S:.0f} s"
+        raise UnavailableError(
+            f"its mirror did not answer `tiup list tidb` within {ASK_MIRROR_LIMIT_S:.0f} s"
+        ) from None
     except CommandError as error:
         last = (error.output.strip().splitlines() or ["without a word"])[-1]
-        return f"`tiup list tidb` failed: {last}"
-    return frozenset(line.split()[0] for line in done.stdout.splitlines() if line.strip())
+        raise UnavailableError(f"`tiup list tidb` failed: {last}") from error
+    return done.stdout
 
 
 def _tiup_home() -> Path:

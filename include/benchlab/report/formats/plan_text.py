@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
 
 from benchlab.plan.plan import Plan, needs_approval
+from benchlab.plan.pricing import OLD
 from benchlab.plan.report_type import Published, ReportSpec
 
 ESTIMATES = (
@@ -55,7 +57,8 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if plan.dollars is None:
         yield f"- {_unpriced(plan)}"
     else:
-        yield f"- about **{plan.dollars:.2f} dollars**, at list prices of {plan.prices_as_of}"
+        yield f"- about **{plan.dollars:.2f} dollars**, {_priced(plan)}"
+        yield from (f"- {line}" for line in _beside(spec, plan))
     if spec.budget is not None:
         yield (
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
@@ -122,7 +125,8 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if plan.dollars is None:
         yield _unpriced(plan)
     else:
-        yield f"dollars: about {plan.dollars:.2f}, at list prices of {plan.prices_as_of}"
+        yield f"dollars: about {plan.dollars:.2f}, {_priced(plan)}"
+        yield from _beside(spec, plan)
     yield from _repeats(spec, plan)
     yield from _dataset(plan)
     if spec.budget is not None:
@@ -183,6 +187,31 @@ def _learned(plan: Plan) -> Iterator[str]:
     if plan.learned:
         steps = (f"{step} (of {found.campaigns})" for step, found in plan.learned.items())
         yield f"from earlier campaigns here, the median of what they took: {', '.join(steps)}"
+
+
+def _priced(plan: Plan) -> str:
+    """Of which day the prices are, and that they are old if they are."""
+    text = f"at list prices of {plan.prices_as_of}"
+    if plan.prices_as_of is None:
+        return text
+    age = datetime.now(UTC).date() - date.fromisoformat(plan.prices_as_of)
+    if age <= OLD:
+        return text
+    return f"{text}, more than {OLD.days} days old: `benchlab prices update` asks AWS for today's"
+
+
+def _beside(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """What is in the dollars of rented hosts beside the hosts, and what is not."""
+    yield "included: hosts and their volumes; all are in one zone, so zones exchange no traffic"
+    if spec.snapshots is None:
+        return
+    if plan.s3_usd_a_month is None:
+        yield "not included: the dataset snapshot on S3; `benchlab prices update` adds its price"
+    else:
+        yield (
+            f"not included: about {plan.s3_usd_a_month:.2f} dollars a month for each dataset "
+            "snapshot on S3, until you delete it"
+        )
 
 
 def _unpriced(plan: Plan) -> str:

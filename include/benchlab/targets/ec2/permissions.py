@@ -30,6 +30,8 @@ LOOKS = (
     "ec2:DescribeVolumes",
     "servicequotas:GetServiceQuota",
 )
+# Of `benchlab prices update`, without which a campaign can do; not simulated.
+PRICES = "pricing:GetProducts"
 # The kinds of resource that a call asks about, each of which must be allowed.
 ASKED = {
     "ec2:AuthorizeSecurityGroupIngress": ("security-group",),

@@ -1,0 +1,61 @@
+"""What a report type has measured, for the version rules that name it, from the store.
+
+The rules themselves are in plan/last_measured.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from datetime import UTC
+
+from benchlab.campaign.outcome import Comparer
+from benchlab.home import Home
+from benchlab.plan.last_measured import Measured, MeasuredVersion
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.versions import MEASURED
+from benchlab.results.records import Campaign
+from benchlab.results.store import Store
+
+
+def measured_by(home: Home, store: Store, report: str) -> Measured:
+    """The candidates of a report type's complete campaigns, by engine, the latest first.
+
+    A/A campaigns are left out, since they compare a version with nothing else, and so are
+    candidates that were slowed down on purpose. The store is read when a rule asks.
+
+    Example:
+        ``report_types.resolve(home, spec, on, measured=measured_by(home, store, spec.report))``
+    """
+    comparer = Comparer(home, store)
+
+    def measured(engine: str) -> Iterator[MeasuredVersion]:
+        compared = [
+            campaign
+            for campaign in comparer.campaigns(report)
+            if campaign.state == "complete"
+            and campaign.plan.engine == engine
+            and campaign.report_type.sides == "different"
+            and not campaign.plan.slowdown_pct
+        ]
+        for campaign in sorted(compared, key=lambda campaign: campaign.at, reverse=True):
+            yield MeasuredVersion(
+                version=campaign.plan.sides["candidate"].version,
+                by=campaign.id,
+                on=campaign.at.astimezone(UTC).date(),
+                is_good=functools.partial(_is_good, comparer, campaign),
+            )
+
+    return measured
+
+
+def asks(spec: ReportSpec) -> bool:
+    """Whether a version rule of a report type names what was measured."""
+    return any(spec.engines[name].baseline.version in MEASURED for name in spec.deployable_engines)
+
+
+def _is_good(comparer: Comparer, campaign: Campaign) -> bool:
+    return not any(
+        "regression" in (workload.verdict, workload.p95.verdict)
+        for workload in comparer.outcome(campaign).comparison.workloads
+    )

@@ -1,0 +1,92 @@
+"""The version rules ``previous measured`` and ``last good``: baselines by what was measured.
+
+Pure: what a report type has measured comes from a provider, as its releases do
+(campaign/measured_versions.py reads the store).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from benchlab.errors import NoReleaseError
+from benchlab.plan import versions
+from benchlab.plan.versions import LAST_GOOD, Release, Version
+
+
+@dataclass(frozen=True)
+class MeasuredVersion:
+    """A version that a complete campaign measured as its candidate, against another one.
+
+    Attributes:
+        version: the candidate's.
+        by: the campaign, for people.
+        on: the day as of which the campaign's versions were chosen, UTC.
+        is_good: whether no workload was called a regression, in throughput or p95 latency. Costs a
+            comparison, so that it is asked only of versions that could be the baseline.
+        deployable: whether it can be deployed again; a build that was not kept cannot.
+    """
+
+    version: str
+    by: str
+    on: date
+    is_good: Callable[[], bool]
+    deployable: bool = True
+
+
+Measured = Callable[[str], Iterable[MeasuredVersion]]
+"""What a report type has measured with an engine, by its name, the latest first."""
+
+
+def nothing(_engine: str) -> tuple[MeasuredVersion, ...]:
+    """The provider of a report type that has measured nothing."""
+    return ()
+
+
+def resolve(
+    rule: str,
+    measured: Iterable[MeasuredVersion],
+    releases: Sequence[Release],
+    on: date,
+    candidate: Version,
+) -> tuple[Version, str]:
+    """The version that a rule names on a day, and a clause that says why.
+
+    ``previous measured`` is the candidate of the newest campaign before that day; ``last good``
+    that of the newest one whose version is of the candidate's series (a nightly build of v9.0.0
+    and a beta of it are of one series) and was not called a regression. Without such a campaign
+    it is the newest release before the candidate.
+
+    Example:
+        ``resolve("last good", measured("tidb"), releases, on, candidate)`` is
+        ``(Version("v8.5.6", ...), "measured by c7")``.
+
+    Args:
+        measured: the latest first.
+        releases: of the engine.
+
+    Raises:
+        NoReleaseError: nothing was measured, and there is no release before the candidate.
+    """
+    for found in measured:
+        if found.on >= on or not found.deployable or found.version == candidate.text:
+            continue
+        version = versions.parse(found.version)
+        if rule != LAST_GOOD or (version.series == candidate.series and found.is_good()):
+            return version, f"measured by {found.by}"
+    release = versions.newest_before([known for known in releases if known.day <= on], candidate)
+    series = ".".join(map(str, candidate.series))
+    missing = (
+        f"nothing of {series} was measured and found good"
+        if rule == LAST_GOOD
+        else ("nothing else was measured")
+    )
+    if release is None:
+        raise NoReleaseError(
+            f"{rule} of {candidate.text} on {on}: {missing} before, and the calendar has no "
+            "release before it; name a version"
+        )
+    return release.version, (
+        f"the newest release before {candidate.text}, released {release.day}: {missing} before"
+    )

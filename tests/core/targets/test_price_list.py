@@ -1,0 +1,132 @@
+"""AWS's list prices are read from the account's own API, and only what was asked for is taken."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+
+from benchlab.cli import prices as commands
+from benchlab.errors import TargetError
+from benchlab.hosts.access import Access
+from benchlab.plan import pricing
+from benchlab.targets.ec2 import price_list
+from benchlab.targets.ec2.calls import AwsError
+from tests.builders import price_api
+from tests.builders.installation import Here
+from tests.builders.price_api import PriceApi
+
+TODAY = date(2026, 11, 23)
+WEST = "us-west-2"
+
+
+def api() -> PriceApi:
+    """With one instance type and what fleets need beside it."""
+    return PriceApi([*price_api.fleet("m5.xlarge", "0.2010000000"), *price_api.STORAGE])
+
+
+def test_an_instance_types_price_is_the_one_on_demand() -> None:
+    """Linux on shared hosts without software: not one of the five others under its name."""
+    found = price_list.ask(api().access(), "m5.xlarge", WEST, TODAY)
+    assert (found.usd_per_hour, found.vcpu, found.as_of) == (Decimal("0.201"), 4, TODAY)
+    assert "AmazonEC2" in found.source
+
+
+def test_a_price_a_month_is_turned_into_one_an_hour() -> None:
+    """By AWS's 730 hours, for gp3's storage and the first of S3's tiers; the source says both."""
+    volume, kept = (price_list.ask(api().access(), kind, WEST, TODAY) for kind in ("gp3", "s3"))
+    assert float(volume.usd_per_hour) == pytest.approx(0.08 / 730, rel=1e-3)
+    assert float(kept.usd_per_hour) == pytest.approx(0.023 / 730, rel=3e-3)
+    assert "$0.023 a GiB-month of 730 hours" in kept.source
+    assert volume.vcpu is None
+
+
+def test_the_nearest_of_the_three_endpoints_is_asked() -> None:
+    """There is no other; each has the prices of all regions."""
+    asked = api()
+    for region in ("us-west-2", "eu-west-1", "ap-northeast-1", "sa-east-1"):
+        with contextlib.suppress(TargetError):
+            price_list.ask(asked.access(), "m5.xlarge", region, TODAY)
+    assert asked.regions == ["us-east-1", "eu-central-1", "ap-south-1", "us-east-1"]
+
+
+def test_what_has_no_single_price_is_refused() -> None:
+    """A type that the region does not have, and one with two prices: none of them is guessed."""
+    with pytest.raises(TargetError, match=r"m9\.huge in us-west-2: .* and has none; is the name"):
+        price_list.ask(api().access(), "m9.huge", WEST, TODAY)
+    two = [*api().products, price_api.instance("m5.xlarge", "0.3", marketoption="Other")]
+    with pytest.raises(TargetError, match="has 2 of them"):
+        price_list.ask(PriceApi(two).access(), "m5.xlarge", WEST, TODAY)
+
+
+def test_a_missing_permission_is_named_with_the_policy() -> None:
+    """The policy of the documentation has it."""
+    asked = api()
+    asked.refuse = "AccessDeniedException"
+    with pytest.raises(AwsError, match=r"get_products: AccessDenied.*docs/iam-policy\.json"):
+        price_list.ask(asked.access(), "m5.xlarge", WEST, TODAY)
+
+
+# ---------------------------------------------------------------- the commands
+
+
+def use(monkeypatch: pytest.MonkeyPatch, asked: PriceApi) -> None:
+    """Let the command line ask this service."""
+    monkeypatch.setattr(Access, "for_a_person", asked.access)
+
+
+def test_an_update_writes_todays_prices_and_says_what_changed(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the list and of every topology; what AWS does not have stays, and makes the command fail.
+
+    A type that a topology rents and the list lacks is added.
+    """
+    path = here.home.prices
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(line for line in lines if "c5.4xlarge" not in line) + "\n")
+    before = pricing.load(path)
+    kinds = {kind for kind, _ in before.prices} - {"gp3", "s3", "i3.large"} | {"c5.4xlarge"}
+    products = [p for kind in kinds for p in price_api.fleet(kind, "0.1920000000")]
+    use(monkeypatch, PriceApi([*products, *price_api.STORAGE]))
+    done = here.run("prices", "update")
+    assert done.returncode == 1
+    assert "error: i3.large in us-west-2: AWS's price list should have one price" in done.stderr
+    after = pricing.load(path)
+    today = datetime.now(UTC).date()
+    assert after.prices["i3.large", WEST] == before.prices["i3.large", WEST]
+    assert {price.as_of for kind, price in after.prices.items() if kind != ("i3.large", WEST)} == {
+        today
+    }
+    assert "added: us-west-2  c5.4xlarge" in done.stdout
+    assert "changed: us-west-2  m5.large" in done.stdout
+    assert "; before: 0.096, 2025-01-15" in done.stdout
+    assert "  m5.xlarge" not in done.stdout, "it has not changed"
+
+
+def test_an_update_that_aws_refuses_writes_nothing(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first refusal ends it: the others would be the same."""
+    asked = api()
+    asked.refuse = "UnrecognizedClientException"
+    use(monkeypatch, asked)
+    before = here.home.prices.read_bytes()
+    assert "the credentials are not valid" in here.refused("prices", "update")
+    assert len(asked.regions) == 1
+    assert here.home.prices.read_bytes() == before
+
+
+def test_the_list_says_how_old_it_is(here: Here) -> None:
+    """With the command that asks for today's."""
+    said = here.run("prices").stdout
+    assert "us-west-2  m5.xlarge           0.192 dollars an hour, 2025-01-15" in said
+    assert "`benchlab prices update` asks AWS for today's" in said.splitlines()[-1]
+    known = pricing.load(here.home.prices)
+    oldest = known.oldest()
+    assert oldest is not None
+    assert commands.age(known, oldest + timedelta(9)).startswith(
+        f"{len(known.prices)} prices, the oldest of 2025-01-15 (9 days ago)"
+    )
