@@ -23,6 +23,7 @@ from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
 from benchlab.plan import topology as topologies
+from benchlab.plan.builds import is_nightly
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
@@ -113,6 +114,7 @@ def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
         for spec in specs
         for engine in spec.deployable_engines
         for side in SIDES
+        if not is_nightly(spec.side(engine, side).version)
     }
     for engine, version in sorted(wanted):
         offered = engines.by_name()[engine].offered(version)
@@ -170,7 +172,8 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
     """The servers on this machine; a fleet's hosts fetch their own."""
     for spec in specs:
         for engine in spec.deployable_engines if spec.topology is None else ():
-            for version in sorted({spec.side(engine, side).version for side in SIDES}):
+            sides = (spec.side(engine, side) for side in SIDES)
+            for version in sorted({side.version for side in sides if not side.builds}):
                 found = engines.by_name()[engine].availability(version, home.servers)
                 yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)
 

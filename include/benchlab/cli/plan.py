@@ -21,8 +21,10 @@ from benchlab.cli.report_argument import (
     read_report_type,
     report_type_on,
 )
+from benchlab.engines import builds
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
+from benchlab.hosts.access import Access
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.report.formats import plan_text
@@ -64,6 +66,7 @@ def show_plan(
         show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
         return
     spec = report_type_on(home, report, overrides, on)
+    spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
     planned = planning.plan(home, spec, engine, spec.report)
     if as_json:
@@ -85,9 +88,11 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home)
     print(f"engine {engine}: {reason}")
-    for version in sorted({spec.side(engine, side).version for side in SIDES}):
-        engines.install(engine, version, home)
-        print(f"{engine} {version}: installed")
+    spec = builds.pinned(home, spec, Access())
+    for of in sorted((spec.side(engine, side) for side in SIDES), key=lambda of: of.label):
+        if not of.builds:
+            engines.install(engine, of.version, home)
+        print(f"{engine} {of.label}: installed")
 
 
 def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:

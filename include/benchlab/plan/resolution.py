@@ -9,6 +9,7 @@ from typing import Any
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import versions
+from benchlab.plan.builds import Nightly
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease
 from benchlab.plan.versions import FINAL, Release, Version
@@ -34,6 +35,7 @@ def resolve(
     on: date,
     *,
     aa: bool = False,
+    nightly_of: Callable[[str, date], Nightly] | None = None,
 ) -> Resolved:
     """A report type with its version rules replaced by versions.
 
@@ -45,6 +47,8 @@ def resolve(
         aa: whether to make it an A/A campaign of the candidate, with the candidate on both sides.
             Only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
             the baseline.
+        nightly_of: gives the nightly of an engine on a day, NoReleaseError where it is not to be
+            had; None: never.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
@@ -63,7 +67,11 @@ def resolve(
             }
         candidate: Version | None = None
         for side, chosen in sides.items():
-            version, rule = _version(spec, name, side, chosen, releases_of(name), on, candidate)
+            if chosen.version == versions.NIGHTLY:
+                chosen, rule = _nightly(name, side, chosen, on, nightly_of)
+                version = versions.parse(chosen.version)
+            else:
+                version, rule = _version(spec, name, side, chosen, releases_of(name), on, candidate)
             if side == "candidate":
                 candidate = version
             changes[f"engines.{name}.{side}"] = {
@@ -79,6 +87,25 @@ def resolve(
         changes["sides"] = "same"
         notes.append("an A/A campaign: the candidate against itself, to know the noise")
     return Resolved(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
+
+
+def _nightly(
+    engine: str,
+    side: Side,
+    chosen: SideSpec,
+    on: date,
+    nightly_of: Callable[[str, date], Nightly] | None,
+) -> tuple[SideSpec, str]:
+    """A side with the nightly of a day; builds that it names itself replace the nightly's."""
+    try:
+        if nightly_of is None:
+            raise NoReleaseError(f"{versions.NIGHTLY} on {on}: it cannot be asked for here")
+        found = nightly_of(engine, on)
+    except NoReleaseError as error:
+        raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
+    of = {"version": found.version, "builds": {**found.builds, **chosen.builds}}
+    made = chosen.model_copy(update=of)
+    return made, f"{versions.NIGHTLY} on {on} is {made.label}, of {found.day}"
 
 
 def _refuse_no_pair(engine: str, entry: EngineSpec, changes: Mapping[str, Any], on: date) -> None:

@@ -220,7 +220,7 @@ class _Backfill:
             spec = report_types.resolve(self.home, self.spec, at.date(), aa=aa).spec
             engine, _ = planning.choose_engine(spec, self.home, to_run=False)
             sides = {side: spec.side(engine, side) for side in spec.measured_sides}
-            versions = {side: deployed.version for side, deployed in sides.items()}
+            versions = {side: deployed.label for side, deployed in sides.items()}
             found = replace(found, aa=spec.sides == "same", engine=engine, versions=versions)
             pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
             if reason := self._needless(spec, engine, pair):

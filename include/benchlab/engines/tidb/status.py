@@ -31,11 +31,13 @@ class Server:
 
     Attributes:
         identity: changes whenever the server starts; None where it is not reported.
+        built_at: when it was built, as PD writes it; None where it is not reported.
     """
 
     version: str
     git_hash: str | None
     identity: str | None
+    built_at: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,10 +144,12 @@ def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Serv
 
 
 def read_pd(status: Mapping[str, Any]) -> Server:
-    """PD's ``/status``: ``{"version":"v6.5.0","git_hash":"...","start_timestamp":1669...}``."""
-    return Server(
-        status["version"], status.get("git_hash") or None, _identity(status.get("start_timestamp"))
-    )
+    """PD's ``/status``: ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
+    "start_timestamp":1669...}``.
+    """
+    started = _identity(status.get("start_timestamp"))
+    built_at = status.get("build_ts") or None
+    return Server(status["version"], status.get("git_hash") or None, started, built_at)
 
 
 def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:

@@ -9,6 +9,9 @@ from benchlab.plan import versions
 # From this version on a table has the ANALYZE jobs of all servers; before, each remembers some.
 ANALYZE_JOBS_SINCE = (6, 1, 0)
 
+# What a server says of how it was built; its version and commit are apart.
+ABOUT = ("Edition", "Git Branch", "UTC Build Time")
+
 # The history of DDL jobs has all of them, by the cluster's own clock.
 _DDL = (
     "SELECT COUNT(*), COALESCE(SUM(state NOT IN ('synced', 'cancelled', 'rollback done')), 0) "
@@ -49,6 +52,13 @@ class TiDB(Database):
             f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';",
             user="root",
         )
+
+    def about(self) -> dict[str, str]:
+        """See :class:`Database`; from ``tidb_version()``, one ``Name: value`` a line."""
+        # The client writes a line feed in a value as \n.
+        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
+        lines = (line.partition(": ") for line in text.replace("\\n", "\n").splitlines())
+        return {name: value.strip() for name, _, value in lines if name in ABOUT}
 
     def background_jobs(self) -> BackgroundJobs | None:
         """DDL and ANALYZE jobs, including automatic ones; None before v6.1.
