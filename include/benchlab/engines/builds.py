@@ -1,7 +1,7 @@
 """Builds on this machine: fetched or made, checked, and kept by the hash of their file.
 
-Each is in ``builds/<sha256>/`` of the home: ``note.json`` and ``files/``, laid out by its engine. It
-appears there whole, so that a campaign can deploy it again after its source is gone: a mirror
+Each is in ``builds/<sha256>/`` of the home: ``note.json`` and ``files/``, laid out by its engine.
+It appears there whole, so that a campaign can deploy it again after its source is gone: a mirror
 overwrites one nightly with the next.
 
 Example:
