@@ -65,7 +65,7 @@ class Kept:
 
 
 class _Answer(Protocol):
-    def read(self, size: int) -> bytes: ...
+    def read(self, size: int = -1, /) -> bytes: ...
 
 
 def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) -> ReportSpec:

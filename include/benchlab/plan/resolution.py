@@ -66,6 +66,7 @@ def resolve(
                 "baseline": entry.candidate if aa else entry.baseline,
             }
         candidate: Version | None = None
+        rule: str | None
         for side, chosen in sides.items():
             if chosen.version == versions.NIGHTLY:
                 chosen, rule = _nightly(name, side, chosen, on, nightly_of)

@@ -65,7 +65,7 @@ OF_THE_DAY = "release of the day"
 # TiUP's alias; not in the calendar, see resolution.py.
 NIGHTLY = "nightly"
 PREVIOUS = ("previous series", "previous patch", "previous LTS")
-RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, NIGHTLY, *PREVIOUS)
+RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *PREVIOUS, NIGHTLY)
 """Version rules, for messages; ``LTS`` and ``6.5`` stand for any kind and any series."""
 _NEWEST_OF = re.compile(
     rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"

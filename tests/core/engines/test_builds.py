@@ -93,7 +93,7 @@ def test_a_tarball_is_repacked_as_tiup_wants_it(home: Home, name: str) -> None:
 
 
 def test_a_kept_build_outlives_its_source(home: Home) -> None:
-    """By its hash it is deployed again after the file is gone, and another file is another build."""
+    """By its hash it is deployed again after the file is gone; another file is another build."""
     source = home.project / "tidb-server"
     source.write_bytes(PROGRAM)
     first = builds.pinned(home, spec(source="tidb-server"), Access())
