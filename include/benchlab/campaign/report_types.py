@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
@@ -92,9 +93,9 @@ def resolve(home: Home, spec: ReportSpec, on: date, *, aa: bool = False) -> Reso
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         SpecError: the versions do not fit, for example one refuses a parameter.
     """
-    return _resolve(
-        calendar(home), spec, on, aa=aa, nightly_of=lambda engine, on: _nightly(spec, engine, on)
-    )
+    # Asked once, so that both sides of an A/A campaign have the same.
+    nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on))
+    return _resolve(calendar(home), spec, on, aa=aa, nightly_of=nightly_of)
 
 
 def _resolve(

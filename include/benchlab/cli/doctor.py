@@ -15,7 +15,7 @@ import typer
 from benchlab import engines, targets
 from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
-from benchlab.errors import BenchlabError, SpecError
+from benchlab.errors import BenchlabError, SpecError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access, aws_credentials
@@ -146,7 +146,13 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
     for path in report_types.report_files(home):
         try:
             today = datetime.now(UTC).date()
-            spec = report_types.resolve(home, report_types.load(path), today).spec
+            written = report_types.load(path)
+            try:
+                spec = report_types.resolve(home, written, today).spec
+            except UnavailableError as error:  # there is no TiUP here to say which nightly
+                why = f"cannot run yet: {error}"
+                checks.append(Check(f"report type {path.stem}", False, why))
+                continue
             specs.append(spec)
             checks.append(_report(home, spec, planning.choose_engine(spec, home)[0]))
         except BenchlabError as error:

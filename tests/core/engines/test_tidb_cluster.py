@@ -200,14 +200,13 @@ def test_a_nightly_is_patched_only_where_tiup_has_another_one(
 
     monkeypatch.setattr(TiUP, "has_package", has_package)
     log = Log()
-    fields = {"answers": {**ANSWERS, "/status": {"version": OTHER, "git_hash": "5c91a2b"}}}
     made = cluster(
         log,
+        answers={**ANSWERS, "/status": {"version": OTHER, "git_hash": "5c91a2b"}},
         version="v9.0.0-beta.2.pre-nightly",
         builds={"tidb": Build(sha256="a" * 64, released="2026-11-20")},
         package=lambda component: Path("/here/tidb.tar.gz"),
         parameters={},
-        **fields,
     )
     made.deploy()
     assert asked == [("tidb", "nightly")]

@@ -140,7 +140,7 @@ def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Serv
     ``ddl_id`` after every start.
     """
     identity = (info or {}).get("ddl_id")
-    return Server(status["version"], status.get("git_hash") or None, identity)
+    return Server(status["version"], _commit(status), identity)
 
 
 def read_pd(status: Mapping[str, Any]) -> Server:
@@ -149,7 +149,7 @@ def read_pd(status: Mapping[str, Any]) -> Server:
     """
     started = _identity(status.get("start_timestamp"))
     built_at = status.get("build_ts") or None
-    return Server(status["version"], status.get("git_hash") or None, started, built_at)
+    return Server(status["version"], _commit(status), started, built_at)
 
 
 def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
@@ -168,7 +168,7 @@ def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
                 address=store["address"],
                 state=store["state_name"],
                 version=store["version"],
-                git_hash=store.get("git_hash") or None,
+                git_hash=_commit(store),
                 identity=_identity(started),
                 leaders=int(status.get("leader_count", 0)),
             )
@@ -210,6 +210,12 @@ def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
         else:
             flat[f"{above}{key}"] = json.dumps(value, sort_keys=True)
     return flat
+
+
+def _commit(answer: Mapping[str, Any]) -> str | None:
+    """The commit of a server; one that was built outside of git says `None`, TiKV `Unknown ...`."""
+    text = answer.get("git_hash") or ""
+    return text if re.fullmatch("[0-9a-f]+", text) else None
 
 
 def _identity(started: Any) -> str | None:
