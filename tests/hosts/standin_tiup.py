@@ -59,8 +59,6 @@ NIGHTLY = {
     "tikv": "v9.0.0-beta.2",
     "tidb": "v9.0.0-beta.2.pre-1895-g5c91a2b",
 }
-# As `-V` prints it; a package's binary has the same text.
-VERSION_TEXT = "Release Version: {version}\nGit Commit Hash: {git_hash}\n"
 
 # The file of an account's logins, as FindSSHAuthorizedKeysFile in TiUP's
 # pkg/cluster/executor/executor.go finds it: the word is not expanded, includes are not read.

@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import tarfile
 import tempfile
@@ -34,7 +35,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import fence
 from benchlab.plan.builds import COMMIT, OUTPUT, Build
-from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 
 FETCH_LIMIT_S = 60.0
 BUILD_LIMIT_S = 6 * 3600.0
@@ -81,7 +82,8 @@ def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) 
     """
     changes: dict[str, Any] = {}
     for name in spec.deployable_engines:
-        for side in spec.measured_sides:
+        # Of an A/A campaign the candidate is the baseline again.
+        for side in SIDES[:1] if spec.sides == "same" else spec.measured_sides:
             chosen: SideSpec = getattr(spec.engines[name], side)
             where, found = f"engines.{name}.{side}.builds", {}
             for component, build in chosen.builds.items():
@@ -278,7 +280,8 @@ class _Wanted:
     def _hash_beside(self, address: str) -> str | None:
         """The hash in ``<address>.sha256``, as ``sha256sum`` writes it, if there is that file."""
         with contextlib.suppress(UnavailableError), self._opened(f"{address}.sha256") as answer:
-            return answer.read(64).decode("ascii", "replace").lower()
+            found = answer.read(64).decode("ascii", "replace").lower()
+            return found if re.fullmatch("[0-9a-f]{64}", found) else None
         return None
 
     @contextlib.contextmanager
