@@ -54,6 +54,11 @@ class Home:
         return self.root / "servers"
 
     @property
+    def builds(self) -> Path:
+        """Builds that were deployed, a directory for each by the hash of its file."""
+        return self.root / "builds"
+
+    @property
     def reports(self) -> Path:
         """Published reports, a directory per campaign."""
         return self.root / "reports"

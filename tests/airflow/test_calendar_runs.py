@@ -148,10 +148,18 @@ say(*versions(calendar_runs.resolve(here, STORE, spec, earlier, begun)))
 same = begun.report_type.model_copy(update={"sides": "same"})
 aa = dataclasses.replace(begun, report_type=same)
 say(calendar_runs.resolve(here, STORE, spec, earlier, aa).spec.sides)
+build = {"mariadb": {"source": "of-then", "sha256": "a" * 64}}
+sides = begun.plan.sides
+kept = type(sides["candidate"]).model_validate({"version": "11.4.5", "builds": build})
+built = dataclasses.replace(begun, plan=dataclasses.replace(
+    begun.plan, sides={**sides, "candidate": kept}))
+again = calendar_runs.resolve(here, STORE, spec, earlier, built).spec
+say(again.side("mariadb", "candidate").label)
 """
-    anew, repeated, sides = planned(airflow_env, tmp_path, code)
+    anew, repeated, sides, label = planned(airflow_env, tmp_path, code)
     assert anew == "10.2.11 10.11.5"
     assert (repeated, sides) == ("10.11.5 11.4.5", "same")
+    assert label == "11.4.5@aaaaaaa", "with the builds of then, though another nightly is out"
 
 
 def test_a_schedule_that_names_no_candidate_fails(

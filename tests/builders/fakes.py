@@ -122,6 +122,10 @@ class FakeExecutor:
         if private:
             self.private.add(path)
 
+    def upload(self, source: Path, path: Path) -> None:
+        """See :class:`benchlab.hosts.executor.Executor`."""
+        self.log.append(f"upload {path.name}")
+
     @contextlib.contextmanager
     def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
         """See :class:`benchlab.hosts.executor.Executor`."""

@@ -17,7 +17,7 @@ from benchlab import home
 from tests.hosts.namespaces import NamespaceHost
 
 # Which MariaDB release stands for which version of TiDB.
-RELEASES = {"v5.1.1": "10.2.11", "v5.2.0": "10.11.5"}
+RELEASES = {"v5.1.1": "10.2.11", "v5.2.0": "10.11.5", "nightly": "10.11.5"}
 HERE = Path(__file__).parent
 PLACE = Path("usr/local/lib/standin-tiup")
 

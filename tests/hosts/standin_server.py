@@ -193,7 +193,7 @@ class Routes:
                     "store": {
                         "id": number,
                         "address": address,
-                        "version": self.conf["version"].removeprefix("v"),
+                        "version": self.conf["tikv_version"].removeprefix("v"),
                         "status_address": status,
                         "git_hash": self.conf["tikv_git_hash"],
                         "start_timestamp": identity,

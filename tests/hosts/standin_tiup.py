@@ -5,7 +5,7 @@ outputs, exit codes, state under ``~/.tiup``. It logs in to the hosts by SSH, ma
 directories, and starts the servers of standin_server.py there, which outlive it as daemons with a
 pid file in their deploy directory.
 
-    tiup cluster deploy|start|stop|disable|destroy|display|list ...
+    tiup cluster deploy|patch|start|stop|disable|destroy|display|list ...
     tiup br:VERSION backup|restore db ...
 
 /etc/standin-tiup.json says where the MariaDB releases lie and which one stands for a version.
@@ -51,6 +51,13 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
     "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
+}
+
+# What servers of a nightly call themselves: `git describe`, and TiKV's by its Cargo.toml.
+NIGHTLY = {
+    "pd": "v9.0.0-beta.2.pre-201-gb7e5b0c",
+    "tikv": "v9.0.0-beta.2",
+    "tidb": "v9.0.0-beta.2.pre-1895-g5c91a2b",
 }
 
 # The file of an account's logins, as FindSSHAuthorizedKeysFile in TiUP's
@@ -228,6 +235,7 @@ def deploy(options: argparse.Namespace) -> None:
         raise Failure(
             f"version {options.version} on linux/amd64 for component pd not found: unknown version"
         )
+    download(options.version)
     key = make_key(options.name)
     public = Path(f"{key}.pub").read_text().strip()
     steps = (
@@ -242,6 +250,71 @@ def deploy(options: argparse.Namespace) -> None:
         print(f"\tEnable instance {server.id} success")
     (CLUSTERS / options.name / "meta.yaml").write_text(yaml.safe_dump(meta))
     print(f"Cluster `{options.name}` deployed successfully, you can start it with command: ...")
+
+
+def download(version: str) -> None:
+    """The packages as TiUP keeps them: Download in its pkg/cluster/operation/download.go. Those of
+    the alias `nightly` are not compared with the mirror's again.
+    """
+    packages = HOME / "storage" / "cluster" / "packages"
+    packages.mkdir(parents=True, exist_ok=True)
+    for component in ORDER:
+        package = packages / f"{component}-{version}-linux-amd64.tar.gz"
+        if not package.exists():
+            package.write_text(f"{component} {version}\n")
+
+
+def check_package(package: Path, component: str, cache: Path) -> Path:
+    """The server in a package, if TiUP takes it: checkPackage in its pkg/cluster/manager/patch.go,
+    and `tar -zxf` of its pkg/cluster/task/install_package.go.
+    """
+    program = cache / f"{component}-server"
+    cache.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(["tar", "-xf", str(package), "-C", str(cache)], check=False).returncode:
+        raise Failure(f"decompress {package}: exit status 2")
+    if not program.exists():
+        raise Failure(f"entry {program.name} not found in package {package}")
+    if not program.is_file():
+        raise Failure(f"entry {program.name} in package {package} is not a regular file")
+    if program.stat().st_mode & 0o500 != 0o500:
+        raise Failure(f"entry {program.name} in package {package} is not executable")
+    if package.read_bytes()[:2] != b"\x1f\x8b":
+        raise Failure("stderr: gzip: stdin: not in gzip format")
+    return program
+
+
+def patch(options: argparse.Namespace) -> None:
+    """``tiup cluster patch``: Patch in TiUP's pkg/cluster/manager/patch.go."""
+    if not options.role:
+        raise Failure("the flag -R or -N must be specified at least one")
+    meta, package = meta_of(options.name), Path(options.package)
+    if not package.exists():
+        raise Failure(f"specified package({package}) not exists")
+    found, key = servers(meta), key_of(options.name)
+    roles = options.role.split(",")
+    patched = [one for one in found if one.component in roles]
+    if len(roles) > 1:
+        raise Failure(f"can't patch more than one component at once: {roles}")
+    if not patched:
+        raise Failure(f"no instance found on specified role({roles}) and nodes([])")
+    program = check_package(package, roles[0], CLUSTERS / options.name / "cache")
+    if not options.offline and not all(one.up() for one in found):
+        raise Failure("failed to restart: error requesting http://...: connection refused")
+    said = program.read_bytes().decode(errors="replace")
+    version = re.search("Release Version: (.*)", said)
+    git_hash = re.search("Git Commit Hash: (.*)", said)
+    if version is None or git_hash is None:
+        raise Failure("this stand-in replaces no binary that does not say what it is")
+    changes = {roles[0]: (version[1], git_hash[1])}
+
+    def replace(server: Server) -> None:
+        settings = json.dumps(settings_of(server, meta, found, changes), indent=1)
+        script = f"echo {shlex.quote(settings)} > {server.deploy_dir}/conf/standin.json"
+        ssh(server, meta["user"], key, script)
+
+    # All of them: PD says what TiKV is, and MariaDB beside a TiKV what TiDB is.
+    if failed := everywhere(found, options, replace):
+        raise Failure(failed[0])
 
 
 def refuse_port_conflict(found: list[Server]) -> None:
@@ -325,17 +398,28 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
     ssh(server, user, key, script, SYSTEMCTL.read_bytes())
 
 
-def settings_of(server: Server, meta: Meta, found: list[Server]) -> dict[str, Any]:
-    """What one server knows of itself and the others."""
+def settings_of(
+    server: Server,
+    meta: Meta,
+    found: list[Server],
+    changes: dict[str, tuple[str, str]] | None = None,
+) -> dict[str, Any]:
+    """What one server knows of itself and the others; ``changes``: version, commit by component."""
+    patched: dict[str, tuple[str, str]] = meta.setdefault("patched", {})
+    patched.update(changes or {})
     tikv = [one for one in found if one.component == "tikv"]
     pd = [one for one in found if one.component == "pd"]
-    version = meta["tidb_version"]
+    deployed = meta["tidb_version"]
+    own = {name: NIGHTLY[name] if deployed == "nightly" else deployed for name in ORDER}
+    about = {name: patched.get(name, (own[name], hashed(name, own[name]))) for name in ORDER}
+    version, git_hash = about[server.component]
     database = f"{tikv[0].host}:{tikv[0].port + 5}"
     settings = {
         "component": server.component,
         "version": version,
-        "git_hash": hashed(server.component, version),
-        "tikv_git_hash": hashed("tikv", version),
+        "git_hash": git_hash,
+        "tikv_version": about["tikv"][0],
+        "tikv_git_hash": about["tikv"][1],
         "port": server.port,
         "status_port": server.status_port,
         "data_dir": server.data_dir,
@@ -347,9 +431,9 @@ def settings_of(server: Server, meta: Meta, found: list[Server]) -> dict[str, An
     }
     if server is tikv[0]:
         settings["mariadb"] = {
-            "base": f"{SETTINGS['servers']}/{SETTINGS['versions'][version]}",
+            "base": f"{SETTINGS['servers']}/{SETTINGS['versions'][deployed]}",
             "port": server.port + 5,
-            "version": f"5.7.25-TiDB-{version}",
+            "version": f"5.7.25-TiDB-{about['tidb'][0]}",
         }
     return settings
 
@@ -396,6 +480,7 @@ def check_config(server: Server, meta: Meta) -> None:
 
 def parsed(version: str) -> tuple[int, ...]:
     """The numbers of a version."""
+    version = NIGHTLY["tidb"] if version == "nightly" else version
     return tuple(int(part) for part in version.lstrip("v").split("-")[0].split("."))
 
 
@@ -667,6 +752,7 @@ def cluster_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
     work = {
         "deploy": deploy,
+        "patch": patch,
         "start": start,
         "stop": stop,
         "disable": disable,
@@ -688,6 +774,11 @@ def cluster_parser() -> Parser:
             command.add_argument("topology")
             command.add_argument("-u", "--user", required=True)
             command.add_argument("-i", "--identity_file", dest="identity", required=True)
+        if name == "patch":
+            command.add_argument("package")
+            command.add_argument("-R", "--role")
+            command.add_argument("--offline", action="store_true")
+            command.add_argument("--overwrite", action="store_true")
         if name == "destroy":
             command.add_argument("--force", action="store_true")
     return parser

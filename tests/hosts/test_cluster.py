@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -15,14 +16,19 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines import builds
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.topology import COMPONENTS, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
+from benchlab.home import Home
 from benchlab.hosts import metrics
+from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.builds import Build
 from benchlab.plan.report_type import Parameters, Side
 from benchlab.results.records import rows_of
+from tests.builders import plans
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, own
 from tests.hosts.object_storage import KEYS, bucket_on
@@ -419,6 +425,78 @@ def test_an_unknown_version_leaves_nothing_on_the_hosts(fleet: TestFleet) -> Non
     with pytest.raises(EngineError, match=r"(?s)v5\.9\.9.*tiup list tidb"):
         cluster.deploy()
     assert fleet.left("unknown") == {}
+
+
+def build(folder: Path, commit: str, **fields: Any) -> tuple[Build, Path]:
+    """A TiDB server that says it is of a commit, and its package."""
+    home = Home(folder, folder / "state")
+    said = f"Release Version: v5.2.0-12-g{commit[:7]}\nGit Commit Hash: {commit}\n"
+    (folder / "tidb-server").write_bytes(b"\x7fELF\n" + said.encode())
+    named = {"version": "v5.2.0", "builds": {"tidb": {"source": "tidb-server"}}}
+    spec = plans.fleet_spec(
+        engines={"tidb": {"baseline": {"version": "v5.2.0"}, "candidate": named}}
+    )
+    kept = builds.pinned(home, spec, Access()).side("tidb", "candidate").builds["tidb"]
+    return kept.model_copy(update=fields), builds.package(home, "tidb", kept)
+
+
+def with_build(fleet: TestFleet, version: str, made: Build, package: Path) -> Cluster:
+    """A cluster whose TiDB is a build."""
+    return other(
+        fleet,
+        "built",
+        version=version,
+        components={},
+        builds={"tidb": made},
+        hashes={"tidb": made.expected},
+        package=lambda component: package,
+    )
+
+
+@pytest.mark.parametrize("version", ["v5.2.0", "v9.0.0-beta.2.pre-nightly"])
+def test_a_build_replaces_one_component_before_the_first_start(
+    fleet: TestFleet, tmp_path: Path, version: str
+) -> None:
+    """TiUP takes the package; every TiDB says it is that commit, and the others are the version's.
+
+    Of a nightly the others go by names of their own as well.
+    """
+    made, package = build(tmp_path, "5c91a2b" + "0" * 33, git_hash="5c91a2b")
+    cluster = with_build(fleet, version, made, package)
+    cluster.deploy()
+    try:
+        assert cluster.misfits() == []
+        of = {(one.component, one.git_hash) for one in cluster.facts().instances}
+        assert ("tidb", "5c91a2b" + "0" * 33) in of
+        assert len(of) == 3
+        assert cluster.columns()["wrong_version_servers"] == 0
+    finally:
+        cluster.destroy()
+    assert fleet.left("built") == {}
+
+
+def test_another_commit_than_the_planned_one_is_named(fleet: TestFleet, tmp_path: Path) -> None:
+    """Every server that is of it, right after the deployment."""
+    made, package = build(tmp_path, "a" * 40, git_hash="b" * 40)
+    cluster = with_build(fleet, "v5.2.0", made, package)
+    cluster.deploy()
+    try:
+        one, other_one = cluster.misfits()
+    finally:
+        cluster.destroy()
+    assert f"tidb on kv-1 is built from {'a' * 40}, asked for was {'b' * 40}" in one
+    assert "tidb on tidb-1" in other_one
+
+
+def test_a_package_that_tiup_does_not_take_leaves_nothing(fleet: TestFleet, tmp_path: Path) -> None:
+    """And it is said how it should be."""
+    package = tmp_path / "tidb.tar.gz"
+    with tarfile.open(package, "w:gz") as tar:
+        tar.add(__file__, "bin/tidb-server")
+    cluster = with_build(fleet, "v5.2.0", Build(sha256="a" * 64), package)
+    with pytest.raises(EngineError, match=r"(?s)entry tidb-server not found.*server at its root"):
+        cluster.deploy()
+    assert fleet.left("built") == {}
 
 
 def test_what_an_interrupted_deployment_left_is_no_hindrance(fleet: TestFleet) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -392,6 +393,22 @@ def test_end_processes_finds_everything_of_its_campaign(place: Place) -> None:
 
 
 # ---------------------------------------------------------------- files
+
+
+def test_a_file_is_copied_in_pieces_and_whole(
+    executor: Executor, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever bytes it has; what is there is replaced, as is the rest of an earlier try."""
+    monkeypatch.setattr("benchlab.hosts.ssh.executor.PIECE", 1000)
+    source, path = tmp_path / "source", place.folder / "copied" / "file"
+    executor.run(["mkdir", "-p", str(path.parent)])
+    executor.put(path, "an older one")
+    executor.put(path.with_name("file.part"), "the rest of a try")
+    source.write_bytes(bytes(range(256)) * 11)
+    executor.upload(source, path)
+    wanted = hashlib.sha256(source.read_bytes()).hexdigest()
+    assert executor.run(["sha256sum", str(path)]).stdout.split()[0] == wanted
+    assert executor.run(["ls", str(path.parent)]).stdout.split() == ["file"]
 
 
 def test_a_file_is_written_with_its_directories(place: Place, executor: Executor) -> None:

@@ -44,7 +44,7 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
         ``fit.check(spec, "sysbench_local.yaml")``
     """
     checks = (
-        *(_names, _workloads, _versions, _parameters, _target, _slowdown, _schedule),
+        *(_names, _workloads, _versions, _builds, _parameters, _target, _slowdown, _schedule),
         *(_languages, _publishing),
     )
     if faults := [f"{where}: {fault}" for check_one in checks for fault in check_one(spec)]:
@@ -94,6 +94,21 @@ def _versions(spec: ReportSpec) -> Iterator[str]:
             for field, version in (("since", written.since), ("until", written.until)):
                 if version and name in engines.by_name():
                     yield from _foreign(name, f"by_version.{number}.{field}", version)
+
+
+def _builds(spec: ReportSpec) -> Iterator[str]:
+    for name, entry in spec.engines.items():
+        if (engine := engines.by_name().get(name)) is None:
+            continue
+        # On one machine there is one server.
+        there = engine.components if spec.topology is not None else engine.components[:1]
+        for side in filter(None, (entry.baseline, entry.candidate)):
+            for component in side.builds:
+                if component not in there:
+                    yield (
+                        f"engines.{name}: builds.{component}: on the target {spec.target} there "
+                        f"can be a build of: {', '.join(there) or 'nothing'}"
+                    )
 
 
 def _foreign(engine: str, field: str, version: str) -> Iterator[str]:

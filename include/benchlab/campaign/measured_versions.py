@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from datetime import UTC
 
 from benchlab.campaign.outcome import Comparer
+from benchlab.engines import builds
 from benchlab.home import Home
 from benchlab.plan.last_measured import Measured, MeasuredVersion
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import ReportSpec, SideSpec
 from benchlab.plan.versions import MEASURED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -39,11 +40,14 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
             and not campaign.plan.slowdown_pct
         ]
         for campaign in sorted(compared, key=lambda campaign: campaign.at, reverse=True):
+            side = campaign.plan.sides["candidate"]
             yield MeasuredVersion(
-                version=campaign.plan.sides["candidate"].version,
+                version=side.version,
+                builds=side.builds,
                 by=campaign.id,
                 on=campaign.at.astimezone(UTC).date(),
                 is_good=functools.partial(_is_good, comparer, campaign),
+                deployable=functools.partial(_is_deployable, home, side),
             )
 
     return measured
@@ -52,6 +56,10 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
 def asks(spec: ReportSpec) -> bool:
     """Whether a version rule of a report type names what was measured."""
     return any(spec.engines[name].baseline.version in MEASURED for name in spec.deployable_engines)
+
+
+def _is_deployable(home: Home, side: SideSpec) -> bool:
+    return builds.why_not_deployable(home, side) is None
 
 
 def _is_good(comparer: Comparer, campaign: Campaign) -> bool:

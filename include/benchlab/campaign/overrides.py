@@ -43,7 +43,27 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
             )
         dotted["engine"] = engine
         dotted[f"engines.{engine}.{key}.version"] = version
-    return fit.check(spec.with_overrides(dotted), where="override")
+        if (own := getattr(spec.engines[engine], key)) and own.version != version:
+            dotted[f"engines.{engine}.{key}.builds"] = {}  # they are of the other version
+    changed = spec.with_overrides(dotted)
+    if new := _sources(changed) - _sources(spec):
+        raise SpecError(
+            f"builds: {', '.join(sorted(new))}: a file or a command of this machine, and an "
+            "address that it fetches, are written in the report type's file only; the commit of a "
+            "build can be changed here, and its version"
+        )
+    return fit.check(changed, where="override")
+
+
+def _sources(spec: ReportSpec) -> set[str]:
+    """What the builds of a report type would read, run or fetch, whichever their commits."""
+    return {
+        build.source or " ".join(build.command or ())
+        for entry in spec.engines.values()
+        for side in filter(None, (entry.baseline, entry.candidate))
+        for build in side.builds.values()
+        if build.source or build.command
+    }
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:

@@ -147,8 +147,10 @@ def _refuse_undeployable(spec: ReportSpec) -> None:
 
 def _missing(spec: ReportSpec, engine: str, home: Home) -> str | None:
     for side in spec.measured_sides:
-        version = spec.side(engine, side).version
-        availability = engines.by_name()[engine].availability(version, home.servers)
+        chosen = spec.side(engine, side)
+        if chosen.builds:
+            continue  # fetched and checked when the campaign is planned
+        availability = engines.by_name()[engine].availability(chosen.version, home.servers)
         if not availability.available:
             return availability.how
     return None

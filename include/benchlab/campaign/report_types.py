@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-from datetime import date
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from benchlab import engines
@@ -14,13 +16,17 @@ from benchlab.home import Home
 from benchlab.plan import last_measured, report_type, resolution, schedule
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
+from benchlab.plan.builds import Nightly
 from benchlab.plan.documents import read_text
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolution import ORDINARY, Resolved
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import Release
+from benchlab.plan.versions import NIGHTLY, Release
+
+# A run of a day may begin after its midnight, having waited for another.
+NIGHTLY_LASTS = timedelta(days=1)
 
 
 def report_files(home: Home) -> list[Path]:
@@ -98,7 +104,9 @@ def resolve(
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         SpecError: the versions do not fit, for example one refuses a parameter.
     """
-    return _resolve(calendar(home), spec, on, turn, measured)
+    # Asked once, so that both sides of an A/A campaign have the same.
+    nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on))
+    return _resolve(calendar(home), spec, on, turn, measured, nightly_of)
 
 
 def _resolve(
@@ -107,6 +115,7 @@ def _resolve(
     on: date,
     turn: Turn,
     measured: Measured = last_measured.nothing,
+    nightly_of: Callable[[str, date], Nightly] | None = None,
 ) -> Resolved:
     found = resolution.resolve(
         spec,
@@ -114,9 +123,25 @@ def _resolve(
         on,
         turn=turn,
         measured=measured,
+        nightly_of=nightly_of,
     )
     fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
+
+
+def _nightly(spec: ReportSpec, engine: str, on: date) -> Nightly:
+    """The nightly that stands for a day.
+
+    Raises:
+        NoReleaseError: the day is past: the mirror overwrites one nightly with the next.
+        UnavailableError, SpecError: see :meth:`BaseEngine.nightly`.
+    """
+    if on < datetime.now(UTC).date() - NIGHTLY_LASTS:
+        raise NoReleaseError(
+            f"{NIGHTLY} on {on}: the nightly of a past day cannot be had any more: each overwrites "
+            "the one before; name a build that was kept (`benchlab builds`)"
+        )
+    return engines.by_name()[engine].nightly(on_fleet=spec.topology is not None)
 
 
 def check_every_day(home: Home, path: Path) -> None:

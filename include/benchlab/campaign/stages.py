@@ -23,6 +23,7 @@ from benchlab.campaign import planning, preload, step_times
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.stored import StoredCampaign
+from benchlab.engines import builds
 from benchlab.engines.database import OPEN_USER, Database
 from benchlab.errors import (
     BenchlabError,
@@ -106,7 +107,7 @@ class CampaignRun(StoredCampaign):
         planned_for: datetime | None = None,
         chosen: tuple[str, str] | None = None,
     ) -> CampaignRun:
-        """Plan a campaign and write it to the store; nothing is started.
+        """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
 
         A repeated call with the same id and plan resumes the campaign.
 
@@ -118,7 +119,7 @@ class CampaignRun(StoredCampaign):
         Raises:
             SpecError: the id, the topology or the gates are not valid, or the campaign has ended
                 and its target rents hosts.
-            UnavailableError: a version cannot be had on this machine.
+            UnavailableError: a version or a build cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
         if not re.fullmatch(ID, campaign):
@@ -127,6 +128,7 @@ class CampaignRun(StoredCampaign):
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
+        spec = builds.pinned(home, spec, access)
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec)
@@ -254,7 +256,7 @@ class CampaignRun(StoredCampaign):
 
         Raises:
             EngineError: the server does not start.
-            TargetError: the server reports another version.
+            TargetError: a server is not of the version, or not the build, that was asked for.
             SpecError: a parameter has no effect in this version.
         """
         engine = self._begin("deploy", side)
@@ -264,11 +266,10 @@ class CampaignRun(StoredCampaign):
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
         engine.deploy()
+        # Before data are loaded, which takes an hour.
+        if misfits := engine.misfits():
+            raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
         reported = engine.version()
-        if not engine.is_requested_version(reported):
-            raise TargetError(
-                f"{side}: asked for {engine.instance.version}, the server says {reported}"
-            )
         if ignored := engine.ineffective(engine.variables()):
             raise SpecError(
                 f"{side}: parameters without effect in {reported}: "

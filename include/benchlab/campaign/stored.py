@@ -188,7 +188,7 @@ class StoredCampaign:
             campaign=record.id,
             report=record.plan.report,
             title=self.spec.title,
-            versions=tuple(side.version for side in record.plan.sides.values()),
+            versions=tuple(side.label for side in record.plan.sides.values()),
             started_at=record.started_at,
             state=record.state,
             aa=record.is_aa,

@@ -15,5 +15,5 @@ def list_campaigns() -> None:
     """List the campaigns in the store, the latest first."""
     with open_store(find()) as store:
         for record in reversed(store.campaigns()):
-            sides = " vs. ".join(side.version for side in record.plan.sides.values())
+            sides = " vs. ".join(side.label for side in record.plan.sides.values())
             print(f"{record.id}  {record.state:8}  {record.plan.engine} {sides}  ({record.origin})")

@@ -16,7 +16,7 @@ from benchlab import engines, targets
 from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
 from benchlab.cli import prices
-from benchlab.errors import BenchlabError, SpecError
+from benchlab.errors import BenchlabError, SpecError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.hosts import metrics
 from benchlab.hosts.access import Access, aws_credentials
@@ -25,6 +25,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
 from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
+from benchlab.plan.builds import is_nightly
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
@@ -116,6 +117,7 @@ def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
         for spec in specs
         for engine in spec.deployable_engines
         for side in SIDES
+        if not is_nightly(spec.side(engine, side).version)
     }
     for engine, version in sorted(wanted):
         offered = engines.by_name()[engine].offered(version)
@@ -147,7 +149,13 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
     for path in report_types.report_files(home):
         try:
             today = datetime.now(UTC).date()
-            spec = report_types.resolve(home, report_types.load(path), today).spec
+            written = report_types.load(path)
+            try:
+                spec = report_types.resolve(home, written, today).spec
+            except UnavailableError as error:  # there is no TiUP here to say which nightly
+                why = f"cannot run yet: {error}"
+                checks.append(Check(f"report type {path.stem}", False, why))
+                continue
             specs.append(spec)
             checks.append(_report(home, spec, planning.choose_engine(spec, home)[0]))
         except BenchlabError as error:
@@ -173,7 +181,8 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
     """The servers on this machine; a fleet's hosts fetch their own."""
     for spec in specs:
         for engine in spec.deployable_engines if spec.topology is None else ():
-            for version in sorted({spec.side(engine, side).version for side in SIDES}):
+            sides = (spec.side(engine, side) for side in SIDES)
+            for version in sorted({side.version for side in sides if not side.builds}):
                 found = engines.by_name()[engine].availability(version, home.servers)
                 yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)
 

@@ -131,6 +131,7 @@ class _Rehearsed(CampaignRun):
             self.target.rehearse_on(hosts, fleet)
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
+        vars(self.target)["_package"] = lambda component, _: Path(f"<{component}.tar.gz>")
         deployed = self.target.engine
         vars(self.target)["engine"] = lambda side: _Silent(deployed(side), self._rows, self._keep)
 
@@ -218,6 +219,7 @@ class _Silent:
             "row_counts": rows,
             "variables": {},
             "ineffective": {},
+            "misfits": [],
             "running": False,
             "background_jobs": None,
             "start": None,

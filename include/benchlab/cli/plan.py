@@ -21,6 +21,7 @@ from benchlab.cli.report_argument import (
     read_report_type,
     report_type_on,
 )
+from benchlab.engines import builds
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
@@ -66,6 +67,7 @@ def show_plan(
         show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
         return
     spec = report_type_on(home, report, overrides, on)
+    spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
     if as_json:
@@ -87,9 +89,11 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home)
     print(f"engine {engine}: {reason}")
-    for version in sorted({spec.side(engine, side).version for side in SIDES}):
-        engines.install(engine, version, home)
-        print(f"{engine} {version}: installed")
+    spec = builds.pinned(home, spec, Access())
+    for of in sorted((spec.side(engine, side) for side in SIDES), key=lambda of: of.label):
+        if not of.builds:
+            engines.install(engine, of.version, home)
+        print(f"{engine} {of.label}: installed")
 
 
 def _basis(home: Home, spec: ReportSpec, engine: str) -> Basis:

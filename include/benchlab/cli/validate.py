@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from benchlab.campaign import report_types
+from benchlab.engines import builds
 from benchlab.errors import BenchlabError
 from benchlab.home import find
 
@@ -32,6 +33,7 @@ def _check(path: Path) -> None:
     here = find()
     if path.name != here.notifications.name or not path.is_file():
         report_types.check_every_day(here, path)
+        builds.check(here, report_types.load(path))
         return
     from benchlab.report.notifications import notifiers
 

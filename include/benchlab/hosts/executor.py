@@ -116,6 +116,9 @@ class Executor(Protocol):
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
         """Write a file; ``private``: readable by its owner only, from its first byte."""
 
+    def upload(self, source: Path, path: Path) -> None:
+        """Copy a file of this machine to the host, whole or not at all."""
+
     def reach(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
         """An address on this machine that leads to ``host:port`` as seen from the executor's host.
 
@@ -260,6 +263,11 @@ class LocalExecutor:
         )
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
+        part.replace(path)
+
+    def upload(self, source: Path, path: Path) -> None:
+        part = path.with_name(path.name + ".part")
+        shutil.copyfile(source, part)
         part.replace(path)
 
     @contextlib.contextmanager

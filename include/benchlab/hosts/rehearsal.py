@@ -111,6 +111,9 @@ class Rehearsal:
         if path.name != ".reflink-probe":
             self._keep(self.host, f"write {path}", text)
 
+    def upload(self, source: Path, path: Path) -> None:
+        self._keep(self.host, f"copy {source.name} to {path}", "")
+
     @contextlib.contextmanager
     def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
         yield host, port

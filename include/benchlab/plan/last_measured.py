@@ -7,12 +7,15 @@ Pure: what a report type has measured comes from a provider, as its releases do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import versions
-from benchlab.plan.versions import LAST_GOOD, Release, Version
+from benchlab.plan.builds import Builds
+from benchlab.plan.report_type import SideSpec
+from benchlab.plan.versions import LAST_GOOD, Release
 
 
 @dataclass(frozen=True)
@@ -20,19 +23,28 @@ class MeasuredVersion:
     """A version that a complete campaign measured as its candidate, against another one.
 
     Attributes:
-        version: the candidate's.
+        version, builds: the candidate's.
         by: the campaign, for people.
         on: the day as of which the campaign's versions were chosen, UTC.
         is_good: whether no workload was called a regression, in throughput or p95 latency. Costs a
             comparison, so that it is asked only of versions that could be the baseline.
-        deployable: whether it can be deployed again; a build that was not kept cannot.
+        deployable: whether it can be deployed again; a build that was not kept cannot. Asked only
+            of versions that could be the baseline.
     """
 
     version: str
     by: str
     on: date
     is_good: Callable[[], bool]
-    deployable: bool = True
+    deployable: Callable[[], bool] = lambda: True
+    builds: Builds = field(default_factory=dict)
+
+
+class Named(NamedTuple):
+    """A version, with the builds that stand in place of its own."""
+
+    version: str
+    builds: Builds
 
 
 Measured = Callable[[str], Iterable[MeasuredVersion]]
@@ -49,8 +61,8 @@ def resolve(
     measured: Iterable[MeasuredVersion],
     releases: Sequence[Release],
     on: date,
-    candidate: Version,
-) -> tuple[Version, str]:
+    candidate: SideSpec,
+) -> tuple[Named, str]:
     """The version that a rule names on a day, and a clause that says why.
 
     ``previous measured`` is the candidate of the newest campaign before that day; ``last good``
@@ -60,7 +72,7 @@ def resolve(
 
     Example:
         ``resolve("last good", measured("tidb"), releases, on, candidate)`` is
-        ``(Version("v8.5.6", ...), "measured by c7")``.
+        ``(Named("v8.5.6", {}), "measured by c7")``.
 
     Args:
         measured: the latest first.
@@ -69,24 +81,33 @@ def resolve(
     Raises:
         NoReleaseError: nothing was measured, and there is no release before the candidate.
     """
+    wanted = versions.parse(candidate.version)
     for found in measured:
-        if found.on >= on or not found.deployable or found.version == candidate.text:
+        if found.on >= on or _is_same(found, candidate):
             continue
-        version = versions.parse(found.version)
-        if rule != LAST_GOOD or (version.series == candidate.series and found.is_good()):
-            return version, f"measured by {found.by}"
-    release = versions.newest_before([known for known in releases if known.day <= on], candidate)
-    series = ".".join(map(str, candidate.series))
+        series = versions.parse(found.version).series
+        if rule == LAST_GOOD and not (series == wanted.series and found.is_good()):
+            continue
+        if found.deployable():
+            return Named(found.version, found.builds), f"measured by {found.by}"
+    release = versions.newest_before([known for known in releases if known.day <= on], wanted)
     missing = (
-        f"nothing of {series} was measured and found good"
+        f"nothing of {wanted.series[0]}.{wanted.series[1]} was measured and found good"
         if rule == LAST_GOOD
-        else ("nothing else was measured")
+        else "nothing else was measured"
     )
     if release is None:
         raise NoReleaseError(
-            f"{rule} of {candidate.text} on {on}: {missing} before, and the calendar has no "
+            f"{rule} of {wanted.text} on {on}: {missing} before, and the calendar has no "
             "release before it; name a version"
         )
-    return release.version, (
-        f"the newest release before {candidate.text}, released {release.day}: {missing} before"
+    return Named(release.version.text, {}), (
+        f"the newest release before {wanted.text}, released {release.day}: {missing} before"
     )
+
+
+def _is_same(found: MeasuredVersion, candidate: SideSpec) -> bool:
+    """Whether the candidate is what was measured: of one version, and of the same files."""
+    return found.version == candidate.version and {
+        name: build.sha256 for name, build in found.builds.items()
+    } == {name: build.sha256 for name, build in candidate.builds.items()}

@@ -18,7 +18,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
-from benchlab.plan import versions
+from benchlab.plan import builds, versions
+from benchlab.plan.builds import Build
 from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
 from benchlab.plan.schedule import Schedule
@@ -69,6 +70,7 @@ class SideSpec(Frozen):
             :mod:`benchlab.plan.versions`.
         parameters: of the SQL server: configuration items and global variables.
         components: configuration items of a cluster's other components, by component.
+        builds: what is deployed in place of the version's own binaries, by component.
     """
 
     version: Annotated[
@@ -76,11 +78,25 @@ class SideSpec(Frozen):
     ]
     parameters: Parameters = Field(default={})
     components: Components = Field(default={})
+    builds: dict[Name, Build] = Field(default={})
+
+    @pydantic.model_serializer(mode="wrap")
+    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without ``builds`` where there are none, as earlier releases wrote it."""
+        written: dict[str, Any] = dump(self)
+        if not self.builds:
+            written.pop("builds", None)
+        return written
 
     @property
     def is_resolved(self) -> bool:
         """Whether its version is a version, not a version rule."""
         return not versions.is_rule(self.version)
+
+    @property
+    def label(self) -> str:
+        """Its version for people, with what tells its builds apart: ``v8.5.7@5c91a2b``."""
+        return builds.label(self.version, self.builds)
 
 
 class VersionParameters(Frozen):
@@ -408,6 +424,7 @@ class ReportSpec(Frozen):
                 }
                 for name in names
             },
+            builds=chosen.builds if version is None else {},
         )
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:

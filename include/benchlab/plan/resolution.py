@@ -8,11 +8,13 @@ from datetime import date
 from typing import Any
 
 from benchlab.errors import NoReleaseError
+from benchlab.plan import builds as builds_of
 from benchlab.plan import last_measured, versions
+from benchlab.plan.builds import Builds, Nightly
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import FINAL, MEASURED, Release, ReleaseType, Version
+from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, Release, ReleaseType
 
 # Of a run that a person starts.
 ORDINARY = Turn()
@@ -39,6 +41,7 @@ def resolve(
     *,
     turn: Turn = ORDINARY,
     measured: Measured = last_measured.nothing,
+    nightly_of: Callable[[str, date], Nightly] | None = None,
 ) -> Resolved:
     """A report type with its version rules replaced by versions.
 
@@ -51,13 +54,15 @@ def resolve(
             only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
             the baseline.
         measured: gives what the report type has measured, by engine.
+        nightly_of: gives the nightly of an engine on a day, NoReleaseError where it is not to be
+            had; None: never.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
             the same one; names the field.
     """
     aa = turn.aa and spec.sides == "different"
-    naming = _Naming(spec, on, turn, measured)
+    naming = _Naming(spec, on, turn, measured, nightly_of)
     notes: list[str] = []
     changes: dict[str, Any] = {}
     for name in spec.deployable_engines:
@@ -68,15 +73,12 @@ def resolve(
                 "candidate": entry.candidate,
                 "baseline": entry.candidate if aa else entry.baseline,
             }
-        candidate: Version | None = None
+        candidate: SideSpec | None = None
         for side, chosen in sides.items():
-            version, rule = naming.version(name, side, chosen, releases_of(name), candidate)
+            named, rule = naming.side(name, side, chosen, releases_of(name), candidate)
             if side == "candidate":
-                candidate = version
-            changes[f"engines.{name}.{side}"] = {
-                **chosen.model_dump(mode="json"),
-                "version": version.text,
-            }
+                candidate = named
+            changes[f"engines.{name}.{side}"] = named.model_dump(mode="json")
             # With `sides: same` the candidate's version only serves to find the baseline's.
             if rule and not (spec.sides == "same" and side == "candidate"):
                 notes.append(f"{'both sides' if spec.sides == 'same' else side}: {rule}")
@@ -105,46 +107,73 @@ class _Naming:
     on: date
     turn: Turn
     measured: Measured
+    nightly_of: Callable[[str, date], Nightly] | None
 
-    def version(
+    def side(
         self,
         engine: str,
         side: Side,
         chosen: SideSpec,
         releases: Sequence[Release],
-        candidate: Version | None,
-    ) -> tuple[Version, str | None]:
-        """A side's version, and a sentence on the rule that named it; None where it is pinned."""
+        candidate: SideSpec | None,
+    ) -> tuple[SideSpec, str | None]:
+        """A side with a version, and a sentence on the rule that named it; None where it has none.
+
+        Builds that the side names itself replace those that come with the version.
+        """
         if chosen.is_resolved:
-            return versions.parse(chosen.version), None
+            return chosen, None
         try:
-            return self._named(engine, chosen.version, releases, candidate)
+            version, builds, sentence = self._named(engine, chosen.version, releases, candidate)
         except NoReleaseError as error:
             raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
+        changes = {"version": version, "builds": {**builds, **chosen.builds}}
+        return chosen.model_copy(update=changes), sentence
 
     def _named(
-        self, engine: str, rule: str, releases: Sequence[Release], candidate: Version | None
-    ) -> tuple[Version, str]:
+        self, engine: str, rule: str, releases: Sequence[Release], candidate: SideSpec | None
+    ) -> tuple[str, Builds, str]:
+        """The version that a rule names, its builds, and a sentence that says so."""
         if candidate is not None and (found := self._release(releases, candidate)) is not None:
-            return found.version, (
-                f"{found.version.text}, released {found.day}, in place of {rule}: "
-                "schedule.release_every compares with the newest release this week"
+            text = found.version.text
+            return (
+                text,
+                {},
+                (
+                    f"{text}, released {found.day}, in place of {rule}: "
+                    "schedule.release_every compares with the newest release this week"
+                ),
+            )
+        if rule == NIGHTLY:
+            nightly = self._nightly(engine)
+            label = builds_of.label(nightly.version, nightly.builds)
+            return (
+                nightly.version,
+                nightly.builds,
+                f"{rule} on {self.on} is {label}, of {nightly.day}",
             )
         if candidate is not None and rule in MEASURED:
             named, why = last_measured.resolve(
                 rule, self.measured(engine), releases, self.on, candidate
             )
-            return named, f"{rule} on {self.on} is {named.text}, {why}"
+            label = builds_of.label(named.version, named.builds)
+            return named.version, named.builds, f"{rule} on {self.on} is {label}, {why}"
         # The release of the day is of one of the types for which the schedule has runs.
         schedule = self.spec.schedule
         types: Sequence[ReleaseType] = schedule.types if isinstance(schedule, OnRelease) else FINAL
+        of = versions.parse(candidate.version) if candidate is not None else None
         release = versions.resolve(
-            versions.parse_rule(rule), releases, self.on, candidate, types, self.turn.nth
+            versions.parse_rule(rule), releases, self.on, of, types, self.turn.nth
         )
-        version = release.version
-        return version, f"{rule} on {self.on} is {version.text}, released {release.day}"
+        text = release.version.text
+        return text, {}, f"{rule} on {self.on} is {text}, released {release.day}"
 
-    def _release(self, releases: Sequence[Release], candidate: Version) -> Release | None:
+    def _nightly(self, engine: str) -> Nightly:
+        if self.nightly_of is None:
+            raise NoReleaseError(f"{NIGHTLY} on {self.on}: it cannot be asked for here")
+        return self.nightly_of(engine, self.on)
+
+    def _release(self, releases: Sequence[Release], candidate: SideSpec) -> Release | None:
         """The release that stands in for the baseline's rule this week; None: the rule holds.
 
         A candidate that is a release itself needs no tie to releases.
@@ -152,6 +181,7 @@ class _Naming:
         if not self.turn.with_release or self.turn.aa or self.spec.sides != "different":
             return None
         before = [release for release in releases if release.day <= self.on]
-        if any(release.version == candidate for release in before if release.kind in FINAL):
+        version = versions.parse(candidate.version)
+        if any(release.version == version for release in before if release.kind in FINAL):
             return None
-        return versions.newest_before(before, candidate)
+        return versions.newest_before(before, version)

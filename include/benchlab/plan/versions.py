@@ -65,12 +65,14 @@ ReleaseType = ReleaseKind | Literal["LTS patch"]
 
 NEWEST = "newest"
 OF_THE_DAY = "release of the day"
+# TiUP's alias; not in the calendar, see resolution.py.
+NIGHTLY = "nightly"
 PREVIOUS = ("previous", "previous series", "previous patch", "previous LTS")
 PREVIOUS_MEASURED, LAST_GOOD = "previous measured", "last good"
 MEASURED = (PREVIOUS_MEASURED, LAST_GOOD)
 """Rules that name what was measured, not what came out; see :mod:`benchlab.plan.last_measured`."""
 RELATIVE = (*PREVIOUS, *MEASURED)
-RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *RELATIVE)
+RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *RELATIVE, NIGHTLY)
 """Version rules, for messages; ``LTS`` and ``6.5`` stand for any kind and any series."""
 _NEWEST_OF = re.compile(
     rf"{NEWEST}(?: (?:(?P<kind>GA|LTS|DMR|patch)|(?P<series>{_NUMBER}\.{_NUMBER})))?"
@@ -108,7 +110,7 @@ class VersionRule:
 
 def is_rule(text: str) -> bool:
     """Whether this is a version rule, not a version."""
-    return text in (OF_THE_DAY, *RELATIVE) or _NEWEST_OF.fullmatch(text) is not None
+    return text in (OF_THE_DAY, NIGHTLY, *RELATIVE) or _NEWEST_OF.fullmatch(text) is not None
 
 
 def parse_rule(text: str) -> VersionRule:
@@ -117,7 +119,7 @@ def parse_rule(text: str) -> VersionRule:
     Raises:
         SpecError: it is not a version rule; lists them.
     """
-    if text in (OF_THE_DAY, *RELATIVE):
+    if text in (OF_THE_DAY, NIGHTLY, *RELATIVE):
         return VersionRule(text)
     match = _NEWEST_OF.fullmatch(text)
     if match is None:
@@ -238,17 +240,19 @@ def is_same(one: str, other: str) -> bool:
 
 
 def order(text: str) -> tuple[tuple[int, ...], bool, str]:
-    """A sort key for versions: a pre-release before its release, a hotfix after it.
+    """A sort key for versions: a pre-release before its release, a hotfix or a build after it.
 
-    Accepts any way of writing a version, including those of published pages.
+    Accepts any way of writing a version, including those of published pages and
+    :func:`benchlab.plan.builds.label`.
 
     Example:
         ``sorted(["v5.1.0", "v5.0.6", "v5.1.0-rc.1"], key=order)`` begins with ``v5.0.6`` and ends
         with ``v5.1.0``.
     """
-    number, dash, suffix = without_letter(text).partition("-")
-    is_out = not dash or suffix.startswith("hotfix")
-    return tuple(int(part) for part in re.findall("[0-9]+", number)), is_out, suffix
+    name, at, build = without_letter(text).partition("@")
+    number, dash, suffix = name.partition("-")
+    is_out = not dash or re.match(r"hotfix|\d{8}-", suffix) is not None
+    return tuple(int(part) for part in re.findall("[0-9]+", number)), is_out, suffix + at + build
 
 
 def without_letter(text: str) -> str:

@@ -134,6 +134,7 @@ class InstanceFacts:
         git_hash: of its source; None where it is not reported.
         config_digest: of its effective configuration, the same for servers that are configured
             alike; None where it is not reported.
+        built_at: when it was built; None where it is not reported.
     """
 
     host: str
@@ -141,6 +142,7 @@ class InstanceFacts:
     version: str
     git_hash: str | None = None
     config_digest: str | None = None
+    built_at: str | None = None
 
 
 Moment = Literal["load", "last trial"]
@@ -185,6 +187,8 @@ class SideFacts:
         instances: its servers, where it is a cluster.
         consistency: the conditions of its dataset, by when they were checked; empty where the
             dataset has none.
+        about: what else the server says of how it was built, by its own names: ``Edition``,
+            ``Git Branch``, ``UTC Build Time``.
     """
 
     version: str
@@ -194,6 +198,7 @@ class SideFacts:
     rows: dict[str, int] = field(default_factory=dict)
     instances: tuple[InstanceFacts, ...] = ()
     consistency: dict[Moment, tuple[Condition, ...]] = field(default_factory=dict)
+    about: dict[str, str] = field(default_factory=dict)
 
 
 def rows_of(checksum: str) -> str:

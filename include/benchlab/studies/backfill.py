@@ -20,7 +20,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan import last_measured, schedule
 from benchlab.plan.last_measured import Measured, MeasuredVersion
 from benchlab.plan.plan import needs_approval
-from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease, Weekly
 from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
@@ -230,7 +230,7 @@ class _Backfill:
             ).spec
             engine, _ = planning.choose_engine(spec, self.home, to_run=False)
             sides = {side: spec.side(engine, side) for side in spec.measured_sides}
-            versions = {side: deployed.version for side, deployed in sides.items()}
+            versions = {side: deployed.label for side, deployed in sides.items()}
             found = replace(found, aa=spec.sides == "same", engine=engine, versions=versions)
             pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
             if reason := self._needless(spec, engine, pair):
@@ -246,7 +246,7 @@ class _Backfill:
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"
         if spec.sides == "different":
-            self.planned.append((engine, _to_measure(versions["candidate"], at)))
+            self.planned.append((engine, _to_measure(sides["candidate"], at)))
         approval = None if plan.dollars is None else needs_approval(plan, spec.budget)
         return replace(
             found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus, approval=approval
@@ -284,5 +284,6 @@ class _Backfill:
         return self.measured.get(pair)
 
 
-def _to_measure(version: str, at: datetime) -> MeasuredVersion:
-    return MeasuredVersion(version, f"this backfill's run of {at.date()}", at.date(), lambda: True)
+def _to_measure(side: SideSpec, at: datetime) -> MeasuredVersion:
+    by = f"this backfill's run of {at.date()}"
+    return MeasuredVersion(side.version, by, at.date(), lambda: True, builds=side.builds)

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchlab.campaign import planning
 from benchlab.home import Home
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.targets import local
@@ -60,11 +60,17 @@ def find(
     return None
 
 
+def _deployed(side: SideSpec) -> dict[str, Any]:
+    """A side with what identifies its builds, wherever they were fetched from."""
+    builds = {component: build.identity for component, build in side.builds.items()}
+    return {**side.model_dump(mode="json", exclude={"builds"}), "builds": builds}
+
+
 def _plan(spec: ReportSpec, engine: str, workloads: Collection[str]) -> dict[str, Any]:
     by_workload = spec.engines[engine].by_workload
     return {
         **spec.model_dump(mode="json", include=set(_MEASURED)),
         "unknown": spec.unknown,
-        "engine": {side: spec.side(engine, side).model_dump(mode="json") for side in SIDES},
+        "engine": {side: _deployed(spec.side(engine, side)) for side in SIDES},
         "by_workload": {name: by_workload[name] for name in workloads if name in by_workload},
     }

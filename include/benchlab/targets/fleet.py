@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchlab import engines, targets, workloads
+from benchlab.engines import builds
 from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
@@ -27,6 +28,7 @@ from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.builds import Build
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Topology
@@ -167,9 +169,11 @@ class FleetTarget(BaseTarget):
         return self._cluster(side)
 
     def _cluster(self, side: Side) -> BaseCluster:
+        of = self.plan.sides[side]
         wanted = Wanted(
             side=side,
-            of=self.plan.sides[side],
+            of=of,
+            package=lambda component: self._package(component, of.builds[component]),
             campaign=self.campaign,
             directory=self.directory,
             max_connections=self.most_threads + 50,
@@ -178,6 +182,9 @@ class FleetTarget(BaseTarget):
         )
         cluster = engines.cluster_of(self.plan.engine)
         return cluster.on_fleet(self.fleet, self.executor_of, wanted)
+
+    def _package(self, component: str, build: Build) -> Path:
+        return builds.package(self.home, component, build)
 
     def balancer(self, side: Side) -> HAProxy:
         port = self._cluster(side).instance.port

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchlab import engines, workloads
+from benchlab.engines import builds
 from benchlab.engines.server import BaseEngine, Instance
 from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.home import Home
@@ -20,7 +21,7 @@ from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.plan.steps import GIB
 from benchlab.targets.haproxy import HAProxy
 from benchlab.targets.target import BaseTarget, Say
@@ -82,9 +83,14 @@ class Target(BaseTarget):
 
     def provision(self, say: Say) -> None:
         for side in self.sides:
-            version = self.plan.sides[side].version
-            say(f"{self.plan.engine} {version}")
-            engines.install(self.plan.engine, version, self.home, self.executor)
+            of, engine = self.plan.sides[side], engines.by_name()[self.plan.engine]
+            say(f"{self.plan.engine} {of.label}")
+            if gone := builds.why_not_deployable(self.home, of):
+                raise UnavailableError(gone)
+            if (kept := self._kept(of)) is not None:
+                engine.install_build(self.executor, kept)
+            else:
+                engines.install(self.plan.engine, of.version, self.home, self.executor)
 
     def interrupt(self) -> None:
         self.executor.end_processes()
@@ -123,10 +129,11 @@ class Target(BaseTarget):
         return f"{ended} processes ended"
 
     def engine(self, side: Side) -> BaseEngine:
+        of = self.plan.sides[side]
         instance = Instance(
             side=side,
-            version=self.plan.sides[side].version,
-            parameters=self.plan.sides[side].parameters,
+            version=of.version,
+            parameters=of.parameters,
             directory=self.directory / side,
             host=HOST,
             port=getattr(self.spec.ports, side),
@@ -135,6 +142,8 @@ class Target(BaseTarget):
             database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
             slowdown_pct=self.plan.slowdown_pct if side == "candidate" else 0.0,
+            hashes={component: build.expected for component, build in of.builds.items()},
+            build=self._kept(of),
         )
         return engines.by_name()[self.plan.engine](self.executor, instance, self.home.servers)
 
@@ -155,6 +164,10 @@ class Target(BaseTarget):
         for tool, flag in {"sysbench": "--version", "haproxy": "-v"}.items():
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
+
+    def _kept(self, of: SideSpec) -> Path | None:
+        """The directory of a side's build; None where its version's own server is deployed."""
+        return next((builds.files(self.home, build) for build in of.builds.values()), None)
 
     def _check_ports(self) -> None:
         ports = self.spec.ports.model_dump()

@@ -13,7 +13,7 @@ from benchlab.campaign import fit, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.plan.schedule import turn
 
 if TYPE_CHECKING:
@@ -85,15 +85,21 @@ def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
 
     engine = begun.plan.engine
     changes: dict[str, Any] = {
-        f"engines.{engine}.{name}.version": side.version for name, side in begun.plan.sides.items()
+        f"engines.{engine}.{name}.{field}": value
+        for name, side in begun.plan.sides.items()
+        for field, value in _pinned(side).items()
     }
     if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
         chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
-        version = begun.plan.sides["baseline"].version
-        side = {**chosen.model_dump(mode="json"), "version": version}
+        side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
         changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
     note = f"the versions of {begun.id}, which this run resumes"
     return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
+
+
+def _pinned(side: SideSpec) -> dict[str, Any]:
+    builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
+    return {"version": side.version, "builds": builds}
 
 
 def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:
@@ -111,7 +117,7 @@ def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run
         return
     found = backfill.already_measured(home, store, spec, engine)
     if found is not None:
-        versions = " and ".join(spec.side(engine, side).version for side in spec.measured_sides)
+        versions = " and ".join(spec.side(engine, side).label for side in spec.measured_sides)
         raise NoCampaignError(
             f"{versions} have been measured with this plan already: {found}. To measure them "
             "again, start a run by hand"

@@ -258,7 +258,7 @@ def _workloads(spec: ReportSpec) -> list[str]:
 
 def _version(spec: ReportSpec, side: Side) -> Param:
     sides = {name: getattr(entry, side) for name, entry in spec.engines.items()}
-    own = ", ".join(f"{found.version} ({name})" for name, found in sides.items() if found)
+    own = ", ".join(f"{found.label} ({name})" for name, found in sides.items() if found)
     return Param(
         None,
         title=f"{side.capitalize()} version",

@@ -139,7 +139,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
 def _run(demo: Demo) -> int:
     engine, reason = planning.choose_engine(demo.spec, demo.here)
     planned = planning.plan(demo.here, demo.spec, engine, demo.campaign)
-    versions = " vs. ".join(side.version for side in planned.sides.values())
+    versions = " vs. ".join(side.label for side in planned.sides.values())
     print(f"{demo.spec.report}: {engine} {versions} ({reason})")
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
     airflow = AirflowHome(demo.here.root, "airflow-demo")

@@ -17,7 +17,7 @@ from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store
-from tests.builders import campaigns
+from tests.builders import campaigns, fakes
 from tests.builders.installation import Here
 
 HOW = "`benchlab give-back c1` gives back what is left of it"
@@ -220,6 +220,19 @@ def test_a_stage_that_cannot_be_paid_is_not_begun(bench: Bench) -> None:
     assert bench.state == "failed"
     notes = [step.note for step in bench.run.progress.read()[0] if step.phase == "deploy baseline"]
     assert notes == ["59.00 of 60.00 dollars"]
+
+
+def test_what_was_not_asked_for_ends_a_campaign_before_data_are_loaded(bench: Bench) -> None:
+    """As soon as the servers say what they are: loading takes an hour."""
+    deployment = fakes.FakeDeployment(bench.run.plan, fakes.FakeExecutor())
+    vars(bench.run.target)["engine"] = deployment.engine
+    vars(bench.run.target)["balancer"] = deployment.balancer
+    deployment.engine("candidate").reported = "11.4.5-Fake"
+    bench.run.deploy("baseline")
+    with pytest.raises(
+        TargetError, match=r"^candidate: the server is version 11\.4\.5-Fake, asked"
+    ):
+        bench.run.deploy("candidate")
 
 
 def test_the_report_says_what_was_spent_beside_what_was_planned(here: Here) -> None:

@@ -13,10 +13,12 @@ import pytest
 from benchlab.engines.tidb import Engine
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.status import WRITE_OUT
+from benchlab.engines.tidb.tiup import TiUP
 from benchlab.engines.tidb.topology import Ports
 from benchlab.errors import CommandError, EngineError, SpecError, TargetError, UnavailableError
 from benchlab.hosts.executor import Completed
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from benchlab.plan.builds import Build
 from tests.builders import fakes
 
 PASSWORD = "hunter2"
@@ -147,6 +149,70 @@ def test_a_deployment_begins_with_nothing_and_ends_with_an_account() -> None:
     assert statements.endswith("ALTER USER 'root'@'%' IDENTIFIED BY 'hunter2';")
     assert "log.level" not in statements
     assert log.lines.index("root on kv-1") < log.lines.index("tiup deploy")
+
+
+OTHER = "8.0.11-TiDB-v9.0.0-beta.2.pre-1895-g5c91a2b"
+
+
+def built(log: Log, *, answers: Mapping[str, Any] = ANSWERS, **build: Any) -> Cluster:
+    """A cluster whose TiDB is a build."""
+    made = Build(**{"sha256": "a" * 64, **build})
+    return cluster(
+        log,
+        answers=answers,
+        builds={"tidb": made},
+        hashes={"tidb": made.expected},
+        package=lambda component: Path(f"/here/{component}-{made.sha256}.tar.gz"),
+    )
+
+
+def test_a_build_is_in_place_before_the_cluster_first_starts() -> None:
+    """Only its component is replaced, offline: nothing is started with the version's own."""
+    log = Log()
+    built(log).deploy()
+    assert log.tiup() == ["list", "deploy", "patch", "disable", "start"]
+    (patch,) = [command for command in log.commands if "patch" in command]
+    package = f"/home/admin/c1/baseline/tidb-{'a' * 64}.tar.gz"
+    assert patch[3:8] == ["c1-baseline", package, "-R", "tidb", "--offline"]
+
+
+def test_what_the_servers_say_decides_whether_it_is_what_was_asked_for() -> None:
+    """By its commit: its own name is another one. Another commit is named."""
+    answers = {**ANSWERS, "/status": {"version": OTHER, "git_hash": "5c91a2b" + "0" * 33}}
+    assert built(Log(), answers=answers, git_hash="5c91a2b").misfits() == []
+    (fault,) = built(Log(), answers=answers, git_hash="f" * 40).misfits()
+    assert fault.endswith(f"tidb on kv-1 is built from 5c91a2b{'0' * 33}, asked for was {'f' * 40}")
+    assert built(Log(), answers=answers, git_hash="f" * 40).columns()["wrong_version_servers"] == 1
+    (fault,) = cluster(Log(), answers=answers).misfits()
+    assert fault.endswith(f"tidb on kv-1 is version {OTHER}, asked for was v5.2.0")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_nightly_is_patched_only_where_tiup_has_another_one(
+    monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    """It is deployed by its alias, whose package may be an earlier one that TiUP has kept."""
+    asked: list[tuple[str, str]] = []
+
+    def has_package(self: TiUP, component: str, version: str, sha256: str | None) -> bool:
+        asked.append((component, version))
+        return same
+
+    monkeypatch.setattr(TiUP, "has_package", has_package)
+    log = Log()
+    made = cluster(
+        log,
+        answers={**ANSWERS, "/status": {"version": OTHER, "git_hash": "5c91a2b"}},
+        version="v9.0.0-beta.2.pre-nightly",
+        builds={"tidb": Build(sha256="a" * 64, released="2026-11-20")},
+        package=lambda component: Path("/here/tidb.tar.gz"),
+        parameters={},
+    )
+    made.deploy()
+    assert asked == [("tidb", "nightly")]
+    assert ("patch" in log.tiup()) != same
+    (deploy,) = [command for command in log.commands if "deploy" in command[2:3]]
+    assert deploy[4] == "nightly"
 
 
 def test_the_password_is_on_no_command_line() -> None:

@@ -190,6 +190,13 @@ def test_a_curl_that_cannot_be_read_is_an_error() -> None:
         ("v5.2.0", "5.2.0-alpha", False),
         ("v5.7.25", "5.7.25-TiDB-v5.2.0", False),
         ("v5.2.0-alpha", "5.2.0-alpha", True),
+        ("v9.0.0-beta.2.pre-nightly", "8.0.11-TiDB-v9.0.0-beta.2.pre-1895-g5c91a2b", True),
+        ("v9.0.0-beta.2.pre-nightly", "9.0.0-beta.2", True),
+        ("v9.0.0-beta.2.pre-nightly", "8.0.11-TiDB-v9.0.1-beta.2.pre-1-g5c91a2b", False),
+        ("v9.0.0-beta.2.pre-nightly", "8.0.11-TiDB-v8.5.7", False),
+        ("v8.5.7-20260101-abcdef0", "8.0.11-TiDB-v8.5.7-20260101-abcdef0", True),
+        ("v8.5.7-20260101-abcdef0", "8.5.7", True),
+        ("v8.5.7-20260101-abcdef0", "8.5.70", False),
     ],
 )
 def test_every_component_is_the_version_that_was_asked_for(
@@ -211,7 +218,7 @@ PEERS = (instance(), instance(host="tikv-2"))
 
 def test_servers_that_are_alike_fit() -> None:
     """Each may have started at a time of its own."""
-    assert misfits((*PEERS, instance(host="tikv-3", identity="9")), "v5.2.0") == []
+    assert misfits((*PEERS, instance(host="tikv-3", identity="9")), "v5.2.0", {}) == []
 
 
 @pytest.mark.parametrize(
@@ -231,13 +238,43 @@ def test_servers_that_are_alike_fit() -> None:
 )
 def test_the_one_server_that_differs_is_named(fields: dict[str, Any], sentence: str) -> None:
     """With what it is and what it ought to be."""
-    assert misfits((*PEERS, instance(host="tikv-3", **fields)), "v5.2.0") == [sentence]
+    assert misfits((*PEERS, instance(host="tikv-3", **fields)), "v5.2.0", {}) == [sentence]
+
+
+BETWEEN = instance(version="v9.0.0-beta.2.pre-1895-g5c91a2b", git_hash="5c91a2b" + "0" * 33)
+
+
+@pytest.mark.parametrize(
+    ("hashes", "faults"),
+    [
+        ({"tikv": "5c91a2b" + "0" * 33}, []),
+        ({"tikv": "5c91a2b"}, []),
+        ({"tikv": None}, []),
+        ({"tidb": "5c91a2b"}, ["is version v9.0.0-beta.2.pre-1895-g5c91a2b, asked for was v8.5.7"]),
+        ({"tikv": "1" * 40}, [f"is built from 5c91a2b{'0' * 33}, asked for was {'1' * 40}"]),
+    ],
+)
+def test_a_build_is_known_by_its_commit_not_by_its_name(
+    hashes: dict[str, str | None], faults: list[str]
+) -> None:
+    """Another commit is refused, whatever name it goes by; so is a component without a build."""
+    said = [f"tikv on tikv-1 {fault}" for fault in faults]
+    assert misfits([BETWEEN], "v8.5.7", hashes) == said
+
+
+def test_a_commit_in_a_name_is_that_of_one_component() -> None:
+    """TiUP names a version made between releases by one repository's commit."""
+    made = instance(version="8.5.7", git_hash="abcdef0" + "1" * 33)
+    other = instance(version="8.5.7", git_hash="f" * 40, component="tidb")
+    assert misfits([made, other], "v8.5.7-20260101-abcdef0", {}) == []
+    (fault,) = misfits([other], "v8.5.7-20260101-abcdef0", {})
+    assert fault == "no server is built from abcdef0, as the name v8.5.7-20260101-abcdef0 says"
 
 
 def test_what_follows_from_the_hosts_memory_may_differ() -> None:
     """Two machines of one kind differ by a few pages."""
     other = {"log-level": "info", "storage.block-cache.capacity": "10239MiB"}
-    assert misfits((*PEERS, instance(host="tikv-3", config=other)), "v5.2.0") == []
+    assert misfits((*PEERS, instance(host="tikv-3", config=other)), "v5.2.0", {}) == []
 
 
 def test_what_says_where_a_server_lies_is_left_out() -> None:

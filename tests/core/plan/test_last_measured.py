@@ -8,7 +8,9 @@ import pytest
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import last_measured, versions
+from benchlab.plan.builds import Build
 from benchlab.plan.last_measured import MeasuredVersion
+from benchlab.plan.report_type import SideSpec
 from benchlab.plan.versions import Release
 
 DAY = date(2026, 7, 6)
@@ -16,7 +18,7 @@ RELEASES = (
     Release(versions.parse("v8.5.6"), date(2026, 4, 14), "patch"),
     Release(versions.parse("v8.5.7"), date(2026, 7, 9), "patch"),
 )
-CANDIDATE = versions.parse("v9.0.0-beta.2.pre-7")
+CANDIDATE = SideSpec(version="v9.0.0-beta.2.pre-7")
 
 
 def measured(
@@ -24,13 +26,13 @@ def measured(
 ) -> MeasuredVersion:
     """A campaign of some weeks ago."""
     on = DAY - timedelta(weeks=weeks_ago)
-    return MeasuredVersion(version, f"c-{version}", on, lambda: good, deployable)
+    return MeasuredVersion(version, f"c-{version}", on, lambda: good, lambda: deployable)
 
 
 def named(rule: str, *known: MeasuredVersion) -> tuple[str, str]:
     """The version, and why."""
-    version, why = last_measured.resolve(rule, known, RELEASES, DAY, CANDIDATE)
-    return version.text, why
+    found, why = last_measured.resolve(rule, known, RELEASES, DAY, CANDIDATE)
+    return found.version, why
 
 
 def test_last_good_is_of_the_candidates_series_and_no_regression() -> None:
@@ -58,7 +60,7 @@ def test_neither_the_candidate_nor_what_came_later_is_a_baseline(rule: str) -> N
     known = (
         measured("v9.0.0-beta.2.pre-9", -1),
         measured("v9.0.0-beta.2.pre-8", 0),
-        measured(CANDIDATE.text, 1),
+        measured(CANDIDATE.version, 1),
         measured("v9.0.0-beta.2.pre-6", 2),
     )
     assert named(rule, *known)[0] == "v9.0.0-beta.2.pre-6"
@@ -69,7 +71,7 @@ def test_without_a_campaign_the_newest_release_before_stands_in(rule: str) -> No
     """Of that day, and the note says why; without one either, the rule is refused."""
     version, why = named(rule)
     assert version == "v8.5.6"
-    assert why.startswith(f"the newest release before {CANDIDATE.text}, released 2026-04-14: ")
+    assert why.startswith(f"the newest release before {CANDIDATE.version}, released 2026-04-14: ")
     with pytest.raises(NoReleaseError, match=f"{rule} of .* no release before it; name a version"):
         last_measured.resolve(rule, (), RELEASES, date(2026, 1, 1), CANDIDATE)
 
@@ -83,3 +85,19 @@ def test_what_cannot_be_the_baseline_is_not_compared() -> None:
     other = MeasuredVersion("v8.5.6", "c1", DAY - timedelta(1), not_asked)
     assert named("last good", other)[0] == "v8.5.6"
     assert named("previous measured", other)[0] == "v8.5.6"
+
+
+def test_last_weeks_nightly_is_another_one_though_both_have_one_name() -> None:
+    """The mirror calls each by the same name; what was measured comes back with its files."""
+
+    def nightly(letter: str) -> SideSpec:
+        builds = {"tidb": Build(source="https://mirror/tidb.tar.gz", sha256=64 * letter)}
+        return SideSpec(version="v9.0.0-beta.2.pre-nightly", builds=builds)
+
+    today, before = nightly("a"), nightly("b")
+    known = [
+        MeasuredVersion(one.version, "c", DAY - timedelta(weeks), lambda: True, builds=one.builds)
+        for weeks, one in enumerate((today, before), 1)
+    ]
+    found, _ = last_measured.resolve("last good", known, RELEASES, DAY, today)
+    assert (found.version, found.builds) == (before.version, before.builds)

@@ -115,3 +115,17 @@ def test_only_what_is_complete_counts_and_the_latest_of_it(store: Store, found: 
         later = replace(base, id=f"later-{state}", started_at=base.started_at + timedelta(number))
         store.add_campaign(replace(later, state=state))  # type: ignore[arg-type]
     assert found(plans.spec()) == "later-complete"
+
+
+def test_two_builds_of_one_name_are_not_one_measurement(store: Store, found: Find) -> None:
+    """The same build has measured it, wherever it was fetched from and whether it was yet."""
+
+    def of(**build: str) -> ReportSpec:
+        side = {"version": "10.11.5", "builds": {"mariadb": build}}
+        return plans.spec().with_overrides({"engines.mariadb.candidate": side})
+
+    measured_with = of(source="a.tar.gz", sha256="a" * 64, git_hash="1234567")
+    store.add_campaign(campaigns.campaign(measured_with, id="built", environment={}))
+    assert found(of(sha256="a" * 64)) == "built"
+    assert found(of(source="a.tar.gz", sha256="b" * 64)) is None
+    assert found(plans.spec()) == "first"

@@ -122,7 +122,7 @@ def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) 
     found = differences(facts, sides)
     if not found.known:
         return None
-    same_version = sides["baseline"].version == sides["candidate"].version
+    same_version = sides["baseline"].label == sides["candidate"].label
     return float(
         sum(
             same_version or (change.asked and not _same_value(change.baseline, change.candidate))

@@ -170,6 +170,7 @@ class Census:
             git_hash=server.git_hash,
             config=None if config is None else self._comparable(host, status.flatten(config)),
             identity=server.identity,
+            built_at=server.built_at,
         )
 
     def _comparable(self, host: FleetHost, config: dict[str, str]) -> dict[str, str]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, is_version
+from benchlab.engines.database import USER, Deployed, identity_fault
 from benchlab.engines.tidb import login, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
@@ -32,8 +32,10 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
+from benchlab.plan.builds import Build, Builds, is_nightly
 from benchlab.plan.report_type import Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE
+from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
 
 
@@ -47,6 +49,8 @@ class ClusterInstance(Deployed):
         subdirectory: the part of every host's data directory that holds everything of the side.
         tiup_key: path of the private key, on the client's host, with which TiUP logs in as
             ``user``.
+        builds: of components.
+        package: gives the package of a component's build on this machine.
     """
 
     components: dict[str, Parameters]
@@ -55,6 +59,8 @@ class ClusterInstance(Deployed):
     ports: topology.Ports
     tiup_key: Path
     user: str
+    builds: Builds = field(default_factory=dict)
+    package: Callable[[str], Path] = Path
 
 
 class Cluster(TiDB, BaseCluster):
@@ -104,6 +110,9 @@ class Cluster(TiDB, BaseCluster):
             password=wanted.password,
             tiup_key=wanted.directory / "tiup_key",
             user=fleet.client.user,
+            hashes={component: build.expected for component, build in wanted.of.builds.items()},
+            builds=wanted.of.builds,
+            package=wanted.package,
         )
         return cls(fleet, executors, instance)
 
@@ -253,19 +262,24 @@ class Cluster(TiDB, BaseCluster):
             EngineError: a server does not answer, or PD does not know a store.
         """
         instances = self._census.instances()
-        if faults := misfits(instances, self.instance.version):
-            raise TargetError("\n".join(f"{self._name()}: {fault}" for fault in faults))
+        if faults := self._misfits(instances):
+            raise TargetError("\n".join(faults))
         return records.SideFacts(
             self.version(),
             self.git_hash(),
             self._settings(instances),
             instances=tuple(
                 records.InstanceFacts(
-                    one.host, one.component, one.version, one.git_hash, one.digest
+                    one.host, one.component, one.version, one.git_hash, one.digest, one.built_at
                 )
                 for one in instances
             ),
+            about=self.about(),
         )
+
+    def misfits(self) -> list[str]:
+        """See :class:`Database`; also servers that are built or configured unlike their peers."""
+        return self._misfits(self._census.instances())
 
     def variables(self) -> dict[str, str]:
         """Global variables, and configuration items such as ``tikv.raftstore.store-pool-size``."""
@@ -305,7 +319,12 @@ class Cluster(TiDB, BaseCluster):
             return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
         instances, started = self._census.instances(), self._noted()
         ended = [one for one in instances if started.get(_id(one), one.identity) != one.identity]
-        wrong = [one for one in instances if not is_version(self.instance.version, one.version)]
+        asked = (self.instance.version, self.instance.hashes)
+        wrong = [
+            one
+            for one in instances
+            if identity_fault(one.component, *asked, one.version, one.git_hash)
+        ]
         return {
             "ended_servers": float(len(ended)),
             "wrong_version_servers": float(len(wrong)),
@@ -345,12 +364,36 @@ class Cluster(TiDB, BaseCluster):
         self.executor.put(file, rendered)
         self._hosts.prepare()
         try:
-            self._tiup.deploy(name, self.instance.version, file)
+            self._tiup.deploy(name, self._name_for_tiup, file)
+            for component, build in self.instance.builds.items():
+                self._patch(component, build)
             # Both sides are on the same hosts, so neither may start when a host boots.
             self._tiup.cluster("disable", name)
         except BenchlabError as error:
             left = self._clean_up()
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+
+    @property
+    def _name_for_tiup(self) -> str:
+        """The version to deploy. A nightly is deployed by its alias: its real name is gone from the
+        mirror after the next release, and under it TiUP refuses a package that it had downloaded
+        before the mirror overwrote it (`Download` in its `pkg/cluster/operation/download.go`).
+        """
+        return NIGHTLY if is_nightly(self.instance.version) else self.instance.version
+
+    def _patch(self, component: str, build: Build) -> None:
+        """Put a build in place of the version's own binary, unless TiUP has deployed just that."""
+        if build.released and self._tiup.has_package(component, self._name_for_tiup, build.sha256):
+            return
+        package = self.instance.package(component)
+        there = self.instance.directory / package.name
+        self.executor.upload(package, there)
+        self._tiup.patch(self.instance.cluster_name, component, there)
+        self.executor.run(["rm", "-f", str(there)])
+
+    def _misfits(self, instances: Sequence[InstanceFacts]) -> list[str]:
+        faults = misfits(instances, self.instance.version, self.instance.hashes)
+        return [f"{self._name()}: {fault}" for fault in faults]
 
     def _launch(self) -> None:
         try:

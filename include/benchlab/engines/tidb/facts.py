@@ -1,7 +1,7 @@
 """Version, source and configuration of every server of a cluster, and which ones do not fit.
 
 Example:
-    ``misfits(census.instances(), "v6.5.0")`` is empty where every server is as requested.
+    ``misfits(census.instances(), "v6.5.0", {})`` is empty where every server is as requested.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchlab.engines.database import is_version
+from benchlab.engines.database import identity_fault
 from benchlab.engines.tidb.topology import COMPONENTS, Component
+from benchlab.plan.builds import has_commit
 
 # Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
 SIZED_BY_MEMORY = re.compile(
@@ -34,6 +35,7 @@ class InstanceFacts:
         config: effective configuration items by dotted name, without addresses, directories and
             ports; None where it is not reported.
         identity: changes whenever the server starts; None where it is not reported.
+        built_at: when it was built; None where it is not reported.
     """
 
     host: str
@@ -42,6 +44,7 @@ class InstanceFacts:
     git_hash: str | None
     config: Mapping[str, str] | None = field(repr=False)
     identity: str | None
+    built_at: str | None = None
 
     @property
     def digest(self) -> str | None:
@@ -71,16 +74,25 @@ def without_places(
     return {key: value for key, value in config.items() if not place.search(value)}
 
 
-def misfits(instances: Sequence[InstanceFacts], wanted: str) -> list[str]:
+def misfits(
+    instances: Sequence[InstanceFacts], wanted: str, hashes: Mapping[str, str | None]
+) -> list[str]:
     """What is wrong with a cluster, as sentences that name the server; empty where nothing is.
 
-    A server must have the requested version, and be built and configured like most of its peers.
+    A server must be what was asked for, and be built and configured like most of its peers. Of a
+    version whose name has a commit, one component at least must be built from that.
+
+    Args:
+        hashes: of the side's builds, see :func:`identity_fault`.
     """
     faults = [
-        f"{one.component} on {one.host} is version {one.version}, asked for was {wanted}"
+        f"{one.component} on {one.host} {fault}"
         for one in instances
-        if not is_version(wanted, one.version)
+        if (fault := identity_fault(one.component, wanted, hashes, one.version, one.git_hash))
     ]
+    commit, built_from = has_commit(wanted), [one.git_hash for one in instances if one.git_hash]
+    if commit and built_from and not any(found.startswith(commit) for found in built_from):
+        faults.append(f"no server is built from {commit}, as the name {wanted} says")
     for component in COMPONENTS:
         peers = [one for one in instances if one.component == component]
         usual_hash = _most_common(one.git_hash for one in peers)

@@ -11,20 +11,28 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import IO, cast
 
+from benchlab.engines.database import is_version
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import mirror, rules
+from benchlab.engines.tidb import mirror, nightly, rules
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.mirror import Mirror
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
-from benchlab.errors import CommandError, CommandTimeout, UnavailableError
+from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.plan import versions
+from benchlab.plan.builds import Nightly, has_commit, is_nightly
 from benchlab.plan.report_type import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
@@ -32,12 +40,15 @@ DOWNLOAD_LIMIT_S = 1800.0
 ASK_MIRROR_LIMIT_S = 20.0
 # From this version on there is `temp-dir`, for index creation; older versions refuse the item.
 TEMP_DIR_SINCE = (6, 3, 0)
+# Every Linux program begins with these bytes.
+ELF = b"\x7fELF"
 
 
 class Engine(TiDB, BaseEngine):
     """A TiDB server with embedded storage."""
 
     cluster = Cluster
+    components = ("tidb", "tikv", "pd")
     parameter_faults = staticmethod(rules.faults)
     has_status_port = True
     reserved = frozenset(
@@ -126,6 +137,42 @@ class Engine(TiDB, BaseEngine):
                 f"{(done.stdout + done.stderr).strip()}"
             )
 
+    @classmethod
+    def nightly(cls, *, on_fleet: bool) -> Nightly:
+        """See :class:`BaseEngine`; from TiUP's manifests."""
+        if (tiup := _tiup()) is None:
+            raise UnavailableError(
+                f"{versions.NIGHTLY}: there is no `tiup` on this machine to say which it is; "
+                "install it as docs.pingcap.com/tidb/stable/tiup-overview says, or name a build "
+                "that is kept (`benchlab builds`)"
+            )
+        # A fleet's hosts are x86-64, whatever this machine is.
+        arch = "arm64" if not on_fleet and platform.machine() == "aarch64" else "amd64"
+        components = cls.components if on_fleet else cls.components[:1]
+        return nightly.ask(tiup, _tiup_home(), components, f"linux/{arch}")
+
+    @classmethod
+    def check_build(cls, component: str, source: Path) -> None:
+        with _server_in(component, source):
+            pass
+
+    @classmethod
+    def keep_build(cls, component: str, source: Path, into: Path) -> None:
+        program = into / f"{component}-server"
+        with _server_in(component, source) as file, program.open("wb") as out:
+            shutil.copyfileobj(file, out, 1 << 20)
+        program.chmod(0o755)
+
+    @classmethod
+    def build_hash(cls, component: str, kept: Path) -> str | None:
+        program = str(kept / f"{component}-server")
+        try:
+            done = LocalExecutor(kept, "build").run([program, "-V"], check=False, timeout_s=20)
+        except CommandError:  # of another architecture, or not a program at all
+            return None
+        match = re.search(r"Git Commit Hash:\s*([0-9a-f]{40})", done.stdout)
+        return match[1] if match else None
+
     def initialise(self) -> None:
         """Write the configuration, and make empty directories for data and temporary files."""
         self.executor.put(self._config, self._options())
@@ -133,8 +180,9 @@ class Engine(TiDB, BaseEngine):
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
         """The server in the foreground; its log is the job's output."""
-        program = _program(self.instance.version)
-        if program is None:
+        build = self.instance.build
+        program = build / "tidb-server" if build else _program(self.instance.version)
+        if program is None or not program.exists():
             raise UnavailableError(f"{self._name()}: the binary is gone; run `benchlab install`")
         command = [
             str(program),
@@ -183,6 +231,34 @@ class Engine(TiDB, BaseEngine):
         return _toml(options)
 
 
+@contextmanager
+def _server_in(component: str, source: Path) -> Iterator[IO[bytes]]:
+    """The server in a build's file: the file itself, or one of that name in a tarball.
+
+    Raises:
+        SpecError: there is none.
+    """
+    name = f"{component}-server"
+    try:
+        with ExitStack() as opened:
+            if tarfile.is_tarfile(source):
+                tar = opened.enter_context(tarfile.open(source))
+                there = [one for one in tar if one.isfile() and Path(one.name).name == name]
+                if len(there) != 1:
+                    raise SpecError(f"{source}: a tarball with {len(there)} files {name}, not one")
+                file = cast(IO[bytes], tar.extractfile(there[0]))
+            else:
+                file = opened.enter_context(source.open("rb"))
+            if file.read(len(ELF)) != ELF:
+                raise SpecError(
+                    f"{source}: {name} is neither a Linux program nor a tarball with one"
+                )
+            file.seek(0)
+            yield file
+    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
+        raise SpecError(f"{source}: cannot be read: {error}") from error
+
+
 def _program(version: str) -> Path | None:
     places = [_tiup_home() / "components" / "tidb" / version / "tidb-server"]
     if home := os.environ.get("BENCHLAB_TIDB_HOME"):
@@ -199,7 +275,10 @@ def _fault(executor: Executor, version: str) -> str | None:
         said = executor.run([str(program), "-V"], check=False).stdout
     except CommandError as error:
         return f"{program} cannot be run: {error}"
-    if f"Release Version: {version}\n" in said:
+    own = re.search(r"Release Version: (.*)\n", said)
+    # Between releases a server does not call itself as TiUP does.
+    by_number = own and (is_nightly(version) or has_commit(version)) and is_version(version, own[1])
+    if by_number or f"Release Version: {version}\n" in said:
         return None
     return f"`{program} -V` does not say that it is {version}"
 

@@ -31,11 +31,13 @@ class Server:
 
     Attributes:
         identity: changes whenever the server starts; None where it is not reported.
+        built_at: when it was built, as PD writes it; None where it is not reported.
     """
 
     version: str
     git_hash: str | None
     identity: str | None
+    built_at: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,14 +140,16 @@ def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Serv
     ``ddl_id`` after every start.
     """
     identity = (info or {}).get("ddl_id")
-    return Server(status["version"], status.get("git_hash") or None, identity)
+    return Server(status["version"], _commit(status), identity)
 
 
 def read_pd(status: Mapping[str, Any]) -> Server:
-    """PD's ``/status``: ``{"version":"v6.5.0","git_hash":"...","start_timestamp":1669...}``."""
-    return Server(
-        status["version"], status.get("git_hash") or None, _identity(status.get("start_timestamp"))
-    )
+    """PD's ``/status``: ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
+    "start_timestamp":1669...}``.
+    """
+    started = _identity(status.get("start_timestamp"))
+    built_at = status.get("build_ts") or None
+    return Server(status["version"], _commit(status), started, built_at)
 
 
 def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
@@ -164,7 +168,7 @@ def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
                 address=store["address"],
                 state=store["state_name"],
                 version=store["version"],
-                git_hash=store.get("git_hash") or None,
+                git_hash=_commit(store),
                 identity=_identity(started),
                 leaders=int(status.get("leader_count", 0)),
             )
@@ -206,6 +210,12 @@ def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
         else:
             flat[f"{above}{key}"] = json.dumps(value, sort_keys=True)
     return flat
+
+
+def _commit(answer: Mapping[str, Any]) -> str | None:
+    """The commit of a server; one that was built outside of git says `None`, TiKV `Unknown ...`."""
+    text = answer.get("git_hash") or ""
+    return text if re.fullmatch("[0-9a-f]+", text) else None
 
 
 def _identity(started: Any) -> str | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
 from benchlab.engines.tidb.topology import is_config
+from benchlab.errors import CommandError
 from benchlab.plan import versions
 
 # From this version on a table has the ANALYZE jobs of all servers; before, each remembers some.
 ANALYZE_JOBS_SINCE = (6, 1, 0)
+
+# What a server says of how it was built; its version and commit are apart.
+ABOUT = ("Edition", "Git Branch", "UTC Build Time")
 
 # The history of DDL jobs has all of them, by the cluster's own clock.
 _DDL = (
@@ -49,6 +53,17 @@ class TiDB(Database):
             f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';",
             user="root",
         )
+
+    def about(self) -> dict[str, str]:
+        """See :class:`Database`; from ``tidb_version()``, one ``Name: value`` a line."""
+        try:
+            rows = self.sql("SELECT tidb_version()")
+        except CommandError:  # nothing depends on it
+            return {}
+        # The client writes a line feed in a value as \n.
+        text = "\n".join(cell for row in rows for cell in row)
+        lines = (line.partition(": ") for line in text.replace("\\n", "\n").splitlines())
+        return {name: value.strip() for name, _, value in lines if name in ABOUT}
 
     def background_jobs(self) -> BackgroundJobs | None:
         """DDL and ANALYZE jobs, including automatic ones; None before v6.1.

@@ -52,6 +52,9 @@ HINTS = {
     r"version \S+ .*not (?:found|exist)|unknown version|not supported|unknown component": (
         "TiUP's mirror does not have this version: `tiup list tidb --all` shows those it has"
     ),
+    r"entry \S+ (?:not found )?in package|decompress ": (
+        "the package of a build is not as TiUP wants it: a .tar.gz with the server at its root"
+    ),
     r"Failed to write public keys": (
         "TiUP takes the first word after AuthorizedKeysFile in that host's /etc/ssh/sshd_config as "
         "it stands: make it `.ssh/authorized_keys`"
@@ -101,6 +104,29 @@ class TiUP:
         """
         login = ["--user", self.user, "--identity_file", str(self.key)]
         self.cluster("deploy", name, version, str(topology), *login, timeout_s=DEPLOY_LIMIT_S)
+
+    def patch(self, name: str, component: str, package: Path) -> None:
+        """Replace a component's binary on all hosts of a cluster that has never been started.
+
+        ``--offline``: TiUP would otherwise restart each server, moving leaders first. Nothing is
+        added to a cluster later, so that ``--overwrite`` is not needed. (TiUP 1.16:
+        `pkg/cluster/manager/patch.go`, `pkg/cluster/task/install_package.go`.)
+
+        Args:
+            package: on TiUP's host: a ``.tar.gz`` with ``<component>-server`` at its root.
+        """
+        self.cluster(
+            "patch", name, str(package), "-R", component, "--offline", timeout_s=DEPLOY_LIMIT_S
+        )
+
+    def has_package(self, component: str, version: str, sha256: str | None) -> bool:
+        """Whether the package that TiUP downloaded for a version has this hash."""
+        cache = '"${TIUP_HOME:-$HOME/.tiup}/storage/cluster/packages"'
+        script = f'cd {cache} && sha256sum "$1-$2-"*.tar.gz'
+        done = self.executor.run(
+            ["sh", "-c", script, "sh", component, version], check=False, timeout_s=QUERY_LIMIT_S
+        )
+        return sha256 is not None and sha256 in done.stdout.split()
 
     def cluster(self, *arguments: str, timeout_s: float = OPERATION_LIMIT_S) -> Completed:
         """Run ``tiup cluster`` without being asked to confirm; errors as for :meth:`deploy`.

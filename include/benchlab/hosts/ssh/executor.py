@@ -31,6 +31,8 @@ SCRIPT_LIMIT_S = 60.0
 OUTPUT_LIMIT_S = 600.0
 GRACE_S = 10.0
 KILLED = 137
+# A file is sent in pieces of so many bytes, each in memory while it is on its way.
+PIECE = 1 << 25
 # On Debian a login account's PATH lacks sbin, where HAProxy is.
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -140,6 +142,22 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         arguments = (str(path), "077" if private else "022", str(size))
         self._script(f"write {path}", scripts.PUT, *arguments, stdin=text, timeout_s=OUTPUT_LIMIT_S)
 
+    def upload(self, source: Path, path: Path) -> None:
+        size = source.stat().st_size
+        with source.open("rb") as file:
+            sent = 0
+            while sent < size:
+                piece = file.read(PIECE)
+                arguments = (str(path), str(sent), str(len(piece)), str(size))
+                self._script(
+                    f"copy {source.name} to {path}",
+                    scripts.APPEND,
+                    *arguments,
+                    stdin=piece,
+                    timeout_s=OUTPUT_LIMIT_S,
+                )
+                sent += len(piece)
+
     @contextlib.contextmanager
     def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
         """See :class:`benchlab.hosts.executor.Executor`; a loopback port, forwarded over SSH."""
@@ -164,7 +182,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         shown: str,
         script: str,
         *arguments: str,
-        stdin: str = "",
+        stdin: str | bytes = "",
         timeout_s: float = SCRIPT_LIMIT_S,
     ) -> Completed:
         """Run a script without the campaign's tag; errors show it as ``shown``."""
@@ -177,7 +195,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         command: Sequence[str],
         variables: Mapping[str, str],
         *,
-        stdin: str = "",
+        stdin: str | bytes = "",
         timeout_s: float = SCRIPT_LIMIT_S,
         check: bool = True,
     ) -> Completed:
@@ -187,7 +205,8 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
             command=shlex.join(_tagged_sudo(command, variables)),
         )
         try:
-            ended = self._link().execute(program, stdin.encode(), timeout_s)
+            sent = stdin.encode() if isinstance(stdin, str) else stdin
+            ended = self._link().execute(program, sent, timeout_s)
         except UnreachableError as error:
             raise UnreachableError(f"{error}\nwhile running `{shown}`") from error
         except TimeoutError as error:

@@ -132,6 +132,19 @@ fi
 mv -fT "$1.part" "$1"
 """
 
+# $1 path, $2 bytes that are there already, $3 bytes that come, $4 bytes in all. A piece that does
+# not begin where the last one ended is refused.
+APPEND = """
+mkdir -p "$(dirname "$1")" || exit 1
+[ "$2" != 0 ] || rm -f "$1.part" || exit 1
+there=$(stat -c %s "$1.part" 2> /dev/null || echo 0)
+[ "$there" = "$2" ] || { echo "$there bytes are there, not $2" >&2; exit 1; }
+cat >> "$1.part" || exit 1
+there=$(stat -c %s "$1.part")
+[ "$there" = $(($2 + $3)) ] || { echo "the file was cut off on its way" >&2; exit 1; }
+[ "$there" != "$4" ] || mv -fT "$1.part" "$1"
+"""
+
 # $1 the campaign's tag, $2 hundredths of a second until SIGKILL. Prints how many processes there
 # were. Looks twice before none counts as left: a process has no environment during execve.
 RELEASE = """

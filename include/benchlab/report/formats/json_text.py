@@ -16,10 +16,10 @@ from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, sc
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.analysis.verdict.paired import percent
 from benchlab.language import english
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, SideSpec
 from benchlab.report.model import hardware, hosts, quality
 from benchlab.results import redaction
-from benchlab.results.records import Campaign, GateResult, TrialResult
+from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
 
 def to_json(
@@ -43,9 +43,10 @@ def to_json(
                 "parameters": spec.parameters,
                 "components": spec.components,
                 "servers": [
-                    asdict(one)
+                    _server_json(one)
                     for one in (campaign.facts[side].instances if side in campaign.facts else ())
                 ],
+                **_build_json(spec, campaign.facts.get(side)),
             }
             for side, spec in campaign.plan.sides.items()
         },
@@ -165,6 +166,20 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
             for cell in workload.cells
         ],
     }
+
+
+def _server_json(server: InstanceFacts) -> dict[str, Any]:
+    found = asdict(server)
+    if server.built_at is None:  # as before servers were asked for it
+        del found["built_at"]
+    return found
+
+
+def _build_json(side: SideSpec, facts: SideFacts | None) -> dict[str, Any]:
+    """The builds of a side, and what its server says of its own; neither where there is none."""
+    builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
+    about = facts.about if facts else {}
+    return {**({"builds": builds} if builds else {}), **({"about": about} if about else {})}
 
 
 def _decision_json(decision: Decision | WorkloadComparison) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def question(spec: ReportSpec, plan: Plan) -> str:
 
 
 def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
-    versions = " vs. ".join(f"{side} {spec.version}" for side, spec in plan.sides.items())
+    versions = " vs. ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     yield f"**{plan.report}**: {plan.engine}, {versions}; {len(plan.trials)} trials"
     yield ""
     if plan.dollars is None:
@@ -93,7 +93,7 @@ def duration(minutes: float) -> str:
 
 
 def _head(plan: Plan, reason: str) -> Iterator[str]:
-    versions = ", ".join(f"{side} {spec.version}" for side, spec in plan.sides.items())
+    versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
     rounds = f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"

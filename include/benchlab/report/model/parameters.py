@@ -35,7 +35,7 @@ def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
     sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
     made = list(_blocks(_alike(*sides), language))
     for side, own in zip(SIDES, sides, strict=True):
-        version, name = campaign.plan.sides[side].version, side_name(side)
+        version, name = campaign.plan.sides[side].label, side_name(side)
         only = _without(own, _alike(*sides))
         made += _blocks(only, language, "parameters-of-side", side=name, version=version)
     engine = campaign.report_type.engines[campaign.plan.engine]

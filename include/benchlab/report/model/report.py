@@ -133,7 +133,7 @@ class Report:
         return ReportSide(
             side=side,
             label=self._label(side),
-            version=spec.version,
+            version=spec.label,
             server=plain(facts.version) if facts else None,
             git_hash=plain(facts.git_hash) if facts and facts.git_hash else None,
             parameters={
@@ -144,8 +144,8 @@ class Report:
         )
 
     def _label(self, side: Side) -> str:
-        apart, version = [], self.plan.sides[side].version
-        if len({spec.version for spec in self.plan.sides.values()}) == 1:
+        apart, version = [], self.plan.sides[side].label
+        if len({spec.label for spec in self.plan.sides.values()}) == 1:
             apart.append(self.language.text(side_name(side)))
         if side == "candidate" and self.plan.slowdown_pct:
             limit = self.numbers.limit(self.plan.slowdown_pct)

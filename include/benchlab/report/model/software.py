@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from benchlab.language import Language, side_name
 from benchlab.language.names import items, plain, service_of
+from benchlab.plan.builds import label
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import Campaign, InstanceFacts
 
@@ -22,8 +23,8 @@ def servers(campaign: Campaign, language: Language) -> tuple[Row, ...]:
     """
     return tuple(
         group
-        for (side, _), peers in _peers(campaign).items()
-        for group in _alike(side, campaign.plan.sides[side].version, peers, language)
+        for (side, component), peers in _peers(campaign).items()
+        for group in _alike(side, _asked(campaign, side, component), peers, language)
     )
 
 
@@ -47,6 +48,12 @@ def configured(campaign: Campaign, language: Language) -> str | None:
     if not unknown:
         return said
     return language.say("software-untold", said=said, servers=items(unknown, language))
+
+
+def _asked(campaign: Campaign, side: Side, component: str) -> str:
+    spec = campaign.plan.sides[side]
+    own = {name: build for name, build in spec.builds.items() if name == component}
+    return label(spec.version, own)
 
 
 def _peers(campaign: Campaign) -> dict[tuple[Side, str], list[InstanceFacts]]:

@@ -202,7 +202,7 @@ class Bisection:
         place = {version: at for at, version in enumerate(self.way.releases)}
         known: dict[tuple[int, int], PairComparison] = {}
         pairs = (
-            tuple(campaign.plan.sides[side].version for side in SIDES)
+            tuple(campaign.plan.sides[side].label for side in SIDES)
             for campaign in compared.campaigns(self.spec.report)
             if set(SIDES) <= campaign.plan.sides.keys()
         )

@@ -132,7 +132,7 @@ def select_chains(
 
 
 def _versions(campaign: Campaign) -> tuple[str, str]:
-    baseline, candidate = (campaign.plan.sides[side].version for side in SIDES)
+    baseline, candidate = (campaign.plan.sides[side].label for side in SIDES)
     return baseline, candidate
 
 
@@ -255,7 +255,7 @@ def _otherwise_given(one: Campaign, newer: Campaign, workload: str) -> Differenc
     for side in SIDES:
         planned = one.plan.sides[side]
         given = newer.report_type.side(newer.plan.engine, side, version=planned.version)
-        unlike[planned.version] = _unlike(
+        unlike[planned.label] = _unlike(
             _named(planned, one, workload), _named(given, newer, workload)
         )
     first, *others = unlike.values()

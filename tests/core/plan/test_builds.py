@@ -1,0 +1,93 @@
+"""Builds as data: what tells them apart, and what earlier releases wrote."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from benchlab.errors import NoReleaseError
+from benchlab.plan import resolution, versions
+from benchlab.plan.builds import Build, Nightly, label
+from benchlab.plan.report_type import ReportSpec, SideSpec
+from tests.builders import plans
+
+NAME = "v9.0.0-beta.2.pre-nightly"
+
+
+def nightly(day: str, tidb: str, tikv: str) -> SideSpec:
+    """A side with the nightly of a day."""
+    packages = {"tidb": tidb * 64, "tikv": tikv * 64}
+    made = {name: Build(sha256=sha, released=day) for name, sha in packages.items()}
+    return SideSpec(version=NAME, builds=made)
+
+
+def test_two_builds_of_one_name_are_two() -> None:
+    """Also where only one of several components is another one."""
+    labels = [
+        SideSpec(version="v8.5.7").label,
+        SideSpec(version="v8.5.7", builds={"tidb": Build(sha256="a" * 64)}).label,
+        SideSpec(version="v8.5.7", builds={"tidb": Build(sha256="b" * 64)}).label,
+        nightly("2026-11-19", "a", "a").label,
+        nightly("2026-11-20", "a", "a").label,
+        nightly("2026-11-20", "a", "b").label,
+    ]
+    assert len(set(labels)) == len(labels)
+    assert len({versions.order(text) for text in labels}) == len(labels)
+    assert labels[:2] == ["v8.5.7", "v8.5.7@aaaaaaa"]
+
+
+def test_builds_stand_in_order_beside_releases() -> None:
+    """A build is after its release, a nightly after those before it, and before its release."""
+    in_order = [
+        "v8.5.6",
+        "v8.5.7",
+        "v8.5.7-20260101-abcdef0",
+        "v8.5.7@aaaaaaa",
+        nightly("2026-11-09", "f", "f").label,
+        nightly("2026-11-20", "a", "a").label,
+        "v9.0.0",
+    ]
+    assert sorted(sorted(in_order), key=versions.order) == in_order
+
+
+def test_a_side_without_builds_is_written_as_before() -> None:
+    """So that plans and campaigns of earlier releases stay what they were."""
+    assert "builds" not in SideSpec(version="v8.5.7").model_dump()
+    side = SideSpec(version="v8.5.7", builds={"tidb": Build(sha256="a" * 64)})
+    assert side.model_dump()["builds"] == {"tidb": {"sha256": "a" * 64}}
+    assert SideSpec.model_validate(side.model_dump(mode="json")) == side
+    assert label("v8.5.7", {}) == "v8.5.7"
+
+
+def by_nightly(**candidate: object) -> ReportSpec:
+    """The nightly against a release."""
+    sides = {"baseline": {"version": "v8.5.7"}, "candidate": {"version": "nightly", **candidate}}
+    return plans.fleet_spec(engines={"tidb": sides})
+
+
+NOW = Nightly(NAME, date(2026, 11, 20), {"tidb": Build(sha256="a" * 64, released="2026-11-20")})
+
+
+def test_the_nightly_is_pinned_by_the_hashes_of_its_packages() -> None:
+    """With its real name; a build that the report type names replaces the nightly's own."""
+    found = resolution.resolve(
+        by_nightly(), lambda engine: (), date(2026, 11, 20), nightly_of=lambda engine, on: NOW
+    )
+    side = found.spec.side("tidb", "candidate")
+    assert (side.version, side.builds) == (NAME, NOW.builds)
+    assert found.notes == (
+        f"candidate: nightly on 2026-11-20 is {NAME}@2026-11-20-aaaaaaa, of 2026-11-20",
+    )
+    own = by_nightly(builds={"tidb": {"source": "t.tar.gz"}})
+    found = resolution.resolve(
+        own, lambda engine: (), date(2026, 11, 20), nightly_of=lambda engine, on: NOW
+    )
+    assert found.spec.side("tidb", "candidate").builds == {"tidb": Build(source="t.tar.gz")}
+
+
+def test_where_no_nightly_can_be_asked_for_there_is_no_campaign() -> None:
+    """As where the calendar has no release, so that a backfill goes on."""
+    with pytest.raises(NoReleaseError, match=r"tidb\.candidate\.version: nightly on 2026") as error:
+        resolution.resolve(by_nightly(), lambda engine: (), date(2026, 11, 20))
+    assert error.value.side == "candidate"
