@@ -30,7 +30,7 @@ from benchlab.errors import (
     TargetError,
 )
 from benchlab.home import ID, Home
-from benchlab.hosts import metrics
+from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import Destination, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials, minutes_with_end
@@ -207,6 +207,8 @@ class CampaignRun(StoredCampaign):
         self.note("provision", "client", note=facts["client_version"])
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
+        if (found := self.target.probe_hosts()) is not None:
+            facts[probes.FIRST] = found
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)

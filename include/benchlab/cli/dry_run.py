@@ -213,6 +213,7 @@ class _Silent:
             "ineffective": {},
             "running": False,
             "background_jobs": None,
+            "write_stalls": {},
             "start": None,
             "stop": None,
         }

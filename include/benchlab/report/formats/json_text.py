@@ -17,7 +17,7 @@ from benchlab.analysis.verdict.decision import Decision
 from benchlab.analysis.verdict.paired import percent
 from benchlab.language import english
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import hardware, hosts, quality
+from benchlab.report.model import hardware, hosts, probed, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, TrialResult
 
@@ -27,7 +27,7 @@ def to_json(
 ) -> dict[str, Any]:
     """The comparison for machines; what is missing is None.
 
-    ``client`` and ``consistency`` are there if the campaign has recorded them. ``results`` are all
+    ``client``, ``consistency`` and ``probes`` are there if the campaign has recorded them. ``results`` are all
     executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
@@ -129,7 +129,8 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
 
 
 def _recorded(campaign: Campaign) -> dict[str, Any]:
-    """What only some campaigns have: which client it was, what the checks of datasets found."""
+    """What only some campaigns have: the client, checks of datasets, probes of hosts."""
+    probes = probed.to_json(campaign)
     program = campaign.environment.get("client_program")
     version = campaign.environment.get("client_version")
     checked = {
@@ -142,6 +143,7 @@ def _recorded(campaign: Campaign) -> dict[str, Any]:
     return {
         **({"client": {"program": program, "version": version}} if program else {}),
         **({"consistency": checked} if checked else {}),
+        **({"probes": probes} if probes else {}),
     }
 
 
