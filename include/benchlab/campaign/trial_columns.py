@@ -115,9 +115,7 @@ def _write_stalls(setup: TrialSetup, side: Side) -> Mapping[str, float | None]:
     return {}
 
 
-def _stalled(
-    after: Mapping[str, float | None], noted: Mapping[str, float | None]
-) -> float | None:
+def _stalled(after: Mapping[str, float | None], noted: Mapping[str, float | None]) -> float | None:
     """How many storage servers held writes back during the run; None if one does not say."""
     pairs = [(noted.get(f"{STALLS_BEFORE}{host}"), now) for host, now in after.items()]
     grown = [now - before for before, now in pairs if before is not None and now is not None]

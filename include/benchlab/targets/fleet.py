@@ -47,8 +47,8 @@ CLIENT_TOOLS = {
 SERVER_TOOLS = {"scp": "openssh-client", "ss": "iproute2"}
 STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
 
-# The probes of a campaign whose trials are shorter are shorter alike: a minute is too much for it.
-FULL_PROBE_FROM_S = 60
+# Seconds of a repeat of a probe, and as a share of a trial, which it is not to outlast by far.
+PROBE_S, PROBE_SHARE = 0.7, 0.01
 
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
@@ -157,7 +157,7 @@ class FleetTarget(BaseTarget):
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
 
     def probe_hosts(self) -> str:
-        seconds = min(1.0, self.spec.seconds / FULL_PROBE_FROM_S)
+        seconds = min(PROBE_S, PROBE_SHARE * self.spec.seconds)
 
         def place(host: FleetHost) -> Path:
             return fleet_files.directory_on(host, self.campaign)

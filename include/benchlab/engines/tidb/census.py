@@ -119,7 +119,9 @@ class Census:
 
     def write_stalls(self) -> dict[str, float | None]:
         """:func:`benchlab.engines.tidb.stalls.read_counters` of every TiKV server, by host."""
-        urls = {h.name: self._url("tikv", h.address, "/metrics") for h in self.fleet.with_role("tikv")}
+        urls = {
+            h.name: self._url("tikv", h.address, "/metrics") for h in self.fleet.with_role("tikv")
+        }
         found = stalls.ask(self.executor, [*urls.values()])
         return {name: found[url] for name, url in urls.items()}
 

@@ -34,15 +34,15 @@ _UNITS = {
 }
 _SAMPLE = re.compile(rf"({'|'.join(_UNITS)})(?:\{{[^}}]*\}})? (\S+)")
 # A page has some megabytes, of which a few lines are needed: they are picked on the host.
-_ASK = r"""
+_ASK = f"""
 pattern=$1; shift
 for url; do
     echo "url $url"
-    curl --silent --fail --noproxy '*' --connect-timeout {connect} --max-time {limit} "$url" |
-        grep -E "$pattern"
+    curl --silent --fail --noproxy '*' --connect-timeout {CONNECT_LIMIT_S} \\
+        --max-time {ASK_LIMIT_S} "$url" | grep -E "$pattern"
 done
 exit 0
-""".format(connect=CONNECT_LIMIT_S, limit=ASK_LIMIT_S)
+"""
 
 
 def ask(executor: Executor, urls: Sequence[str]) -> Mapping[str, float | None]:

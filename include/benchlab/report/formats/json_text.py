@@ -27,8 +27,8 @@ def to_json(
 ) -> dict[str, Any]:
     """The comparison for machines; what is missing is None.
 
-    ``client``, ``consistency`` and ``probes`` are there if the campaign has recorded them. ``results`` are all
-    executed trials, including invalid ones.
+    ``client``, ``consistency`` and ``probes`` are there if the campaign has recorded them.
+    ``results`` are all executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)

@@ -73,8 +73,8 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     made.filters["shown"] = _shown
     made.globals.update(
         wording=wording, trust=trust, method=method, setting=setting, figures=figures, hosts=hosts,
-        hardware=hardware, probed=probed, software=software, commands=commands.of_campaign, items=items,
-        stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
+        hardware=hardware, probed=probed, software=software, commands=commands.of_campaign,
+        items=items, stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
 

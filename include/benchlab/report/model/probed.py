@@ -24,7 +24,7 @@ def header(language: Language) -> list[str]:
 
 
 def rows(campaign: Campaign, language: Language) -> list[list[str]]:
-    """A row per host with the medians; of two probes as ``first / again``; empty without a probe."""
+    """A row per host with its medians, of two probes as ``first / again``; empty without any."""
     numbers = Numbers(language)
     probes = [from_text(campaign.environment[key]) for key in _there(campaign)]
     return [
@@ -56,7 +56,9 @@ def sentences(campaign: Campaign, language: Language) -> list[str]:
         language.say("probes-gap", measure=title, hosts=items(hosts, language), reason=why)
         for (title, why), hosts in reasons.items()
     ]
-    return said + ([language.say("probes-missing", gaps=clauses(missing, language))] * bool(missing))
+    return said + (
+        [language.say("probes-missing", gaps=clauses(missing, language))] * bool(missing)
+    )
 
 
 def to_json(campaign: Campaign) -> dict[str, Mapping[str, Any]]:
