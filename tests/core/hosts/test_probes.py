@@ -67,7 +67,7 @@ def probed(**hosts: fakes.FakeExecutor) -> dict[str, HostProbe]:
 
 
 def test_hosts_that_are_alike_do_not_differ() -> None:
-    """Each has its figures, storage hosts those of their disk; the others their way to the client."""
+    """Storage hosts have figures of their disk, and all but the client the way to it."""
     found = probed()
     assert difference(to_text(found)) == 0
     storage, client = found["kv-1"], found["client-1"]
