@@ -207,6 +207,8 @@ class CampaignRun(StoredCampaign):
         self.note("provision", "client", note=facts["client_version"])
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
+        if self.spec.topology is not None:
+            self.note("provision", "probe the hosts")
         if (found := self.target.probe_hosts()) is not None:
             facts[probes.FIRST] = found
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})

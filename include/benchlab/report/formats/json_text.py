@@ -5,6 +5,7 @@ Its keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -15,9 +16,10 @@ from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, scope_of
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.analysis.verdict.paired import percent
+from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import hardware, hosts, probed, quality
+from benchlab.report.model import hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, TrialResult
 
@@ -130,7 +132,11 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
 
 def _recorded(campaign: Campaign) -> dict[str, Any]:
     """What only some campaigns have: the client, checks of datasets, probes of hosts."""
-    probes = probed.to_json(campaign)
+    probed = {
+        key.removeprefix("probe_"): json.loads(campaign.environment[key])
+        for key in (probes.FIRST, probes.AGAIN)
+        if key in campaign.environment
+    }
     program = campaign.environment.get("client_program")
     version = campaign.environment.get("client_version")
     checked = {
@@ -143,7 +149,7 @@ def _recorded(campaign: Campaign) -> dict[str, Any]:
     return {
         **({"client": {"program": program, "version": version}} if program else {}),
         **({"consistency": checked} if checked else {}),
-        **({"probes": probes} if probes else {}),
+        **({"probes": probed} if probed else {}),
     }
 
 

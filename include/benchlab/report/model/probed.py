@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from statistics import median
-from typing import Any
 
 from benchlab.hosts.probes import AGAIN, FIRST, MEASURES, ROUND_TRIP, HostProbe, from_text
 from benchlab.language import Language
@@ -59,16 +56,6 @@ def sentences(campaign: Campaign, language: Language) -> list[str]:
     return said + (
         [language.say("probes-missing", gaps=clauses(missing, language))] * bool(missing)
     )
-
-
-def to_json(campaign: Campaign) -> dict[str, Mapping[str, Any]]:
-    """The probes for machines, by ``first`` and ``again``, in the units of :class:`HostProbe`."""
-    return {
-        key.removeprefix("probe_"): {
-            name: asdict(host) for name, host in from_text(campaign.environment[key]).items()
-        }
-        for key in _there(campaign)
-    }
 
 
 def _there(campaign: Campaign) -> list[str]:
