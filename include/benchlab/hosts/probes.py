@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from pathlib import Path
 
@@ -37,9 +37,10 @@ REPEATS = 7
 # A host that takes longer has no figures; its trials show how busy it is.
 LIMIT_S = 60.0
 LINES_PER_S = 600_000
-SYNC_BYTES = 4096
-_CPU = re.compile(r"(\d+) lines (\d+) ns")
-_DD = re.compile(r"(\d+) bytes .*copied, ([0-9.e-]+) s\b.*")
+# What is counted, and in which time: `600000 lines 412345678 ns`, `10485760 bytes (10 MB, 10 MiB)
+# copied, 0.0051 s, 2.1 GB/s`.
+_SPEED = re.compile(r"(\d+) (?:lines|bytes).* ([0-9.e-]+) n?s\b.*")
+_UNITS = {"cpu_one": 1e-9, "cpu_all": 1e-9, "disk_sync": 4096}
 _RTT = re.compile(r"rtt min/avg/max/mdev = [0-9.]+/([0-9.]+)/.*")
 
 # Arguments: directory, seconds of a measure, lines to sort, repeats, 1 where the disk matters.
@@ -93,17 +94,16 @@ class HostProbe:
 
     Attributes:
         roles: of the host.
-        speeds: a figure per repeat, by measure: ``cpu_one`` and ``cpu_all``, lines sorted a second
-            by one thread and by one on each core; ``disk_write`` and ``disk_read``, bytes a second
+        figures: one per repeat, by measure: ``cpu_one`` and ``cpu_all``, lines sorted a second by
+            one thread and by one on each core; ``disk_write`` and ``disk_read``, bytes a second
             past the cache of files; ``disk_sync``, writes of 4 KiB a second, each on the disk
-            before the next. The disk is the data directory's, of PD and TiKV hosts only.
-        round_trip_ms: the mean of 20 pings from the client's host.
-        failed: why something is missing, by measure.
+            before the next. The disk is the data directory's, of PD and TiKV hosts only. Also
+            ``round_trip``, the mean of 20 pings from the client's host in milliseconds.
+        failed: why something is missing, by measure; ``probe``: all but the round trip.
     """
 
     roles: tuple[str, ...]
-    speeds: dict[str, list[float]] = field(default_factory=dict)
-    round_trip_ms: float | None = None
+    figures: dict[str, list[float]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -119,42 +119,35 @@ def probe(
         directory_of: a directory of the campaign on the data directory's file system.
         seconds: about how long each repeat of a measure takes.
     """
-    hosts = {host.name: host for host in fleet.hosts}
 
     def look(host: FleetHost) -> HostProbe:
         disk = bool({"pd", "tikv"} & set(host.roles))
         size = (f"{seconds:.3f}", max(round(LINES_PER_S * seconds), 1), REPEATS, int(disk))
-        said = _run(executor_of(host), _PROBE, directory_of(host), *size)
-        return _read(host.roles, said, MEASURES if disk else MEASURES[:2])
+        printed = _run(executor_of(host), _PROBE, directory_of(host), *size)
+        return _read(host.roles, printed, MEASURES if disk else MEASURES[:2])
 
-    found, reasons = try_on_all(hosts, look)
-    found |= {
-        name: HostProbe(hosts[name].roles, failed={"probe": reasons[name]}) for name in reasons
-    }
+    found, reasons = try_on_all({host.name: host for host in fleet.hosts}, look)
     client = fleet.client
-    away = {host.name: host.address for host in fleet.hosts if host.name != client.name}
+    others = [host for host in fleet.hosts if host.name != client.name]
     pings, silent = try_on_all(
-        {client.name: executor_of(client)}, lambda here: _run(here, _PING, *away.values())
+        {"pings": executor_of(client)}, lambda here: _run(here, _PING, *(h.address for h in others))
     )
-    said = dict(_words(pings.get(client.name, "")))
-    for name, address in away.items():
-        answer = said.get(address) or silent.get(client.name) or "ping printed nothing"
-        if match := _RTT.fullmatch(answer):
-            found[name] = replace(found[name], round_trip_ms=float(match[1]))
-        else:
-            found[name] = replace(found[name], failed={**found[name].failed, ROUND_TRIP: answer})
-    return {name: found[name] for name in hosts}
+    said = dict(_words(pings.get("pings", "")))
+    for host in fleet.hosts:
+        if host.name in reasons:
+            found[host.name] = HostProbe(host.roles, failed={"probe": reasons[host.name]})
+        if host in others:
+            answer = said.get(host.address) or silent.get("pings") or "ping printed nothing"
+            if match := _RTT.fullmatch(answer):
+                found[host.name].figures[ROUND_TRIP] = [float(match[1])]
+            else:
+                found[host.name].failed[ROUND_TRIP] = answer
+    return {host.name: found[host.name] for host in fleet.hosts}
 
 
 def to_text(found: Mapping[str, HostProbe]) -> str:
-    """As kept in a campaign's environment: JSON, with figures of five digits."""
-    rounded = {
-        name: replace(
-            host, speeds={m: [float(f"{v:.5g}") for v in all_] for m, all_ in host.speeds.items()}
-        )
-        for name, host in found.items()
-    }
-    return json.dumps({name: asdict(host) for name, host in rounded.items()}, sort_keys=True)
+    """As kept in a campaign's environment: JSON."""
+    return json.dumps({name: asdict(host) for name, host in found.items()})
 
 
 def from_text(text: str | None) -> dict[str, HostProbe]:
@@ -172,15 +165,14 @@ def difference(first: str | None) -> float | None:
         None where no role has two hosts, or a host has no figure that another one of its role has.
     """
     hosts = from_text(first).values()
-    found: list[float | None] = []
-    for role in ROLES:
-        alike = [host for host in hosts if role in host.roles]
-        for measure in {measure for host in alike for measure in host.speeds}:
-            found += (
-                _gap(one.speeds.get(measure), other.speeds.get(measure))
-                for one, other in combinations(alike, 2)
-            )
-    return _largest(found)
+    alike = [[host for host in hosts if role in host.roles] for role in ROLES]
+    return _largest(
+        _gap(one, other, measure)
+        for of_role in alike
+        for measure in MEASURES
+        if any(measure in host.figures for host in of_role)
+        for one, other in combinations(of_role, 2)
+    )
 
 
 def change(first: str | None, again: str | None) -> float | None:
@@ -194,23 +186,24 @@ def change(first: str | None, again: str | None) -> float | None:
     """
     later = from_text(again)
     return _largest(
-        [
-            _gap(speeds, later[name].speeds.get(measure))
-            for name, host in from_text(first).items()
-            if name in later
-            for measure, speeds in host.speeds.items()
-        ]
+        _gap(host, later[name], measure)
+        for name, host in from_text(first).items()
+        if name in later
+        for measure in MEASURES
+        if measure in host.figures
     )
 
 
-def _gap(one: Sequence[float] | None, other: Sequence[float] | None) -> float | None:
-    if not one or not other:
+def _gap(one: HostProbe, other: HostProbe, measure: str) -> float | None:
+    if measure not in one.figures or measure not in other.figures:
         return None
-    return max(0.0, min(one) / max(other) - 1, min(other) / max(one) - 1)
+    here, there = one.figures[measure], other.figures[measure]
+    return max(0.0, min(here) / max(there) - 1, min(there) / max(here) - 1)
 
 
-def _largest(found: Sequence[float | None]) -> float | None:
-    known = [value for value in found if value is not None]
+def _largest(gaps: Iterable[float | None]) -> float | None:
+    found = [*gaps]
+    known = [gap for gap in found if gap is not None]
     return max(known) if known and len(known) == len(found) else None
 
 
@@ -223,26 +216,17 @@ def _run(executor: Executor, script: str, *arguments: object) -> str:
 
 
 def _read(roles: tuple[str, ...], printed: str, wanted: Sequence[str]) -> HostProbe:
-    speeds: dict[str, list[float]] = {}
-    failed: dict[str, str] = {}
+    figures: dict[str, list[float]] = {}
+    failed = dict.fromkeys(wanted, "nothing was printed")
     for measure, said in _words(printed):
-        cpu, disk = _CPU.fullmatch(said), _DD.fullmatch(said)
-        if cpu is not None:
-            speed = int(cpu[1]) / int(cpu[2]) * 1e9
-        elif disk is not None:
-            speed = int(disk[1]) / float(disk[2])
-        else:
-            speed = 0.0
-        if speed > 0:
-            unit = SYNC_BYTES if measure == "disk_sync" else 1
-            speeds.setdefault(measure, []).append(speed / unit)
-        else:
-            failed[measure] = said[-200:] or "nothing was printed"
-    enough = {measure: values for measure, values in speeds.items() if 2 * len(values) > REPEATS}
-    missing = [measure for measure in wanted if measure not in enough]
-    return HostProbe(
-        roles, enough, None, {m: failed.get(m, "nothing was printed") for m in missing}
-    )
+        match = _SPEED.fullmatch(said)
+        if match is None or match[1] == "0":
+            failed[measure] = said[-200:]
+            continue
+        speed = int(match[1]) / float(match[2]) / _UNITS.get(measure, 1)
+        figures.setdefault(measure, []).append(float(f"{speed:.5g}"))
+    enough = {measure: found for measure, found in figures.items() if 2 * len(found) > REPEATS}
+    return HostProbe(roles, enough, {m: why for m, why in failed.items() if m not in enough})
 
 
 def _words(printed: str) -> Iterator[tuple[str, str]]:

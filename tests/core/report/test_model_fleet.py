@@ -231,8 +231,8 @@ def probed_hosts(speed: float) -> str:
     speeds = {"cpu_one": [speed, 1.3e6, 1.4e6], "disk_sync": [900.0, 1100.0]}
     return to_text(
         {
-            "tikv-1": HostProbe(("tikv", "pd"), speeds, None, {"round_trip": "ping | not found"}),
-            "client-1": HostProbe(("client",), {"cpu_one": [2.0e6]}, 0.105),
+            "tikv-1": HostProbe(("tikv", "pd"), speeds, {"round_trip": "ping | not found"}),
+            "client-1": HostProbe(("client",), {"cpu_one": [2.0e6]}),
         }
     )
 
@@ -252,7 +252,7 @@ def test_the_probes_of_the_hosts_are_shown() -> None:
     assert "the repeats at the start / before the last round" in page
     assert not {FIRST, AGAIN} & set(twice.software)
     page = bundle.make(*case_of(twice.campaign))["report.json"].decode()
-    assert json.loads(page)["probes"]["again"]["tikv-1"]["speeds"]["cpu_one"][0] == 9e5
+    assert json.loads(page)["probes"]["again"]["tikv-1"]["figures"]["cpu_one"][0] == 9e5
     assert "Round trip" not in markdown_of(report_of()), "of campaigns of earlier releases"
 
 

@@ -7,11 +7,15 @@ from statistics import median
 from benchlab.hosts.probes import AGAIN, FIRST, MEASURES, ROUND_TRIP, HostProbe, from_text
 from benchlab.language import Language
 from benchlab.language.names import clauses, items, plain
-from benchlab.language.numbers import MISSING, Numbers
+from benchlab.language.numbers import Numbers
 from benchlab.results.records import Campaign
 
 # Decimals, and how many of the measure's own unit make one of the column's.
-_UNITS = {"cpu_one": (0, 1e3), "cpu_all": (0, 1e3), "disk_write": (1, 1e6), "disk_read": (1, 1e6)}
+_UNITS = {
+    **dict.fromkeys(("cpu_one", "cpu_all"), (0, 1e3)),
+    **dict.fromkeys(("disk_write", "disk_read"), (1, 1e6)),
+    ROUND_TRIP: (3, 1.0),
+}
 
 
 def header(language: Language) -> list[str]:
@@ -53,9 +57,9 @@ def sentences(campaign: Campaign, language: Language) -> list[str]:
         language.say("probes-gap", measure=title, hosts=items(hosts, language), reason=why)
         for (title, why), hosts in reasons.items()
     ]
-    return said + (
-        [language.say("probes-missing", gaps=clauses(missing, language))] * bool(missing)
-    )
+    if missing:
+        said.append(language.say("probes-missing", gaps=clauses(missing, language)))
+    return said
 
 
 def _there(campaign: Campaign) -> list[str]:
@@ -63,10 +67,6 @@ def _there(campaign: Campaign) -> list[str]:
 
 
 def _cell(host: HostProbe | None, measure: str, numbers: Numbers) -> str:
-    if host is None:
-        return MISSING
-    if measure == ROUND_TRIP:
-        return numbers.rate(host.round_trip_ms, 3)
+    figures = host.figures.get(measure) if host is not None else None
     decimals, unit = _UNITS.get(measure, (0, 1.0))
-    speeds = host.speeds.get(measure)
-    return numbers.rate(median(speeds) / unit, decimals) if speeds else MISSING
+    return numbers.rate(median(figures) / unit if figures else None, decimals)
