@@ -245,6 +245,7 @@ class FakeDeployment:
         self.client_host = executor.host
         self.client_alone = False
         self.spendings: list[Spending] = []
+        self.probe: str | None = None
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -275,6 +276,10 @@ class FakeDeployment:
     def interrupt(self) -> None:
         """End everything on it."""
         self.executor.end_processes()
+
+    def probe_hosts(self) -> str | None:
+        """As the test says; one machine is not probed."""
+        return self.probe
 
     def spending(self) -> Spending | None:
         """What the test says next; nothing is rented without that."""

@@ -24,6 +24,7 @@ from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.trial import Begun
 from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
+from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
@@ -221,6 +222,8 @@ class TrialSequence:
         self.deployment.acquire(self.campaign.origin)
         if not results:
             self._wait_for_calm()
+        if planned.round == self.plan.rounds > 1 and attempt == 1:
+            self._probe_again()
         with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC).isoformat()}\n")
         tries = self._tries(planned, attempt)
@@ -267,6 +270,24 @@ class TrialSequence:
             lambda phase, note: self.progress.note("trial", phase, note),
         )
         mark.touch()
+
+    def _probe_again(self) -> None:
+        """Probe the hosts before the last round, once; a failure costs nothing but the figures."""
+        mark = self._mark("probed")
+        if mark.exists():
+            return
+        mark.touch()
+        if probes.FIRST not in self.store.campaign(self.campaign.id).environment:
+            return
+        self.progress.note("trial", "probe the hosts", "")
+        try:
+            for side in self.deployment.sides:
+                self.deployment.balancer(side).stop()
+                self.deployment.engine(side).stop()  # also ends compactions
+            if (found := self.deployment.probe_hosts()) is not None:
+                self.store.add_to_environment(self.campaign.id, probes.AGAIN, found)
+        except BenchlabError as error:
+            self.progress.note("trial", "warning", f"the hosts were not probed again: {error}")
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried, including this try."""

@@ -35,7 +35,7 @@ from benchlab.errors import (
     UnreachableError,
 )
 from benchlab.home import ID, Home
-from benchlab.hosts import metrics
+from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import at_once
 from benchlab.plan.rates import StepTime, TimedStep
@@ -231,10 +231,14 @@ class CampaignRun(StoredCampaign):
         self.note("provision", "client", note=facts["client_version"])
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
+        self._ended("provision")
+        if self.spec.topology is not None:
+            self.note("provision", "probe the hosts")
+        if (found := self.target.probe_hosts()) is not None:
+            facts[probes.FIRST] = found
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
         self.target.executor.put(client_config(self.target), text, private=True)
-        self._ended("provision")
 
     def prepare(self, query_on: QueryOn = by_client) -> None:
         """All stages of all sides from :meth:`deploy` to :meth:`back_up`."""

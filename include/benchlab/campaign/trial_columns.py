@@ -23,8 +23,10 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
 
-# Passed from the first half of a trial to the second; no gate uses it.
+# Passed from the first half of a trial to the second; no gate uses them. The second one's names
+# have a storage server's host behind them.
 BACKGROUND_ENDED = "background_jobs_ended_before"
+STALLS_BEFORE = "write_stalls_before "
 
 
 def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
@@ -40,7 +42,10 @@ def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
 def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Counts taken just before the client starts, which :func:`of_servers` compares with."""
     background = _background_jobs(setup, side)
-    return {BACKGROUND_ENDED: None if background is None else float(background.ended)}
+    return {
+        BACKGROUND_ENDED: None if background is None else float(background.ended),
+        **{f"{STALLS_BEFORE}{host}": known for host, known in _write_stalls(setup, side).items()},
+    }
 
 
 def of_client(
@@ -71,6 +76,7 @@ def of_servers(
     engine, balancer = setup.deployment.engine(side), setup.deployment.balancer(side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
+    columns["write_stalls"] = _stalled(_write_stalls(setup, side), noted)
     with contextlib.suppress(CommandError):
         backends = balancer.statistics()
         columns["backends_down"] = float(sum(not backend.up for backend in backends))
@@ -101,6 +107,21 @@ def _background_jobs(setup: TrialSetup, side: Side) -> BackgroundJobs | None:
     with contextlib.suppress(CommandError, EngineError):
         return setup.deployment.engine(side).background_jobs()
     return None
+
+
+def _write_stalls(setup: TrialSetup, side: Side) -> Mapping[str, float | None]:
+    with contextlib.suppress(CommandError, EngineError):
+        return setup.deployment.engine(side).write_stalls()
+    return {}
+
+
+def _stalled(after: Mapping[str, float | None], noted: Mapping[str, float | None]) -> float | None:
+    """How many storage servers held writes back during the run; None if one does not say."""
+    pairs = [(noted.get(f"{STALLS_BEFORE}{host}"), now) for host, now in after.items()]
+    grown = [now - before for before, now in pairs if before is not None and now is not None]
+    if not pairs or len(grown) < len(pairs) or min(grown) < 0:
+        return None  # a counter that fell is of a server that was started again
+    return float(sum(more > 0 for more in grown))
 
 
 def _background_work(setup: TrialSetup, side: Side, ended_before: float | None) -> float | None:

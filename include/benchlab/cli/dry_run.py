@@ -222,6 +222,7 @@ class _Silent:
             "misfits": [],
             "running": False,
             "background_jobs": None,
+            "write_stalls": {},
             "start": None,
             "stop": None,
         }

@@ -162,6 +162,13 @@ class Database(ABC):
         """Statements at work beside the clients'; None where the version does not report them."""
         return None
 
+    def write_stalls(self) -> Mapping[str, float | None]:
+        """By storage server, a number that grows whenever it holds writes back; for differences.
+
+        None: that server does not say. Empty: the database has no such servers.
+        """
+        return {}
+
     # What all share
 
     @property

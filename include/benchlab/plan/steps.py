@@ -43,6 +43,8 @@ ROW_BYTES = 260
 
 PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
+PROBE_S = 30.0
+"""Probing CPU, disk and round trips of all hosts at once, of a campaign with full-length trials."""
 CHECK_HOSTS_S = 60.0
 """Owned hosts: logging in and checking programs; nothing is rented or installed."""
 CLOUD_PROVISION_S = 1500.0
@@ -292,6 +294,9 @@ def _fleet(
 ) -> Iterator[_Timed]:
     provision, provisioning, release = _around(topology)
     yield "provision", None, provisioning, basis.seconds("provision", provision)
+    if not isinstance(topology, CloudTopology):
+        what = "probe all hosts" + ", again before the last round" * (spec.rounds > 1)
+        yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
     prepared = _prepare(spec, topology, kept=basis.dataset == "kept")
     yield from _as_learned(prepared, basis)
     yield from _measuring(spec, trials, topology, basis)

@@ -22,6 +22,7 @@ from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts import probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
@@ -50,6 +51,9 @@ CLIENT_TOOLS = {
 # TiUP copies with scp, and asks ss which ports are open.
 SERVER_TOOLS = {"scp": "openssh-client", "ss": "iproute2"}
 STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
+
+# Seconds of a repeat of a probe, and as a share of a trial, which it is not to outlast by far.
+PROBE_S, PROBE_SHARE = 0.7, 0.01
 
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
@@ -164,6 +168,14 @@ class FleetTarget(BaseTarget):
         """End every process of the campaign on every host, except the servers."""
         if self.has_fleet():
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
+
+    def probe_hosts(self) -> str:
+        seconds = min(PROBE_S, PROBE_SHARE * self.spec.seconds)
+
+        def place(host: FleetHost) -> Path:
+            return fleet_files.directory_on(host, self.campaign)
+
+        return probes.to_text(probes.probe(self.fleet, self.executor_of, place, seconds))
 
     def engine(self, side: Side) -> Database:
         return self._cluster(side)

@@ -85,6 +85,12 @@ class Deployment(Protocol):
     def spending(self) -> Spending | None:
         """What the hosts have cost so far; None where nothing is rented now."""
 
+    @abstractmethod
+    def probe_hosts(self) -> str | None:
+        """How fast every host is, as :func:`benchlab.hosts.probes.to_text`; None where hosts are
+        not probed. For moments at which nothing else is at work on them.
+        """
+
 
 def driving_process() -> int | None:
     """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
@@ -169,6 +175,9 @@ class BaseTarget(Deployment, ABC):
         """
 
     def spending(self) -> Spending | None:
+        return None
+
+    def probe_hosts(self) -> str | None:
         return None
 
     @abstractmethod

@@ -329,7 +329,7 @@ def test_no_figures_bring_the_cells_down(rates: np.ndarray, waits: np.ndarray) -
         assert all((columns[n] or 0) <= 100 for n in ("p95_fall_pct", "curve_dip_pct"))
 
 
-def test_every_column_of_the_symptoms_is_delivered_but_one() -> None:
+def test_every_column_of_the_symptoms_is_delivered() -> None:
     """A misspelt column would leave its gate not evaluated for ever; the hosts' are elsewhere."""
     delivered = {
         "trials": set(columns_of(run_of(1, 2, 3))),
@@ -337,7 +337,8 @@ def test_every_column_of_the_symptoms_is_delivered_but_one() -> None:
     }
     wanted = {name: {g.column for g in GATES if g.table == name} for name in delivered}
     hosts = set(columns_module.fleet_columns({}))
-    assert wanted["trials"] - delivered["trials"] - hosts == {"write_stalls"}
+    servers = {"write_stalls"}
+    assert wanted["trials"] - delivered["trials"] - hosts == servers
     assert wanted["cells"] == delivered["cells"]
 
 

@@ -230,8 +230,8 @@ def test_every_gate_that_a_local_trial_can_answer_is_evaluated() -> None:
     assert {name for name in status if status[name] == "not evaluated"} == {
         # not from a fake
         *("cpu_steal", "other_work", "client_cpu", "balance", "background_work"),
-        *("hosts_alike", "hosts_probed", "clock"),  # only on a fleet
-        *("drift", "write_stall"),  # five intervals are too few; nothing reports the other column
+        *("hosts_alike", "hosts_probed", "hosts_steady", "clock", "write_stall"),  # only on a fleet
+        "drift",  # five intervals are too few
     }
 
 
@@ -483,6 +483,45 @@ def test_hosts_that_differ_are_reported_without_failing_the_trial() -> None:
     unlike(bench, "hosts_alike")
     collected = bench.measure()
     assert failed(collected) == {"hosts_alike"}
+    assert collected.result.valid
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "observed"),
+    [
+        ({"kv-1": 0.0, "kv-2": 3.5}, {"kv-1": 0.0, "kv-2": 3.5}, 0),
+        ({"kv-1": 0.0, "kv-2": 3.5}, {"kv-1": 0.2, "kv-2": 3.5}, 1),
+        ({"kv-1": 0.0, "kv-2": 3.5}, {"kv-1": 0.2, "kv-2": None}, None),
+        ({"kv-1": None, "kv-2": 3.5}, {"kv-1": 0.2, "kv-2": 3.5}, None),
+        ({"kv-1": 0.0, "kv-2": 3.5}, {"kv-1": 0.2, "kv-2": 0.0}, None),
+        ({}, {"kv-1": 0.2}, None),
+        ({}, {}, None),
+    ],
+)
+def test_storage_servers_that_held_writes_back_are_counted(
+    before: dict[str, float | None], after: dict[str, float | None], observed: int | None
+) -> None:
+    """In the run alone. A server that does not say, or was started again, makes it unknown."""
+    bench = Bench()
+    said = iter([before, after])
+    bench.deployment.engine("baseline").write_stalls = lambda: next(said)  # type: ignore[method-assign]
+    collected = bench.measure()
+    (gate,) = (gate for gate in collected.result.gates if gate.gate == "write_stall")
+    assert gate.observed == observed
+    assert collected.result.valid, "a symptom"
+    assert gate.status == {0: "pass", 1: "fail", None: "not evaluated"}[observed]
+
+
+def test_servers_that_refuse_to_say_cost_no_trial() -> None:
+    """Their status port does not answer."""
+    bench = Bench()
+
+    def refuse() -> dict[str, float | None]:
+        raise CommandError("client-1", "curl", 7, "refused")
+
+    bench.deployment.engine("baseline").write_stalls = refuse  # type: ignore[method-assign]
+    collected = bench.measure()
+    assert status_of(collected, "write_stall") == "not evaluated"
     assert collected.result.valid
 
 

@@ -33,6 +33,8 @@ What was found before the trials: the other functions of this module
 ``inconsistent_dataset``     conditions violated after the load        count   not checked
 ``unlike_hosts``             hosts unlike the first of their role      count   no fleet
 ``clock_offset_ms``          largest offset between two hosts          ms      not measurable
+``host_difference_ratio``    faster than the slowest of a role, less 1 ratio   not probed
+``host_change_ratio``        changed since the campaign began, less 1  ratio   not probed twice
 ``undeclared_differences``   variables that differ, though not asked   count   a side unknown
 Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 -----------------------------------------------------------------------------------------------
@@ -45,15 +47,12 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``leader_imbalance``         a TiKV store's leaders, off the mean      ratio   no cluster
 ``backends_down``            backends that the load balancer lost      count   no answer
 ``connection_spread``        connections: most - fewest per backend    count   no answer
+``write_stalls``             storage servers that held writes back     count   one does not say
 Hosts during the run: ``benchlab.hosts.metrics.HostMetrics.columns``
 -----------------------------------------------------------------------------------------------
 ``harness_cpu_ratio``        CPU used by client or load balancer       ratio   not sampled
 ``cpu_steal_ratio``          CPU stolen, on the worst host             ratio   not sampled
 ``other_work_ratio``         CPU that others used, on the worst host   ratio   not sampled
-Nothing reports these yet
------------------------------------------------------------------------------------------------
-``host_difference_ratio``    slowest / fastest host of a role, probed  ratio   always
-``write_stalls``             storage servers that stalled writes       count   always
 ===========================  ========================================  ======  ================
 """
 
@@ -64,6 +63,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchlab.analysis.gates import symptoms, variables
+from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
 from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.order import PlannedTrial
@@ -124,11 +124,13 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
         environment: the campaign's. For a fleet it has one line per role, such as ``tikv_hosts``:
             the number of hosts and their descriptions, equal ones once. Memory may differ by 1 %.
     """
-    clocks = environment.get(CLOCKS)
+    clocks, first = environment.get(CLOCKS), environment.get(probes.FIRST)
     lines = [line for role in ROLES if (line := environment.get(f"{role}_hosts")) is not None]
     return {
         "unlike_hosts": float(sum(map(_unlike, lines))) if lines else None,
         "clock_offset_ms": None if clocks is None else float(clocks),
+        "host_difference_ratio": probes.difference(first),
+        "host_change_ratio": probes.change(first, environment.get(probes.AGAIN)),
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchlab.engines.tidb import status
+from benchlab.engines.tidb import stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
@@ -116,6 +116,14 @@ class Census:
         """
         urls = self._pd_urls("/stores")
         return status.read_stores(self._first(urls, status.ask(self.executor, urls)))
+
+    def write_stalls(self) -> dict[str, float | None]:
+        """:func:`benchlab.engines.tidb.stalls.read_counters` of every TiKV server, by host."""
+        urls = {
+            h.name: self._url("tikv", h.address, "/metrics") for h in self.fleet.with_role("tikv")
+        }
+        found = stalls.ask(self.executor, [*urls.values()])
+        return {name: found[url] for name, url in urls.items()}
 
     def tidb(self, address: str) -> Server:
         """One TiDB server.

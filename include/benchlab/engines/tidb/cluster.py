@@ -332,6 +332,9 @@ class Cluster(TiDB, BaseCluster):
             "leader_imbalance": status.leader_imbalance(self._census.stores()),
         }
 
+    def write_stalls(self) -> dict[str, float | None]:
+        return self._census.write_stalls()
+
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
         log = self._hosts.places(host).log("tidb")

@@ -444,6 +444,22 @@ hardware-shared-system = All run { $system }.
 hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })
 
+probes-host = Host
+probes-roles = Roles
+probes-cpu-one = CPU, 1 thread (1,000 lines/s)
+probes-cpu-all = CPU, all cores (1,000 lines/s)
+probes-disk-write = Disk write (MB/s)
+probes-disk-read = Disk read (MB/s)
+probes-disk-sync = Synced writes (1/s)
+probes-round-trip = Round trip to the client (ms)
+probes-probe = Everything
+probes-table = { $times ->
+    [one] Each host was probed once, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
+   *[other] Each host was probed twice, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
+}
+probes-missing = Not probed: { $gaps }.
+probes-gap = { $measure } on { $hosts } ({ $reason })
+
 ## TPC-C's consistency conditions
 
 consistency-both = TPC-C's consistency conditions (clause 3.3.2) on both sides: { $told }.

@@ -411,10 +411,12 @@ gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分�
     .of = first and last third of the trial differ by { $n1 } % at most beyond the series' own noise
 gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
     .of = the throughput of the intervals varies by { $n1 } % at most (standard deviation / mean)
-gate-write-stall = 没有存储服务器出现写停顿或待处理的 compaction
-    .of = no storage server stalled writes or had compaction pending
+gate-write-stall = 没有存储服务器因 compaction 落后而延迟、停止或拒绝写入
+    .of = no storage server delayed, stopped or refused writes because compaction fell behind
 gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存、CPU、操作系统和内核
     .of = the hosts of a role have the same type, cores, memory, CPU, system and kernel
+gate-hosts-steady = 经同一探测，每台主机在最后一轮之前的性能与开始时相差不超过 { $n1 }%
+    .of = each host is as fast before the last round as at the start within { $n1 } %, by the same probe
 gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
     .of = the throughput varies by { $n1 } % at most between rounds (standard deviation / mean)
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $n1 }%
@@ -492,6 +494,22 @@ hardware-unknown-zone = 未记录是哪一个
 hardware-shared-system = 所有主机均运行 { $system }。
 hardware-shared = 共 { $total } 台主机，其中承担多个角色的有：{ $each }。
 hardware-roles = { $host }（{ $roles }）
+
+probes-host = 主机
+probes-roles = 角色
+probes-cpu-one = CPU，单线程（千行/s）
+probes-cpu-all = CPU，全部核心（千行/s）
+probes-disk-write = 磁盘写入 (MB/s)
+probes-disk-read = 磁盘读取 (MB/s)
+probes-disk-sync = 同步写入 (1/s)
+probes-round-trip = 到客户端的往返时间 (ms)
+probes-probe = 全部探测
+probes-table = { $times ->
+    [1] 在没有其他负载时，同时对所有主机各探测一次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为多次重复的中位数。
+   *[other] 在没有其他负载时，同时对所有主机各探测两次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为开始时 / 最后一轮之前多次重复的中位数。
+}
+probes-missing = 未能探测：{ $gaps }。
+probes-gap = { $hosts } 的{ $measure }（{ $reason }）
 
 ## TPC-C 一致性条件
 

@@ -286,14 +286,12 @@ def _around(one: str, other: str) -> str:
 def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     """The columns that the campaign gives the gates of all its trials alike.
 
-    Clocks are not among them, as they are measured again when a campaign is resumed. Variables are
-    compared only if the facts of every side are known.
+    Clocks and probes are not among them: they are measured again when a campaign is resumed, and
+    probes before the last round as well. Variables are compared only if the facts of every side are
+    known.
     """
-    clocks = columns_module.CLOCKS
-    columns = columns_module.fleet_columns(
-        {name: said for name, said in campaign.environment.items() if name != clocks}
-    )
-    del columns[clocks]
+    columns = columns_module.fleet_columns(campaign.environment)
+    columns = {"unlike_hosts": columns["unlike_hosts"]}
     if set(campaign.facts) == set(campaign.plan.sides):
         columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}

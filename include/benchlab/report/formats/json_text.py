@@ -5,6 +5,7 @@ Its keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, scope_of
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.analysis.verdict.paired import percent
+from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.report_type import SIDES, SideSpec
 from benchlab.report.model import hardware, hosts, quality
@@ -27,8 +29,8 @@ def to_json(
 ) -> dict[str, Any]:
     """The comparison for machines; what is missing is None.
 
-    ``client`` and ``consistency`` are there if the campaign has recorded them. ``results`` are all
-    executed trials, including invalid ones.
+    ``client``, ``consistency`` and ``probes`` are there if the campaign has recorded them.
+    ``results`` are all executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -130,7 +132,12 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
 
 
 def _recorded(campaign: Campaign) -> dict[str, Any]:
-    """What only some campaigns have: which client it was, what the checks of datasets found."""
+    """What only some campaigns have: the client, checks of datasets, probes of hosts."""
+    probed = {
+        key.removeprefix("probe_"): json.loads(campaign.environment[key])
+        for key in (probes.FIRST, probes.AGAIN)
+        if key in campaign.environment
+    }
     program = campaign.environment.get("client_program")
     version = campaign.environment.get("client_version")
     checked = {
@@ -143,6 +150,7 @@ def _recorded(campaign: Campaign) -> dict[str, Any]:
     return {
         **({"client": {"program": program, "version": version}} if program else {}),
         **({"consistency": checked} if checked else {}),
+        **({"probes": probed} if probed else {}),
     }
 
 

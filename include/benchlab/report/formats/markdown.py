@@ -18,7 +18,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES
 from benchlab.report.charts import charts
 from benchlab.report.formats.pages import TOP, Page
-from benchlab.report.model import commands, figures, hardware, hosts, software
+from benchlab.report.model import commands, figures, hardware, hosts, probed, software
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
 
@@ -73,8 +73,8 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     made.filters["shown"] = _shown
     made.globals.update(
         wording=wording, trust=trust, method=method, setting=setting, figures=figures, hosts=hosts,
-        hardware=hardware, software=software, commands=commands.of_campaign, items=items,
-        stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
+        hardware=hardware, probed=probed, software=software, commands=commands.of_campaign,
+        items=items, stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
 
