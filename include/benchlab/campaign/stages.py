@@ -74,6 +74,8 @@ class CampaignRun(StoredCampaign):
         )
         self.target.client_program = campaign.environment.get("client_program")
         self.sequence = TrialSequence(home, store, campaign, self.target)
+        if self.target.rents:
+            self.sequence.redo = self.replace_lost
 
     @classmethod
     def create(
@@ -218,6 +220,21 @@ class CampaignRun(StoredCampaign):
         self.analyze(side)
         self.check(side, "load", query)
         self.back_up(side)
+
+    def replace_lost(self) -> None:
+        """Replace hosts that are lost, and prepare both sides again; repeatable.
+
+        Raises:
+            BenchlabError: a host cannot be had, or a stage failed.
+        """
+        kept = self.store.campaign(self.campaign.id).environment
+        self.target.acquire(self.campaign.origin)
+        self.target.replace_lost(lambda text: self.note("provision", "install", note=text))
+        self.provision()
+        new = self.store.campaign(self.campaign.id).environment
+        self.store.set_environment(self.campaign.id, {**kept, **new})
+        for side in self.target.sides:
+            self.prepare(side)
 
     def deploy(self, side: Side) -> None:
         """Deploy an empty database of the side's version; its parameters must take effect.

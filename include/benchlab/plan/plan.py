@@ -60,6 +60,8 @@ class Plan:
             purpose.
         region: the AWS region in which hosts are rented; None where none are, and in plans of
             an earlier Benchlab.
+        most_dollars: of the dearest instance types and region that the topology allows; None
+            where it allows no dearer ones.
     """
 
     report: str
@@ -85,11 +87,19 @@ class Plan:
     metrics: dict[str, str] = field(default_factory=dict)
     slowdown_pct: float = 0.0
     region: str | None = None
+    most_dollars: float | None = None
 
     @property
     def usd_per_minute(self) -> float | None:
         """What all hosts cost in a minute, at the plan's prices; None where nothing is priced."""
         return self.dollars / self.minutes if self.dollars is not None else None
+
+    @property
+    def most_usd_per_minute(self) -> float | None:
+        """The same of the dearest hosts that may be rented."""
+        if self.most_dollars is None:
+            return self.usd_per_minute
+        return self.most_dollars / self.minutes
 
     def metric(self, workload: str) -> str:
         """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
@@ -101,8 +111,9 @@ class Plan:
         for host in document["hosts"]:
             if not host["name"]:
                 del host["name"]
-        if self.region is None:
-            del document["region"]
+        for late in ("region", "most_dollars"):  # not written by an earlier Benchlab
+            if document[late] is None:
+                del document[late]
         return document
 
     @classmethod
@@ -183,12 +194,16 @@ def _minutes(steps: Iterable[PlanStep]) -> float:
 def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList | None) -> Plan:
     if prices is None:
         raise SpecError("prices: a rented fleet cannot be planned without a price list")
-    rent = prices.rent(fleet)
-    dollars = rent.dollars(plan.minutes)
-    _check_budget(spec.budget, rent, plan.minutes, dollars)
-    as_of = rent.as_of.isoformat()
+    rent, dearest = prices.rent(fleet), prices.dearest(fleet)
+    dollars, most = rent.dollars(plan.minutes), dearest.dollars(plan.minutes)
+    _check_budget(spec.budget, dearest, plan.minutes, most)
     priced = replace(
-        plan, dollars=dollars, vcpus=rent.vcpus, prices_as_of=as_of, region=fleet.region
+        plan,
+        dollars=dollars,
+        vcpus=rent.vcpus,
+        prices_as_of=min(rent.as_of, dearest.as_of).isoformat(),
+        region=fleet.region,
+        most_dollars=most if most > dollars else None,
     )
     if spec.snapshots is not None:
         return priced
@@ -199,7 +214,8 @@ def _priced(plan: Plan, spec: ReportSpec, fleet: Ec2Topology, prices: PriceList 
 
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:
     """Whether a person must approve a plan before anything is rented."""
-    return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
+    dollars = plan.dollars if plan.most_dollars is None else plan.most_dollars
+    return dollars is not None and (budget is None or dollars > budget.approve_above)
 
 
 def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:

@@ -83,6 +83,13 @@ class Deployment(Protocol):
     def spending(self) -> Spending | None:
         """What the hosts have cost so far; None where nothing is rented now."""
 
+    @abstractmethod
+    def lost(self) -> Mapping[str, str]:
+        """The hosts that are gone for good, with the reason of each; empty where that is unknown.
+
+        A host that cannot be reached is not lost: it may come back.
+        """
+
 
 def driving_process() -> int | None:
     """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
@@ -168,6 +175,17 @@ class BaseTarget(Deployment, ABC):
 
     def spending(self) -> Spending | None:
         return None
+
+    def lost(self) -> Mapping[str, str]:
+        return {}
+
+    def replace_lost(self, say: Say) -> None:
+        """Get other hosts in place of those that are lost, and remove both sides from the rest.
+
+        Raises:
+            TargetError: a host cannot be had or reached, or cannot be cleaned.
+        """
+        raise TargetError(f"the target {self.name} cannot replace a lost host")
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

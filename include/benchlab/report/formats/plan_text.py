@@ -57,6 +57,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield f"- {_unpriced(plan)}"
     else:
         yield f"- about **{plan.dollars:.2f} dollars**, at list prices of {plan.prices_as_of}"
+        yield from (f"- {dearest}" for dearest in _dearest(plan))
     if spec.budget is not None:
         yield (
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
@@ -126,6 +127,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield _unpriced(plan)
     else:
         yield f"dollars: about {plan.dollars:.2f}, at list prices of {plan.prices_as_of}"
+        yield from _dearest(plan)
     yield from _worst(spec, plan)
     if plan.seeded_minutes is not None and plan.seeded_dollars is not None:
         yield (
@@ -150,6 +152,15 @@ def _worst(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield (
             f"at worst, with all pairs of blocks measured {spec.repeat_limit + 1} times: "
             f"{duration(minutes)}, {minutes * plan.usd_per_minute:.2f} dollars"
+        )
+
+
+def _dearest(plan: Plan) -> Iterator[str]:
+    """What it costs where the preferred hosts are not to be had."""
+    if plan.most_dollars is not None:
+        yield (
+            f"at most {plan.most_dollars:.2f} dollars, for the dearest hosts that the topology "
+            "allows; this is what the limits are compared with"
         )
 
 
