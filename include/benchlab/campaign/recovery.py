@@ -17,7 +17,7 @@ from benchlab.plan.steps import PlanStep
 # So often hosts are replaced in one campaign, and so often each of that is tried.
 MOST = 2
 TRIES = 3
-PREPARING = frozenset({"provision", "deploy", "load", "analyze", "check", "back up"})
+PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "check", "back up"})
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,9 @@ class Recoveries:
         part.replace(self._file)
 
     def told(self) -> str:
-        """Those that are done, as the campaign's environment has them for its report."""
-        return json.dumps([[one.after, sorted(one.hosts)] for one in self.all if one.done])
+        """Those that are done, as :data:`REPLACED` has them for the report: ``5: tikv-2, pd-1``."""
+        done = (one for one in self.all if one.done)
+        return "; ".join(f"{one.after}: {', '.join(sorted(one.hosts))}" for one in done)
 
 
 def minutes(steps: tuple[PlanStep, ...]) -> float:

@@ -245,9 +245,9 @@ class TrialSequence:
             self._stop("lost", f"hosts were lost and are not replaced any more: {why}")
             return False
         self.start_anew()
-        # None of these clients has anything left to measure.
-        for notes in self._mark("registered").parent.glob("*.json"):
-            notes.unlink()
+        # What its client has printed was measured on the fleet as it was.
+        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
+        self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
         self.store.add_to_environment(self.campaign.id, REPLACED, self.recoveries.told())
         self.progress.note("provision", "replaced", ", ".join(done.hosts))
         return True

@@ -229,8 +229,9 @@ class CampaignRun(StoredCampaign):
         """
         kept = self.store.campaign(self.campaign.id).environment
         self.target.acquire(self.campaign.origin)
-        self.target.replace_lost(lambda text: self.note("provision", "install", note=text))
+        self.target.before_replacing()
         self.provision()
+        self.target.clear()
         new = self.store.campaign(self.campaign.id).environment
         self.store.set_environment(self.campaign.id, {**kept, **new})
         for side in self.target.sides:

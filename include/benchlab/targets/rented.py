@@ -118,15 +118,17 @@ class Target(FleetTarget):
             if listed and (one not in listed or not listed[one].living)
         }
 
-    def replace_lost(self, say: Say) -> None:
+    def before_replacing(self) -> None:
         """See :class:`BaseTarget`; the second time, lost spot hosts are replaced on demand."""
-        kept, lost = self._kept(), self.lost()
-        again = kept.on_demand if not kept.replacements else (*kept.on_demand, *lost)
-        changes = {"replacements": kept.replacements + 1, "on_demand": again} if lost else {}
-        rental_file.write(self.state, kept.model_copy(update=changes))
+        if lost := self.lost():
+            kept = self._kept()
+            again = (*kept.on_demand, *lost) if kept.replacements else kept.on_demand
+            changes = {"replacements": kept.replacements + 1, "on_demand": again}
+            rental_file.write(self.state, kept.model_copy(update=changes))
         self.close()
-        self.provision(say)
-        # TiUP cannot stop a cluster of which it knows a host that is no more.
+
+    def clear(self) -> None:
+        """See :class:`BaseTarget`: without TiUP's help, which cannot stop a host that is gone."""
         for side in self.sides:
             self._cluster(side).destroy()
 

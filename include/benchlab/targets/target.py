@@ -179,13 +179,15 @@ class BaseTarget(Deployment, ABC):
     def lost(self) -> Mapping[str, str]:
         return {}
 
-    def replace_lost(self, say: Say) -> None:
-        """Get other hosts in place of those that are lost, and remove both sides from the rest.
+    def before_replacing(self) -> None:
+        """Forget the hosts that are lost, so that :meth:`provision` gets others."""
+
+    def clear(self) -> None:
+        """Remove both sides from all hosts, though what was deployed is no longer whole.
 
         Raises:
-            TargetError: a host cannot be had or reached, or cannot be cleaned.
+            TargetError: a host cannot be cleaned.
         """
-        raise TargetError(f"the target {self.name} cannot replace a lost host")
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ _HOST = re.compile(
     r"(?:(?P<kind>\S+): )?(?P<cores>[0-9]+) cores, (?P<memory>[0-9.]+) GiB, (?P<cpu>.*?), ?"
     r"(?P<system>[^,]*), kernel (?P<kernel>\S+), data on (?P<files>.+)"
 )
+_REPLACED = re.compile(r"([0-9]{1,6}): ([^;]+)")
 _RENTED = "ec2"
 
 
@@ -80,7 +80,7 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
     if not hosts or any(host.role == "all" for host in hosts):
         return None
     zone, region = campaign.environment.get("zone"), campaign.plan.region
-    replaced = json.loads(campaign.environment.get(REPLACED, "[]"))
+    replaced = _REPLACED.findall(campaign.environment.get(REPLACED, ""))
     return FleetHardware(
         rented=campaign.plan.target == _RENTED,
         total=len(hosts),
@@ -94,7 +94,7 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
         role_of={plain(host.name): plain(host.role) for host in hosts if host.name},
         wanted_region=plain(region) if zone and region and not zone.startswith(region) else None,
         spot=tuple(map(plain, filter(None, campaign.environment.get(SPOT_HOSTS, "").split(", ")))),
-        replaced=tuple((int(after), tuple(map(plain, names))) for after, names in replaced),
+        replaced=tuple((int(after), tuple(map(plain, who.split(", ")))) for after, who in replaced),
     )
 
 
