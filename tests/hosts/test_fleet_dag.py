@@ -173,7 +173,9 @@ def test_a_campaign_that_loses_a_spot_host_in_a_trial_goes_on(airflow: Airflow) 
     assert campaign.state == "complete"
     (cut,) = [t for t in trials if t.trial == campaign.plan.trials[0] and t.attempt == 1]
     assert not cut.valid
-    assert "tikv-2 was lost during it: Server.SpotInstanceTermination" in cut.reasons[-1]
+    log = ProgressLog(machine.here.campaign("interrupted") / "progress.jsonl")
+    (note,) = [step.note for step in log.read()[0] if step.phase == "lost"]
+    assert note.startswith("tikv-2: Server.SpotInstanceTermination")
     again = [t for t in trials if t.attempt == 2]
     assert [t.trial for t in again] == list(campaign.plan.trials)
     assert all(t.valid for t in again), [t.reasons for t in again]

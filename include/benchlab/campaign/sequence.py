@@ -305,10 +305,9 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self._mark(f"checked-{planned.side}").touch()
             self._mark(f"measured-{planned.side}").touch()
-            if lost := self._note_lost():
+            if (lost := self._note_lost()) and collected.result.valid:
                 why = tuple(f"{name} was lost during it: {lost[name]}" for name in lost)
-                result = collected.result
-                result = dataclasses.replace(result, valid=False, reasons=(*result.reasons, *why))
+                result = dataclasses.replace(collected.result, valid=False, reasons=why)
                 collected = dataclasses.replace(collected, result=result)
             result = self._keep(collected)
         except BenchlabError as error:
