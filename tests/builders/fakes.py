@@ -246,6 +246,7 @@ class FakeDeployment:
         self.client_alone = False
         self.spendings: list[Spending] = []
         self.probe: str | None = None
+        self.lost_hosts: dict[str, str] = {}
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -284,6 +285,10 @@ class FakeDeployment:
     def spending(self) -> Spending | None:
         """What the test says next; nothing is rented without that."""
         return self.spendings.pop(0) if self.spendings else None
+
+    def lost(self) -> dict[str, str]:
+        """What the test says."""
+        return self.lost_hosts
 
     def engine(self, side: Side) -> FakeEngine:
         """The server of one side."""

@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[2]
 REGION = "us-west-2"
 # The parameter under which Debian publishes its newest image.
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
+SPOT_ENDED = "Server.SpotInstanceTermination: Spot instance termination"
 NOTHING: dict[str, list[str]] = {"instances": [], "keys": [], "groups": [], "volumes": []}
 # boto's names of services, where IAM calls them otherwise.
 IAM_NAMES = {"service-quotas": "servicequotas"}
@@ -208,9 +209,13 @@ class Cloud:
         """An instance dies."""
         self._admin("POST", "_kill", {"instance": instance, "reason": reason})
 
-    def quota(self, vcpus: int) -> None:
-        """The quota of every class of instance types."""
-        self._admin("POST", "_quota", {"vcpus": vcpus})
+    def take_away(self, instance: str) -> None:
+        """EC2 takes a spot instance away."""
+        self.kill(instance, SPOT_ENDED)
+
+    def quota(self, vcpus: int, spot: int = 256) -> None:
+        """The quotas of every class of instance types, on demand and of spot instances."""
+        self._admin("POST", "_quota", {"vcpus": vcpus, "spot": spot})
 
     def image_volume(self, device: str, gib: int) -> None:
         """The image gets a further volume, which it keeps when its instance ends."""

@@ -48,6 +48,10 @@ ATTEMPTS = 3
 LOCAL_DISKS = {"i3": 2, "i3en": 2, "i4i": 1, "c5d": 1, "m5d": 1}
 STANDARD = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
 QUOTA = 256.0
+# Codes of the quotas of spot instances; "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance
+# Requests" is the first.
+SPOT_QUOTAS = ("L-34B43A08", "L-88CF9481", "L-3819A6DF", "L-7212CCBC", "L-E3A00192", "L-B5D1601B")
+SPOT = "InstanceMarketOptions.MarketType"
 # Of the root volume of moto's images.
 ROOT_GIB = 15
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
@@ -113,14 +117,11 @@ class Server:
         # A further volume of the image: its device and size in GiB.
         self.volume: tuple[str, int] | None = None
         self.requests: list[dict[str, Any]] = []
-        self.quota = QUOTA
+        self.quota = self.spot_quota = QUOTA
         self.caller, self.denied = CALLER, set[str]()
         # How far the cloud's clock is ahead of this machine's.
         self.ahead = timedelta(0)
-        # Any of those that moto knows, in every region the same.
-        self.image = sorted(
-            name for name, ami in self.ec2(region).amis.items() if ami.architecture == "x86_64"
-        )[0]
+        self.image = self.image_of(region)
         if network:
             self._use(region, ipaddress.IPv4Network(network))
         self._open(region)
@@ -155,6 +156,11 @@ class Server:
             if table.main_association_id and table.vpc_id == vpc.id
         ]
         ec2.create_route(main.id, "0.0.0.0/0", gateway_id=gateway.id)
+
+    def image_of(self, region: str) -> str:
+        """Any of those that moto knows in a region; ids are of one region."""
+        known = self.ec2(region).amis.items()
+        return sorted(name for name, ami in known if ami.architecture == "x86_64")[0]
 
     def instances(self, region: str) -> list[Any]:
         """moto's instances."""
@@ -320,6 +326,8 @@ class Server:
                     "InvalidBlockDeviceMapping",
                     f"Volume of size {size}GB is smaller than snapshot, expect size >= {ROOT_GIB}",
                 )
+        if request.form.get(SPOT) == "spot":
+            self._check_spot(request)
         status, kind, text = forward()
         if status != 200:
             return status, kind, text
@@ -331,6 +339,31 @@ class Server:
             boot = self.boots[instance.id] = Boot(request.region, instance)
             self.pool.submit(self._boot, boot)
         return status, kind, self._with_state(request.region, text, ids)
+
+    def _check_spot(self, request: Request) -> None:
+        """What EC2 refuses of spot instances (cirrus-ci-docs#1132 has the first one's words)."""
+        options = "InstanceMarketOptions.SpotOptions."
+        if (
+            request.form.get(options + "SpotInstanceType", "one-time") == "one-time"
+            and request.form.get(options + "InstanceInterruptionBehavior", "terminate") == "stop"
+        ):
+            raise RefusedError(
+                "InvalidParameterCombination",
+                "The request with type 'one-time' is not supported when "
+                "instanceInterruptionBehavior is set to 'STOP'",
+            )
+        kinds = {
+            kind["InstanceType"]: kind["VCpuInfo"]["DefaultVCpus"]
+            for kind in self.ec2(request.region).describe_instance_types()
+        }
+        wanted = [request.form["InstanceType"]]
+        wanted += [
+            one.instance_type
+            for one in self.instances(request.region)
+            if one.lifecycle == "spot" and one.state in ("pending", "running")
+        ]
+        if sum(kinds[kind] for kind in wanted) > self.spot_quota:
+            raise RefusedError("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
 
     def _with_state(self, region: str, text: bytes, ids: list[str]) -> bytes:
         """An earlier answer with the state of now."""
@@ -395,11 +428,12 @@ class Server:
 
     def do_GetServiceQuota(self, request: Request, _: Callable[[], Answer]) -> Answer:  # noqa: N802
         """One quota of EC2."""
+        spot = request.json.get("QuotaCode") in SPOT_QUOTAS
         quota = {
             "ServiceCode": request.json.get("ServiceCode"),
             "QuotaCode": request.json.get("QuotaCode"),
             "QuotaName": STANDARD,
-            "Value": self.quota,
+            "Value": self.spot_quota if spot else self.quota,
         }
         return 200, "application/x-amz-json-1.1", json.dumps({"Quota": quota}).encode()
 
@@ -439,7 +473,8 @@ class Server:
         """Debian's public parameter, which moto does not have."""
         if request.json.get("Name") != PARAMETER:
             return forward()
-        value = {"Name": PARAMETER, "Type": "String", "Value": self.image}
+        image = self.image_of(request.region)
+        value = {"Name": PARAMETER, "Type": "String", "Value": image}
         return 200, "application/x-amz-json-1.1", json.dumps({"Parameter": value}).encode()
 
     # ------------------------------------------------------------ instances
@@ -585,7 +620,7 @@ class Server:
             kept.clear()
         self.gone.clear()
         self.unknown.clear()
-        self.quota, self.volume = QUOTA, None
+        self.quota, self.spot_quota, self.volume = QUOTA, QUOTA, None
         self.caller, self.denied = CALLER, set()
         self._open(self.region)
         return {}
@@ -605,6 +640,7 @@ class Server:
 
     def _admin_quota(self, _: str, given: dict[str, Any]) -> Any:
         self.quota = float(given["vcpus"])
+        self.spot_quota = float(given["spot"])
         return {}
 
     def _admin_volume(self, _: str, given: dict[str, Any]) -> Any:

@@ -26,6 +26,8 @@ from tests.hosts.object_storage import KEYS, bucket_on
 from tests.machine import Machine, machine_in
 
 TOPOLOGY = "test_fleet"
+# The same whose TiKV hosts are spot hosts.
+SPOT_TOPOLOGY = "test_spot_fleet"
 # What the stand-in for a cluster knows nothing of: TiDB's own variables.
 SMALL = {
     "topology": TOPOLOGY,
@@ -107,7 +109,10 @@ def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
         RentingCloud(folder / "cloud", namespaces) as cloud,
         machine_in(folder, servers, project, **cloud.environment) as rented,
     ):
-        write_topology(project, _topology(cloud, namespaces))
+        made = _topology(cloud, namespaces)
+        write_topology(project, made)
+        made["roles"]["tikv"]["capacity"] = "spot"
+        write_topology(project, made, SPOT_TOPOLOGY)
         yield Rented(rented, cloud, namespaces)
 
 
@@ -140,10 +145,10 @@ def project_in(folder: Path) -> Path:
     return machine.project_in(folder, "client_cpu")
 
 
-def write_topology(project: Path, topology: Mapping[str, object]) -> None:
+def write_topology(project: Path, topology: Mapping[str, object], name: str = TOPOLOGY) -> None:
     """The topology of the small campaign."""
     text = yaml.safe_dump(dict(topology), sort_keys=False)
-    (project / "configs/topologies" / f"{TOPOLOGY}.yaml").write_text(text)
+    (project / "configs/topologies" / f"{name}.yaml").write_text(text)
 
 
 def settings(**changed: object) -> list[str]:
@@ -173,7 +178,7 @@ def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]
         )
 
 
-def _topology(cloud: Cloud, namespaces: Namespaces) -> dict[str, object]:
+def _topology(cloud: Cloud, namespaces: Namespaces) -> dict[str, Any]:
     return {
         "kind": "ec2",
         "region": REGION,

@@ -18,9 +18,12 @@ from typer.testing import CliRunner
 from benchlab import targets
 from benchlab.cli.main import app
 from benchlab.cli.run import end_campaign
-from benchlab.errors import StoreError, TargetError
+from benchlab.errors import SpecError, StoreError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan import plan as planning
+from benchlab.plan import pricing
+from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import Budget
 from benchlab.results.records import Campaign
 from benchlab.results.store import open_store
@@ -93,8 +96,11 @@ class Renter:
 
     def began_earlier(self, minutes: float) -> None:
         """As if it had rented that much earlier."""
-        earlier = self.rental().created_at - timedelta(minutes=minutes)
-        rental_file.write(self.state, self.rental().model_copy(update={"created_at": earlier}))
+        kept, ago = self.rental(), timedelta(minutes=minutes)
+        earlier = {"created_at": kept.created_at - ago}
+        if kept.priced_since is not None:
+            earlier["priced_since"] = kept.priced_since - ago
+        rental_file.write(self.state, kept.model_copy(update=earlier))
 
     def end(self, access: Access | None = None) -> str:
         """`benchlab give-back`."""
@@ -487,3 +493,144 @@ def test_what_was_given_back_was_paid_nevertheless(renter: Renter) -> None:
         renter.rent()
     assert "budget.limit: campaign c1 has spent" in str(refused.value)
     assert living(renter.cloud) == {}
+
+
+# ---------------------------------------------------------------- what was in fact rented
+
+PRICES = {
+    "m5.xlarge": (4, 0.192),
+    "i3.4xlarge": (16, 1.248),
+    "i3.2xlarge": (8, 0.624),
+    "i4i.4xlarge": (16, 1.373),
+    "c5.4xlarge": (16, 0.68),
+    "c5.9xlarge": (36, 1.53),
+    "gp3": ("", 0.00011),
+}
+
+
+def allow(renter: Renter, **changed: object) -> None:
+    """Plan the campaign by a topology that allows more than one fleet."""
+    lines = [
+        f"{kind},{region},{vcpu},{round(dollars * factor, 7)},2025-01-15,x"
+        for region, factor in ((REGION, 1.0), (ELSEWHERE, 1.2))
+        for kind, (vcpu, dollars) in PRICES.items()
+    ]
+    header = "instance_type,region,vcpu,usd_per_hour,as_of,source"
+    file = renter.home.configs / "prices.csv"
+    file.write_text("\n".join([header, *lines, ""]))
+    made = topology(**{"roles": ROLES, **changed})
+    plan = planning.make(
+        renter.campaign.report_type, "tidb", "c1", (), topology=made, prices=pricing.load(file)
+    )
+    renter.campaign = dataclasses.replace(renter.campaign, plan=plan)
+    renter.write_topology(**made.model_dump(mode="json", include={"roles", "elsewhere"}))
+
+
+def hourly(renter: Renter, kind: str, factor: float = 1.0) -> float:
+    """Dollars of the fleet with these TiKV hosts."""
+    others = sum(PRICES[one][1] for one in ("m5.xlarge", "c5.4xlarge", "c5.9xlarge"))
+    gib = sum(machines.root_gib for machines in topology(roles=ROLES).roles.values())
+    return (others + PRICES[kind][1] + gib * PRICES["gp3"][1]) * factor
+
+
+OTHERS = {**ROLES, "tikv": ROLES["tikv"] | {"or_types": ["i4i.4xlarge", "i3.2xlarge"]}}
+
+
+@pytest.mark.parametrize("kind", ["i4i.4xlarge", "i3.2xlarge"])
+def test_the_price_of_the_hosts_that_were_rented_counts(renter: Renter, kind: str) -> None:
+    """A cheaper or a dearer type than planned; and the report has what was rented."""
+    allow(renter, roles=OTHERS)
+    for other in {"i3.4xlarge", "i4i.4xlarge"} - {kind}:
+        renter.cloud.fault("RunInstances", "InsufficientInstanceCapacity", match=other)
+    renter.rent()
+    kept = renter.rental()
+    assert kept.usd_per_minute == pytest.approx(hourly(renter, kind) / 60, rel=0.001)
+    tikv = next(host for host in renter.target().fleet.hosts if host.name == "tikv-1")
+    assert renter.target().instance_type(tikv) == kind
+    renter.began_earlier(60)
+    spent = renter.target().spending().dollars
+    assert spent == pytest.approx(hourly(renter, kind), rel=0.05)
+    asked = len(renter.cloud.requests("RunInstances"))
+    renter.rent()
+    assert len(renter.cloud.requests("RunInstances")) == asked
+    assert renter.rental().rented == kept.rented
+
+
+def test_the_dearest_hosts_end_before_they_cost_more_than_the_limit(renter: Renter) -> None:
+    """A plan is refused by them, a person asked by them, and their end comes by them."""
+    allow(renter, roles=OTHERS, elsewhere=[{"region": ELSEWHERE}])
+    plan = renter.campaign.plan
+    assert plan.dollars is not None
+    assert plan.most_dollars is not None
+    dearest = hourly(renter, "i4i.4xlarge", 1.2)
+    assert plan.most_dollars == pytest.approx(dearest * plan.minutes / 60, abs=0.02)
+    between = (plan.dollars + plan.most_dollars) / 2
+    assert needs_approval(plan, Budget(approve_above=between, limit=1000))
+    renter.limit(between)
+    with pytest.raises(
+        SpecError, match=rf"budget\.limit: the plan costs \${plan.most_dollars:.2f}"
+    ):
+        allow(renter, roles=OTHERS, elsewhere=[{"region": ELSEWHERE}])
+    renter.limit(plan.most_dollars)
+    renter.rent()
+    (end,) = ends_of(renter.cloud)
+    minutes = (end - renter.rental().created_at) / timedelta(minutes=1)
+    assert plan.minutes - 1 / 60 <= minutes <= plan.minutes
+
+
+def test_a_fleet_in_another_region_is_found_spent_and_given_back_there(renter: Renter) -> None:
+    """Also if its rental file is lost; the topology may name the region no more."""
+    allow(renter, elsewhere=[{"region": ELSEWHERE}])
+    renter.cloud.fault(
+        "RunInstances", "InsufficientInstanceCapacity", region=REGION, match="client-1"
+    )
+    renter.rent()
+    kept = renter.rental()
+    assert (kept.region, kept.regions) == (ELSEWHERE, (REGION, ELSEWHERE))
+    assert kept.usd_per_minute == pytest.approx(hourly(renter, "i3.4xlarge", 1.2) / 60, rel=0.001)
+    renter.write_topology()
+    assert known_regions(renter.home).names == (ELSEWHERE, REGION)
+    assert f"{ELSEWHERE}: 4 instances terminated" in renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+def test_prices_that_rose_since_the_plan_rent_nothing_beyond_it(renter: Renter) -> None:
+    """The fleet's end was planned by the dearest hosts of the plan."""
+    allow(renter, roles=OTHERS)
+    file = renter.home.configs / "prices.csv"
+    file.write_text(
+        file.read_text().replace("i4i.4xlarge,us-west-2,16,1.373", "i4i.4xlarge,us-west-2,16,9")
+    )
+    renter.cloud.fault("RunInstances", "InsufficientInstanceCapacity", match="i3.4xlarge")
+    with pytest.raises(
+        TargetError, match=r"prices\.csv: .*cost more than when campaign c1 was plan"
+    ):
+        renter.rent()
+    assert living(renter.cloud) == {}
+
+
+def test_a_lost_spot_host_is_replaced_by_one_and_then_on_demand(renter: Renter) -> None:
+    """What EC2 says of it is known; a host that only does not answer is not lost."""
+    spot = {**ROLES, "tikv": ROLES["tikv"] | {"capacity": "spot"}}
+    allow(renter, roles=spot)
+    renter.rent()
+    assert renter.target().lost() == {}
+    for again, market in ((1, "spot"), (2, "on demand")):
+        renter.cloud.take_away(living(renter.cloud)["tikv-1"])
+        lost = renter.target().lost()
+        assert list(lost) == ["tikv-1"]
+        assert "Server.SpotInstanceTermination" in lost["tikv-1"]
+        renter.target().before_replacing()
+        renter.rent()
+        assert renter.rental().replacements == again
+        listed = inventory.of_campaign(renter.cloud.client("ec2"), "c1")
+        (tikv,) = [one for one in listed if one.living and one.name == "tikv-1"]
+        assert tikv.spot == (market == "spot")
+    renter.cloud.fault("DescribeInstances", "UnauthorizedOperation")
+    assert renter.target().lost() == {}, "nobody knows"
+    renter.cloud.heal()
+    renter.cloud.fault("DescribeInstances", "empty")
+    assert renter.target().lost() == {}, "EC2 has not forgotten a whole fleet at once"
+    renter.cloud.heal()
+    renter.end()
+    assert renter.cloud.holdings() == NOTHING

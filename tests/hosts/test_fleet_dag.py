@@ -19,6 +19,7 @@ from benchlab.results.records import rows_of
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import (
+    SPOT_TOPOLOGY,
     TOPOLOGY,
     Rented,
     assert_every_host_measured,
@@ -185,6 +186,38 @@ def test_one_dataset_is_loaded_once_and_restored_into_two_versions(airflow: Airf
     assert "keep the dataset of candidate" not in phases
     page = (machine.here.reports / "dataset" / "report.md").read_text()
     assert "not in content" not in page, "the rows of the two sides are the same"
+
+
+def test_a_campaign_that_loses_a_spot_host_in_a_trial_goes_on(airflow: Airflow) -> None:
+    """The trial does not count and its pair is measured again, on a fleet that is whole again.
+
+    The run is green, the report says what happened, and everything is given back.
+    """
+    machine, cloud = airflow.rented.machine, airflow.rented.cloud
+    run = airflow.trigger("interrupted", topology=SPOT_TOPOLOGY, seconds=10)
+    machine.wait_for("interrupted", "run")
+    lost = airflow.rented.instance("tikv-2")
+    cloud.take_away(lost)
+    assert airflow.ended(run) == "success", airflow.story(run, "interrupted")
+    assert cloud.holdings() == NOTHING
+    assert airflow.rented.namespaces.addresses == ()
+    campaign, trials = machine.outcome("interrupted")
+    assert campaign.state == "complete"
+    (cut,) = [t for t in trials if t.trial == campaign.plan.trials[0] and t.attempt == 1]
+    assert not cut.valid
+    log = ProgressLog(machine.here.campaign("interrupted") / "progress.jsonl")
+    (note,) = [step.note for step in log.read()[0] if step.phase == "lost"]
+    assert note.startswith("tikv-2: Server.SpotInstanceTermination")
+    again = [t for t in trials if t.attempt == 2]
+    assert [t.trial for t in again] == list(campaign.plan.trials)
+    assert all(t.valid for t in again), [t.reasons for t in again]
+    assert campaign.environment["spot_hosts"] == "tikv-1, tikv-2"
+    assert campaign.environment["replaced_hosts"] == "0: tikv-2"
+    page = (machine.here.reports / "interrupted" / "report.md").read_text().replace("\\", "")
+    assert "a host was lost and replaced: tikv-2" in page
+    assert "trials before and after that are of two deployments" in page
+    found = machine.verified("interrupted")
+    assert found.outcome == "holds", found.lines()
 
 
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:

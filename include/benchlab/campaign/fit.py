@@ -152,16 +152,14 @@ def _parameters(spec: ReportSpec) -> Iterator[str]:
 
 
 def _storage_vcpu(spec: ReportSpec) -> int | None:
-    """vCPUs of the smallest TiKV host of the topology; None where they are not known.
+    """vCPUs of the smallest TiKV host that the topology allows; None where they are not known.
 
     What is wrong with the topology itself is for the plan to say.
     """
     if spec.topology is None:
         return None
     with contextlib.suppress(SpecError, KeyError):
-        hosts = planning.hosts(home.find(), spec)
-        known = [host.vcpu for host in hosts if host.role == "tikv" and host.vcpu is not None]
-        return min(known, default=None)
+        return min(planning.storage_vcpus(home.find(), spec), default=None)
     return None
 
 

@@ -14,7 +14,7 @@ from benchlab.plan.plan import Host, Plan
 from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
-from benchlab.plan.topology import Topology
+from benchlab.plan.topology import Ec2Topology, Topology
 from benchlab.results.store import Store
 
 
@@ -88,6 +88,16 @@ def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
         SpecError: the topology or the price list does not validate.
     """
     return planning.hosts(*_hosts_and_prices(home, spec))
+
+
+def storage_vcpus(home: Home, spec: ReportSpec) -> list[int]:
+    """vCPUs of every host that may be one of TiKV, as far as they are known. Raises as above."""
+    topology, prices = _hosts_and_prices(home, spec)
+    if isinstance(topology, Ec2Topology) and prices is not None:
+        kinds, places = topology.roles["tikv"].types, topology.regions
+        return [prices.vcpu(kind, region) for kind in kinds for region in places]
+    found = planning.hosts(topology, prices)
+    return [host.vcpu for host in found if host.role == "tikv" and host.vcpu is not None]
 
 
 def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, PriceList | None]:

@@ -8,7 +8,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,9 +18,10 @@ from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import usable_trials
-from benchlab.campaign import calm, preload, trial
+from benchlab.campaign import calm, preload, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.campaign.recovery import Recoveries
 from benchlab.campaign.trial import Begun
 from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
 from benchlab.home import Home
@@ -30,7 +31,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import SKIPPED_TASK_S, minutes_after_trials, trial_minutes
-from benchlab.results.records import STOPPED, Campaign, Stop, TrialResult
+from benchlab.results.records import REPLACED, STOPPED, Campaign, Stop, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
 
@@ -46,6 +47,7 @@ class TrialSequence:
 
     Attributes:
         spending: of rented hosts, when this process last began a trial.
+        redo: replaces hosts that are lost and prepares both sides again; None: cannot be done.
 
     Example:
         ``TrialSequence(home, store, campaign, target).measure_next()``
@@ -60,6 +62,8 @@ class TrialSequence:
         self.directory: Path = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self.spending: Spending | None = None
+        self.redo: Callable[[], None] | None = None
+        self.recoveries = Recoveries(self.directory)
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the first planned trial that has no result yet, and store its result.
@@ -154,6 +158,7 @@ class TrialSequence:
         """The lock has been taken: trials that failed before no longer count."""
         self._mark("registered").touch()
         self._mark("calm").unlink(missing_ok=True)
+        self._mark("probed").unlink(missing_ok=True)
 
     def deployed(self, side: Side) -> None:
         """A side is being deployed: its dataset has to be compared with the snapshot's again."""
@@ -167,7 +172,8 @@ class TrialSequence:
     def stopped(self) -> Stop | None:
         """Why no more trials are measured, though some are left; None if they are.
 
-        What the hosts may still cost does not suffice for another trial with all that follows.
+        What the hosts may still cost does not suffice for another trial with all that follows, or
+        hosts were lost and could not be replaced.
         """
         found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
         return found
@@ -192,19 +198,76 @@ class TrialSequence:
         )
         if self.spending.allows(needed):
             return True
-        stop: Stop = "limit" if self.spending.ends_by_limit else "lifetime"
-        self.store.add_to_environment(self.campaign.id, STOPPED, stop)
-        self.progress.note(
-            "measure",
-            "stopped",
-            f"{self.spending} spent; another trial, with giving the hosts back, takes about "
-            f"{needed:.1f} min of the {self.spending.minutes_left:.1f} min that are left until "
+        self._stop_for_money(self.spending, "another trial, with giving the hosts back,", needed)
+        return False
+
+    def _stop_for_money(self, spending: Spending, what: str, needed: float) -> None:
+        stop: Stop = "limit" if spending.ends_by_limit else "lifetime"
+        self._stop(
+            stop,
+            f"{spending} spent; {what} takes about "
+            f"{needed:.1f} min of the {spending.minutes_left:.1f} min that are left until "
             + ("the limit is reached" if stop == "limit" else "the hosts end themselves"),
         )
-        return False
+
+    def _stop(self, stop: Stop, why: str) -> None:
+        self.store.add_to_environment(self.campaign.id, STOPPED, stop)
+        self.progress.note("measure", "stopped", why)
+
+    # Hosts that are lost
+
+    def _has_its_hosts(
+        self, planned: PlannedTrial, attempt: int, results: Sequence[TrialResult]
+    ) -> bool:
+        """Whether all hosts are there; replaces those that are lost, if that can be.
+
+        EC2 is asked where something went wrong before.
+        """
+        if self.redo is None or self.stopped() is not None:
+            return True
+        latest = max(results, key=lambda result: result.ended_at, default=None)
+        wrong = latest is not None and not latest.valid
+        if wrong or self._tries(planned, attempt) or self.recoveries.pending:
+            self._note_lost()
+        if (pending := self.recoveries.pending) is None:
+            return True
+        rest = trial_minutes(self.spec, planned) + minutes_after_trials(self.plan.steps)
+        needed = recovery.minutes(self.plan.steps) + rest
+        spending = self.deployment.spending()
+        if spending is not None and not spending.allows(needed):
+            self._stop_for_money(spending, f"replacing {', '.join(pending.hosts)}", needed)
+            return False
+        try:
+            done = self.recoveries.go_on(self.redo)
+        except TryFailedError as error:
+            self.progress.note("provision", "failed", str(error))
+            raise
+        if done is None:
+            why = "; ".join(f"{name}: {reason}" for name, reason in pending.hosts.items())
+            self._stop("lost", f"hosts were lost and are not replaced any more: {why}")
+            return False
+        self.start_anew()
+        # What its client has printed was measured on the fleet as it was.
+        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
+        self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
+        self.store.add_to_environment(self.campaign.id, REPLACED, self.recoveries.told())
+        self.progress.note("provision", "replaced", ", ".join(done.hosts))
+        return True
+
+    def _note_lost(self) -> dict[str, str]:
+        """Hosts that are lost, with the reason of each; they will be replaced."""
+        if self.redo is None or not (lost := dict(self.deployment.lost())):
+            return {}
+        if (pending := self.recoveries.pending) is None or lost.keys() - pending.hosts.keys():
+            self.recoveries.lose(lost, len(self.store.trials(self.campaign.id)))
+            for name, reason in lost.items():
+                self.progress.note("trial", "lost", f"{name}: {reason}")
+        return lost
 
     def _fenced(self) -> AbstractContextManager[float]:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
+        if self.recoveries.pending is not None:
+            limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
         return fence(self.directory / "trial.fence", limit_s)
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
@@ -214,6 +277,8 @@ class TrialSequence:
         if not left:
             return None
         planned = left[0]
+        if not self._has_its_hosts(planned, attempt, results):
+            return None
         # A client that has begun is adopted: it is paid for already.
         begun = self._mark(f"{planned.id}-a{attempt}.json").exists()
         if not begun and not self._can_pay(left, results):
@@ -244,6 +309,10 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self._mark(f"checked-{planned.side}").touch()
             self._mark(f"measured-{planned.side}").touch()
+            if (lost := self._note_lost()) and collected.result.valid:
+                why = tuple(f"{name} was lost during it: {lost[name]}" for name in lost)
+                result = dataclasses.replace(collected.result, valid=False, reasons=why)
+                collected = dataclasses.replace(collected, result=result)
             result = self._keep(collected)
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)

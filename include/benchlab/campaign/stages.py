@@ -94,6 +94,8 @@ class CampaignRun(StoredCampaign):
         )
         self.target.client_program = campaign.environment.get("client_program")
         self.sequence = TrialSequence(home, store, campaign, self.target)
+        if self.target.rents:
+            self.sequence.redo = self.replace_lost
 
     @classmethod
     def create(
@@ -254,6 +256,23 @@ class CampaignRun(StoredCampaign):
             self.analyze(side)
             self.check(side, "load", query_on(self.target.engine(side)))
             self.back_up(side)
+
+    def replace_lost(self) -> None:
+        """Replace hosts that are lost, and prepare both sides again; repeatable.
+
+        Raises:
+            BenchlabError: a host cannot be had, or a stage failed.
+        """
+        kept = self.store.campaign(self.campaign.id).environment
+        self.target.acquire(self.campaign.origin)
+        self.target.before_replacing()
+        self.provision()
+        self.target.clear()
+        new = self.store.campaign(self.campaign.id).environment
+        # What the hosts were before the last round says nothing of other hosts.
+        kept.pop(probes.AGAIN, None)
+        self.store.set_environment(self.campaign.id, {**kept, **new})
+        self.prepare()
 
     def deploy(self, side: Side) -> None:
         """Deploy an empty database of the side's version; its parameters must take effect.

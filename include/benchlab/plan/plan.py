@@ -35,8 +35,8 @@ DEFAULT_METRIC = "tps"
 # earlier Benchlab has planned the same trials in another order.
 _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
-    *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars"),
-    *("dataset", "learned", "warnings", "trials", "workloads", "threads"),
+    *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
+    *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
 }
 
 
@@ -89,6 +89,8 @@ class Plan:
         workloads, threads: in the report type's order, where the trials have another.
         s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
             where none is kept, or its price is not known.
+        most_dollars: of the dearest instance types and region that the topology allows; None
+            where it allows no dearer ones.
     """
 
     report: str
@@ -121,6 +123,7 @@ class Plan:
     workloads: tuple[str, ...] = ()
     threads: tuple[int, ...] = ()
     s3_usd_a_month: float | None = None
+    most_dollars: float | None = None
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -150,6 +153,13 @@ class Plan:
     def usd_per_minute(self) -> float | None:
         """What all hosts cost in a minute, at the plan's prices; None where nothing is priced."""
         return self.dollars / self.minutes if self.dollars is not None else None
+
+    @property
+    def most_usd_per_minute(self) -> float | None:
+        """The same of the dearest hosts that may be rented."""
+        if self.most_dollars is None:
+            return self.usd_per_minute
+        return self.most_dollars / self.minutes
 
     def metric(self, workload: str) -> str:
         """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
@@ -261,16 +271,17 @@ def _priced(
 ) -> Plan:
     if prices is None:
         raise SpecError("prices: a rented fleet cannot be planned without a price list")
-    rent = prices.rent(fleet)
-    dollars = rent.dollars(plan.minutes)
-    _check_budget(spec.budget, rent, plan.minutes, dollars)
+    rent, dearest = prices.rent(fleet), prices.dearest(fleet)
+    dollars, most = rent.dollars(plan.minutes), dearest.dollars(plan.minutes)
+    _check_budget(spec.budget, dearest, plan.minutes, most)
     priced = replace(
         plan,
         dollars=dollars,
         vcpus=rent.vcpus,
-        prices_as_of=rent.as_of.isoformat(),
+        prices_as_of=min(rent.as_of, dearest.as_of).isoformat(),
         region=fleet.region,
         repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
+        most_dollars=most if most > dollars else None,
     )
     if spec.snapshots is not None:
         kept = prices.s3_dollars_a_month(kept_bytes(spec) / GIB, fleet.region)
@@ -284,7 +295,8 @@ def _priced(
 
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:
     """Whether a person must approve a plan before anything is rented."""
-    return plan.dollars is not None and (budget is None or plan.dollars > budget.approve_above)
+    dollars = plan.dollars if plan.most_dollars is None else plan.most_dollars
+    return dollars is not None and (budget is None or dollars > budget.approve_above)
 
 
 def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:

@@ -134,7 +134,7 @@ class PriceList:
         return found
 
     def rent(self, topology: Ec2Topology) -> Rent:
-        """What a fleet costs.
+        """What a fleet costs, in its preferred region and with its preferred types, on demand.
 
         Raises:
             SpecError: a price is missing.
@@ -158,6 +158,19 @@ class PriceList:
             as_of=min(price.as_of for price in used),
             arithmetic=tuple(arithmetic),
         )
+
+    def dearest(self, topology: Ec2Topology) -> Rent:
+        """What the dearest fleet costs that a topology allows. Raises as :meth:`rent`."""
+
+        def fleet(place: Ec2Topology) -> Ec2Topology:
+            def price(kind: str) -> Decimal:
+                return self.price(kind, place.region).usd_per_hour
+
+            roles = place.roles.items()
+            return place.with_types({role: max(one.types, key=price) for role, one in roles})
+
+        rents = (self.rent(fleet(place)) for place in topology.places())
+        return max(rents, key=lambda rent: rent.usd_per_hour)
 
 
 def load(path: Path) -> PriceList:

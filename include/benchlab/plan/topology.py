@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import ipaddress
+import itertools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -22,6 +24,8 @@ from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
 InstanceType = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
 Region = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
+Capacity = Literal["on_demand", "spot"]
+"""How hosts are bought: spot hosts are cheaper, and EC2 may take them away at any time."""
 HostKey = Annotated[str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [A-Za-z0-9+/=]+$")]
 
 
@@ -29,13 +33,22 @@ class Machines(Frozen):
     """The rented hosts of one role, all alike.
 
     Attributes:
+        or_types: further instance types, in order of preference, for when there is no capacity.
         root_gib: size of the root volume (gp3); it holds data and snapshots where the instance
             type has no local NVMe disks.
+        capacity: None: the topology's.
     """
 
     instance_type: InstanceType
+    or_types: Annotated[tuple[InstanceType, ...], Field(max_length=5, strict=False)] = ()
     count: Annotated[int, Field(ge=1, le=100)]
     root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
+    capacity: Capacity | None = None
+
+    @property
+    def types(self) -> tuple[InstanceType, ...]:
+        """Its instance types, the preferred one first; each once."""
+        return tuple(dict.fromkeys((self.instance_type, *self.or_types)))
 
 
 class Image(Frozen):
@@ -51,6 +64,36 @@ class Image(Frozen):
         return self
 
 
+def _is_network(written: str) -> str:
+    try:
+        ipaddress.ip_network(written, strict=False)
+    except ValueError as error:
+        raise ValueError("is no range of addresses; write 203.0.113.7/32") from error
+    return written
+
+
+Network = Annotated[
+    str, Field(pattern=r"^[0-9a-f.:]+/[0-9]{1,3}$"), pydantic.AfterValidator(_is_network)
+]
+Subnets = Annotated[
+    tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")], ...], Field(strict=False)
+]
+
+
+class Place(Frozen):
+    """A further region in which a fleet may be rented; what is None is as in the topology.
+
+    Attributes:
+        image: needed where the topology names its image by id, since ids are of one region.
+    """
+
+    region: Region
+    image: Image | None = None
+    subnets: Subnets = ()
+    ssh_from: Network | None = None
+    ssh_by: Literal["private", "public"] | None = None
+
+
 class Ec2Topology(Frozen):
     """A fleet to be rented.
 
@@ -64,37 +107,81 @@ class Ec2Topology(Frozen):
             ``image`` where the image has it. None: not decided, so nothing is rented.
         instance_profile: lets the hosts read and write dataset snapshots on S3; None: they get no
             permissions at all.
+        capacity: of the roles that do not say it.
+        elsewhere: further regions, in the order in which they are tried when no zone of those
+            before has capacity for any of the instance types.
     """
 
     kind: Literal["ec2"]
     region: Region
     image: Image
     user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
-    subnets: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]+$")], ...], Field(strict=False)
-    ] = ()
-    ssh_from: Annotated[str, Field(pattern=r"^[0-9a-f.:]+/[0-9]{1,3}$")]
+    subnets: Subnets = ()
+    ssh_from: Network
     ssh_by: Literal["private", "public"] = "private"
     tiup: Annotated[str, Field(pattern=r"^(image|https://[^\s'\"]+)$")] | None
     instance_profile: str | None = None
+    capacity: Capacity = "on_demand"
+    elsewhere: Annotated[tuple[Place, ...], Field(max_length=8, strict=False)] = ()
     roles: dict[Role, Machines]
-
-    @pydantic.field_validator("ssh_from")
-    @classmethod
-    def _is_network(cls, written: str) -> str:
-        try:
-            ipaddress.ip_network(written, strict=False)
-        except ValueError as error:
-            raise ValueError("is no range of addresses; write 203.0.113.7/32") from error
-        return written
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> Self:
         _check_roles({role: machines.count for role, machines in self.roles.items()})
+        if len(set(self.regions)) != len(self.regions):
+            raise ValueError("elsewhere: a region is named twice")
+        for place in self.elsewhere:
+            if place.image is None and self.image.id is not None:
+                raise ValueError(
+                    f"elsewhere: {place.region} needs an image of its own; ids are of one region"
+                )
         return self
 
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Where it may be rented, the preferred region first."""
+        return (self.region, *(place.region for place in self.elsewhere))
+
+    def places(self) -> Iterator[Ec2Topology]:
+        """The topology in each of its regions, the preferred one first."""
+        yield self.model_copy(update={"elsewhere": ()})
+        for place in self.elsewhere:
+            said = {field: getattr(place, field) for field in Place.model_fields}
+            changes = {field: value for field, value in said.items() if value is not None}
+            yield self.model_copy(update={**changes, "elsewhere": ()})
+
+    def with_types(self, types: Mapping[Role, str]) -> Ec2Topology:
+        """The same with one instance type for each role."""
+        roles = {
+            role: machines.model_copy(update={"instance_type": types[role], "or_types": ()})
+            for role, machines in self.roles.items()
+        }
+        return self.model_copy(update={"roles": roles})
+
+    def choices(self) -> Iterator[Ec2Topology]:
+        """Every fleet that it allows, in order: one region, and one instance type for each role.
+
+        The preferred types come first, then those with the fewest steps down their lists; a
+        further region only after all of them.
+        """
+        lists = [machines.types for machines in self.roles.values()]
+        steps = sorted(itertools.product(*(range(len(kinds)) for kinds in lists)), key=sum)
+        for place in self.places():
+            for taken in steps:
+                kinds = [types[step] for types, step in zip(lists, taken, strict=True)]
+                yield place.with_types(dict(zip(self.roles, kinds, strict=True)))
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether a role has more than one instance type."""
+        return any(len(machines.types) > 1 for machines in self.roles.values())
+
+    def is_spot(self, role: Role) -> bool:
+        """Whether the hosts of a role are spot hosts, as long as EC2 has some."""
+        return (self.roles[role].capacity or self.capacity) == "spot"
+
     def host_types(self) -> list[tuple[str, Role, str]]:
-        """Name, role and instance type of every host, in the order of the roles."""
+        """Name, role and preferred instance type of every host, in the order of the roles."""
         return [
             (f"{role}-{number}", role, self.roles[role].instance_type)
             for role in ROLES

@@ -21,11 +21,14 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
-# and why measuring ended before the plan did (a `Stop`).
+# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, and which were
+# lost and replaced after how many trials: `5: tikv-2, pd-1; 9: tikv-2`.
 SPENT = "spent_usd"
 STOPPED = "stopped_by"
-Stop = Literal["limit", "lifetime"]
-"""The budget's limit, or the time after which rented hosts end themselves."""
+SPOT_HOSTS = "spot_hosts"
+REPLACED = "replaced_hosts"
+Stop = Literal["limit", "lifetime", "lost"]
+"""The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
@@ -242,7 +245,8 @@ class Campaign:
             ``dataset`` came from. The ``client_program`` that was chosen and the version it reports
             (``client_version``). Where the target knows them, facts about the engine:
             ``engine_title``, ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers,
-            comma-separated). Of rented hosts also :data:`SPENT` and :data:`STOPPED`.
+            comma-separated). Of rented hosts also :data:`SPENT`, :data:`STOPPED`,
+            :data:`SPOT_HOSTS` and :data:`REPLACED`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
             long before the run. None: the time of the run.
     """

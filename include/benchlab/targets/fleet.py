@@ -98,6 +98,10 @@ class FleetTarget(BaseTarget):
         """The AWS region of its dataset snapshots; None if it can have none."""
         return None
 
+    def instance_type(self, host: FleetHost) -> str | None:
+        """Of a rented host; None of an owned one."""
+        return None
+
     # What all share
 
     @classmethod
@@ -432,6 +436,6 @@ class FleetTarget(BaseTarget):
             '"$(stat -f -c %T "$1")"'
         )
         executor = self.executor_of(host)
-        kind = next((h.instance_type for h in self.plan.hosts if h.name == host.name), None)
+        kind = self.instance_type(host)
         line = executor.run(["sh", "-c", script, "sh", str(host.data)]).stdout.strip()
         return f"{kind}: {line}" if kind else line

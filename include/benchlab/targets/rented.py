@@ -17,15 +17,18 @@ from benchlab.errors import TargetError, UnreachableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.plan import pricing
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Ec2Topology
+from benchlab.results.records import SPOT_HOSTS
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import boot, ending, inventory, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.account import TIUP_UNDECIDED
 from benchlab.targets.ec2.caller import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
+from benchlab.targets.ec2.instances import Course
 from benchlab.targets.ec2.places import find_subnets
 from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2.rental_file import RentalFile
@@ -87,6 +90,7 @@ class Target(FleetTarget):
         self._refuse_edits()
         rental = self._rental(say)
         fleet_files.private_key(self.state)
+        kept = self._kept()
         return boot.provision(
             self.access,
             rental,
@@ -95,7 +99,39 @@ class Target(FleetTarget):
             keep=lambda launched: rental_file.add_instances(
                 self.state, [host.instance for host in launched]
             ),
+            course=Course(kept.rented, frozenset(kept.on_demand), self._keep_course),
         )
+
+    def lost(self) -> dict[str, str]:
+        """See :class:`BaseTarget`: hosts whose instance is not living any more, by EC2's word."""
+        if not self.has_fleet():
+            return {}
+        instances = {host.name: host.instance for host in self.fleet.hosts if host.instance}
+        try:
+            client = self.access.aws("ec2", self._kept().region)
+            listed = inventory.by_id(client, instances.values())
+        except TargetError:  # credentials may expire while a campaign measures
+            return {}
+        gone = "EC2 has forgotten it"  # an hour after its end; not if it lists nothing at all
+        return {
+            name: listed[one].reason if one in listed else gone
+            for name, one in instances.items()
+            if listed and (one not in listed or not listed[one].living)
+        }
+
+    def before_replacing(self) -> None:
+        """See :class:`BaseTarget`; the second time, lost spot hosts are replaced on demand."""
+        if lost := self.lost():
+            kept = self._kept()
+            again = (*kept.on_demand, *lost) if kept.replacements else kept.on_demand
+            changes = {"replacements": kept.replacements + 1, "on_demand": again}
+            rental_file.write(self.state, kept.model_copy(update=changes))
+        self.close()
+
+    def clear(self) -> None:
+        """See :class:`BaseTarget`: without TiUP's help, which cannot stop a host that is gone."""
+        for side in self.sides:
+            self._cluster(side).destroy()
 
     def provision(self, say: Say) -> None:
         """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing."""
@@ -106,12 +142,23 @@ class Target(FleetTarget):
             self.executor.run(["sh", "-c", INSTALL_TIUP, "sh", address], timeout_s=INSTALL_LIMIT_S)
 
     def environment(self) -> dict[str, str]:
-        """See :class:`FleetTarget`; adds the fleet's availability zone as ``zone``."""
-        client = self.access.aws("ec2", self._topology.region)
-        zones = {subnet.id: subnet.zone for subnet in find_subnets(client, self._topology)}
+        """See :class:`FleetTarget`; adds the fleet's availability zone and its spot hosts."""
+        rented = self._kept().rented or self._topology
+        client = self.access.aws("ec2", rented.region)
+        zones = {subnet.id: subnet.zone for subnet in find_subnets(client, rented)}
         living = [one for one in inventory.of_campaign(client, self.campaign) if one.living]
         found = sorted({zones.get(one.subnet, one.subnet) for one in living})
-        return super().environment() | {"zone": ", ".join(found)}
+        spot = sorted(one.name for one in living if one.spot)
+        return (
+            super().environment()
+            | {"zone": ", ".join(found)}
+            | ({SPOT_HOSTS: ", ".join(spot)} if any(map(rented.is_spot, rented.roles)) else {})
+        )
+
+    def instance_type(self, host: FleetHost) -> str | None:
+        """See :class:`FleetTarget`: what was rented, which may not be what was preferred."""
+        (role,) = host.roles
+        return (self._kept().rented or self._topology).roles[role].instance_type
 
     @classmethod
     def return_hosts(
@@ -190,8 +237,45 @@ class Target(FleetTarget):
             old_metadata=frozenset({"tikv"}) if self._needs_imdsv1() else frozenset(),
         )
 
+    def _kept(self) -> RentalFile:
+        """The rental file of a campaign that rents."""
+        if (kept := rental_file.read_to_rent(self.state)) is None:
+            raise TargetError(f"campaign {self.campaign} has rented nothing")
+        return kept
+
+    def _keep_course(self, course: Course) -> None:
+        """Note what is about to be rented, and its price from now on."""
+        kept, choice = self._kept(), course.choice
+        assert choice is not None  # noqa: S101 - there is one before there is anything to keep
+        rented = kept.model_copy(
+            update={
+                "region": choice.region,
+                "regions": tuple(dict.fromkeys((*kept.regions, choice.region))),
+                "rented": choice,
+                "on_demand": tuple(sorted(course.on_demand)),
+            }
+        )
+        now = time_at(self.access, choice.region)
+        rental_file.write(self.state, rented.priced(self._usd_per_minute(choice), now))
+
+    def _usd_per_minute(self, choice: Ec2Topology) -> float:
+        """Of one choice; the dearest, by which the fleet's lifetime was planned, is the most."""
+        preferred, most = self.plan.usd_per_minute, self.plan.most_usd_per_minute
+        assert preferred is not None  # noqa: S101 - without a price nothing is rented
+        assert most is not None  # noqa: S101
+        if choice == next(self._topology.choices()):
+            return preferred
+        prices = pricing.load(self.home.configs / "prices.csv")
+        found = float(prices.rent(choice).usd_per_hour) / 60
+        if found > most * 1.001:  # the plan's is rounded
+            raise TargetError(
+                f"{prices.path}: hosts of {choice.region} cost more than when campaign "
+                f"{self.campaign} was planned; give it back and begin anew"
+            )
+        return min(found, most)
+
     def _new_rental(self, caller: Caller) -> RentalFile:
-        rate, budget = self.plan.usd_per_minute, self.spec.budget
+        rate, budget = self.plan.most_usd_per_minute, self.spec.budget
         if rate is None or budget is None:
             raise TargetError(f"campaign {self.campaign}: its plan has no price, or no budget")
         earlier = rental_file.spent_before(self.state)
@@ -212,7 +296,7 @@ class Target(FleetTarget):
             lifetime_minutes=min(longest + SPARE_MINUTES, payable),
             account=caller.account,
             topology=self._topology,
-            usd_per_minute=rate,
+            usd_per_minute=self.plan.usd_per_minute,
             limit=budget.limit,
             earlier=earlier,
         )

@@ -91,6 +91,13 @@ class Deployment(Protocol):
         not probed. For moments at which nothing else is at work on them.
         """
 
+    @abstractmethod
+    def lost(self) -> Mapping[str, str]:
+        """The hosts that are gone for good, with the reason of each; empty where that is unknown.
+
+        A host that cannot be reached is not lost: it may come back.
+        """
+
 
 def driving_process() -> int | None:
     """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
@@ -179,6 +186,19 @@ class BaseTarget(Deployment, ABC):
 
     def probe_hosts(self) -> str | None:
         return None
+
+    def lost(self) -> Mapping[str, str]:
+        return {}
+
+    def before_replacing(self) -> None:
+        """Forget the hosts that are lost, so that :meth:`provision` gets others."""
+
+    def clear(self) -> None:
+        """Remove both sides from all hosts, though what was deployed is no longer whole.
+
+        Raises:
+            TargetError: a host cannot be cleaned.
+        """
 
     @abstractmethod
     def environment(self) -> dict[str, str]:

@@ -30,6 +30,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.hosts.probes import AGAIN, FIRST, HostProbe, to_text
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.spending import Spending
+from benchlab.plan.steps import minutes_after_trials, trial_minutes
 from benchlab.results.records import TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
@@ -546,3 +547,135 @@ def test_the_progress_shows_what_is_spent(make: Callable[..., Bench]) -> None:
         "measured again, 1; 4.00 of 60.00 dollars",
     ]
     assert shown[3].startswith("59.90 of 60.00 dollars spent; another trial, with giving the")
+
+
+# ---------------------------------------------------------------- hosts that are lost
+
+LOST = {"tikv-2": "Server.SpotInstanceTermination: Spot instance termination"}
+
+
+def loses(bench: Bench, in_trial: str, *, times: int = 1) -> list[int]:
+    """A host is lost in a trial, so often; the list gets the number of results at each recovery."""
+    redone: list[int] = []
+    left = [times]
+
+    def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        if in_trial in job and job.startswith("client") and left[0]:
+            left[0] -= 1
+            bench.deployment.lost_hosts = dict(LOST)
+        return bench.program(job, command)
+
+    def redo() -> None:
+        bench.deployment.lost_hosts = {}
+        redone.append(len(bench.results()))
+        bench.sequence.abandon_cut_pairs()  # as every deployment does
+
+    bench.executor.program = program
+    bench.sequence.redo = redo
+    return redone
+
+
+def test_a_trial_in_which_a_host_is_lost_is_measured_again_on_a_whole_fleet(
+    make: Callable[..., Bench],
+) -> None:
+    """Its pair comes from one deployment; pairs measured before count; the report says it."""
+    bench = make(rounds=2, budget=BUDGET)
+    lost = bench.plan.trials[2]
+    redone = loses(bench, f"r{lost.round}-{lost.side}")
+    bench.sequence.measure_all()
+    assert redone == [3], "at once, before the next trial"
+    results = bench.results()
+    (interrupted,) = [r for r in results if r.trial == lost and r.attempt == 1]
+    assert not interrupted.valid
+    assert interrupted.reasons == (f"tikv-2 was lost during it: {LOST['tikv-2']}",)
+    assert all(r.valid for r in results if r.trial.round != lost.round)
+    again = [r for r in results if r.attempt == 2]
+    assert {r.trial.pair for r in again} == {lost.pair}
+    assert all(r.valid for r in again)
+    assert bench.sequence.stopped() is None
+    assert bench.store.campaign("c1").environment["replaced_hosts"] == "2: tikv-2"
+
+
+def test_hosts_are_replaced_twice_and_then_measuring_ends(make: Callable[..., Bench]) -> None:
+    """A third loss is one too many: what there is is published, and says why it is all."""
+    bench = make(rounds=6, budget=BUDGET)
+    redone = loses(bench, "candidate", times=3)
+    bench.sequence.measure_all()
+    assert len(redone) == 2
+    assert bench.sequence.stopped() == "lost"
+    stored = StoredCampaign(bench.home, bench.store, bench.store.campaign("c1"))
+    page = stored.publish()[0].read_text().replace("\\", "")
+    assert "hosts were lost and could not be replaced" in page
+    with pytest.raises(NotMeasuredError, match="could not be replaced"):
+        stored.verdict()
+
+
+def test_a_recovery_that_fails_is_tried_again_and_not_for_ever(
+    make: Callable[..., Bench],
+) -> None:
+    """Each try is a task's; another process goes on with it, though EC2 lists nothing as lost."""
+    bench = make(rounds=2, budget=BUDGET)
+    redone = loses(bench, "r1-")
+    works = bench.sequence.redo
+    assert bench.sequence.measure_next() is not None
+    bench.deployment.lost_hosts = {}
+
+    def fails() -> None:
+        raise TargetError("no zone has the capacity")
+
+    bench.sequence.redo = fails
+    for number in (1, 2):
+        with pytest.raises(TryFailedError, match=rf"tikv-2: .* try {number} of 3: no zone has"):
+            bench.sequence.measure_next()
+    other = TrialSequence(bench.home, bench.store, bench.store.campaign("c1"), bench.deployment)
+    other.redo = works
+    assert other.measure_next() is not None
+    assert redone == [1]
+    bench.sequence.recoveries.lose(LOST, 2)
+    for _ in range(3):
+        with pytest.raises(TryFailedError):
+            bench.sequence.measure_next()
+    assert bench.sequence.measure_next() is None
+    assert bench.sequence.stopped() == "lost"
+
+
+@pytest.mark.parametrize(("dollars", "stop"), [(59.5, "limit"), (20.0, "lifetime")])
+def test_hosts_are_not_replaced_where_that_cannot_be_paid(
+    make: Callable[..., Bench], dollars: float, stop: str
+) -> None:
+    """Both sides have to be prepared again, and a trial measured, before the hosts' end."""
+    bench = make(rounds=2, budget=BUDGET)
+    redone = loses(bench, "r1-")
+    before = sum(step.minutes for step in bench.plan.steps if step.stage == "prepare")
+    assert before > 0
+    needed = before + trial_minutes(bench.spec, bench.plan.trials[1])
+    needed += minutes_after_trials(bench.plan.steps)
+    bench.deployment.spendings = [spending(100), spending(needed - 0.001, dollars)]
+    bench.sequence.measure_all()
+    assert redone == []
+    assert bench.sequence.stopped() == stop
+    assert len(bench.results()) == 1
+
+
+def test_a_client_of_a_fleet_that_lost_a_host_is_not_adopted(make: Callable[..., Bench]) -> None:
+    """Its trial begins anew on the new fleet, and its failed tries are forgotten with it."""
+    bench = make(rounds=1, budget=BUDGET)
+    redone = loses(bench, "none")
+    begun = bench.sequence.begin_next()
+    assert isinstance(begun, Begun)
+    bench.deployment.lost_hosts = dict(LOST)
+    again = bench.sequence.begin_next()
+    assert isinstance(again, Begun)
+    assert redone == [0]
+    assert not again.adopted
+    assert (again.trial, again.attempt) == (begun.trial, begun.attempt)
+
+
+def test_a_target_that_cannot_replace_hosts_is_not_asked_for_them(
+    make: Callable[..., Bench],
+) -> None:
+    """On this machine nothing changes: a trial fails as it did."""
+    bench = make(rounds=1)
+    bench.deployment.lost_hosts = dict(LOST)
+    bench.sequence.measure_all()
+    assert all(r.valid for r in bench.results())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+import shutil
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
 from benchlab.cli.main import app
 from benchlab.errors import SpecError, TargetError
-from benchlab.home import find
+from benchlab.home import Home, find
 from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
 from benchlab.plan.plan import Plan
@@ -137,6 +138,29 @@ def test_what_the_dollars_leave_out_is_said(here: Here) -> None:
     planned = planning.plan(here.home, kept, "tidb", "c1")
     assert "s3_usd_a_month" not in planned.to_json()
     assert "`benchlab prices update` adds its price" in plan_text.render(kept, planned, "")
+
+
+def test_a_plan_shows_the_dearest_hosts_that_may_be_rented(tmp_path: Path) -> None:
+    """Beside the preferred ones; it is what the limits are compared with, here and by a person."""
+    shutil.copytree(HOME.configs, tmp_path / "configs")
+    file = tmp_path / "configs/topologies/ec2_published.yaml"
+    wanted = "tikv: {instance_type: i3.4xlarge, "
+    assert wanted in file.read_text()
+    other = f"{wanted}or_types: [i4i.4xlarge], "
+    file.write_text(file.read_text().replace(wanted, other).replace("tiup: null", "tiup: image"))
+    home = Home(tmp_path, tmp_path / "state")
+    spec = report_types.load(report_types.find_report(home, "sysbench_ec2"))
+    spec = report_types.resolve(home, spec, date(2024, 6, 1)).spec
+    made = planning.plan(home, spec, "tidb", "c1")
+    assert made.dollars is not None
+    assert made.most_dollars is not None
+    dearer = made.minutes / 60 * 3 * (1.373 - 1.248)
+    assert made.most_dollars == pytest.approx(made.dollars + dearer, abs=0.02)
+    told = plan_text.question(spec, made)
+    assert f"about **{made.dollars:.2f} dollars**" in told
+    assert f"at most {made.most_dollars:.2f} dollars" in told
+    assert Plan.from_json(made.to_json()) == made
+    assert "most_dollars" not in planning.plan(HOME, spec, "tidb", "c1").to_json()
 
 
 def test_a_first_run_costs_less_than_two_dollars() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from benchlab.campaign import fit, report_types
@@ -179,6 +182,22 @@ def test_a_pool_too_large_for_the_hosts_of_the_topology_is_refused() -> None:
     spec = report_types.load(find().configs / "reports" / "tpcc_ec2.yaml")
     pool = {"engines.tidb.components": {"tikv": {"storage.scheduler-worker-pool-size": 20}}}
     with pytest.raises(SpecError, match=r"worker-pool-size = 20 with v6\.1\.0.*at most 16"):
+        fit.check(spec.with_overrides(pool), "here")
+
+
+def test_a_pool_has_to_fit_the_smallest_hosts_that_may_be_rented(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without capacity for the preferred type, smaller hosts are rented."""
+    shutil.copytree(find().configs, tmp_path / "configs")
+    file = tmp_path / "configs/topologies/ec2_published.yaml"
+    text = file.read_text().replace("i3.4xlarge,", "i3.4xlarge, or_types: [i3.2xlarge],")
+    file.write_text(text)
+    spec = report_types.load(find().configs / "reports" / "tpcc_ec2.yaml")
+    pool = {"engines.tidb.components": {"tikv": {"storage.scheduler-worker-pool-size": 12}}}
+    fit.check(spec.with_overrides(pool), "here")
+    monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
+    with pytest.raises(SpecError, match=r"worker-pool-size = 12 with .*at most 8"):
         fit.check(spec.with_overrides(pool), "here")
 
 

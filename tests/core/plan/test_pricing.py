@@ -76,6 +76,38 @@ def test_more_time_is_never_cheaper(first: float, second: float) -> None:
     assert round(rent.dollars(long), 2) == rent.dollars(long)
 
 
+def test_the_dearest_fleet_has_the_dearest_type_of_each_role_in_the_dearest_region(
+    tmp_path: Path,
+) -> None:
+    """Whatever is rented in the end costs no more than that; a missing price is named."""
+    lines = [
+        f"{kind},{region},4,{dollars * factor},2025-01-{day},x"
+        for region, factor, day in (("us-west-2", 1, 15), ("eu-central-1", 2, 14))
+        for kind, dollars in (("a.large", 0.1), ("b.large", 0.2), ("c.large", 0.4))
+    ]
+    volumes = [f"gp3,{region},,0.00001,2025-01-15,x" for region in ("us-west-2", "eu-central-1")]
+    cheap = {"instance_type": "a.large", "count": 1, "root_gib": 8}
+    roles = {
+        "pd": cheap,
+        "tikv": {**cheap, "or_types": ["c.large", "b.large"]},
+        "tidb": {**cheap, "or_types": ["b.large"]},
+        "client": cheap,
+    }
+    raw = published().model_dump() | {"roles": roles, "elsewhere": [{"region": "eu-central-1"}]}
+    fleet = Ec2Topology.model_validate(raw)
+    prices = price_list(tmp_path, *lines, *volumes)
+    dearest = prices.dearest(fleet)
+    assert float(dearest.usd_per_hour) == pytest.approx(2 * (0.1 + 0.4 + 0.2 + 0.1), abs=0.001)
+    assert dearest.as_of == date(2025, 1, 14)
+    every = [prices.rent(choice).usd_per_hour for choice in fleet.choices()]
+    assert len(every) == 2 * 3 * 2
+    assert max(every) == dearest.usd_per_hour
+    assert every[0] == prices.rent(fleet).usd_per_hour
+    without = price_list(tmp_path, *lines[:-1], *volumes)
+    with pytest.raises(SpecError, match=r"no price of c\.large in eu-central-1"):
+        without.dearest(fleet)
+
+
 def test_a_missing_price_says_what_to_add(tmp_path: Path) -> None:
     """File, instance type, region, and the line to be written."""
     prices = price_list(tmp_path, "gp3,us-west-2,,0.00011,2025-01-15,x")

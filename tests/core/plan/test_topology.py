@@ -13,6 +13,7 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.plan import topology
+from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2.regions import known_regions
 from tests.builders import plans
 
@@ -141,3 +142,41 @@ def test_a_broken_topology_keeps_no_other_from_being_found(tmp_path: Path, line:
     assert found.names == ("us-west-2",)
     assert len(found.skipped) == 1
     assert "bad.yaml" in found.skipped[0]
+
+
+def test_what_is_allowed_is_tried_in_order_of_preference() -> None:
+    """All types of a region before the next one; first those nearest to the preferred types."""
+    raw = plans.ec2_topology().model_dump()
+    raw["roles"]["tikv"] |= {"or_types": ("i4i.4xlarge", "i3en.6xlarge")}
+    raw["roles"]["tidb"] |= {"or_types": ("c6i.4xlarge",)}
+    raw |= {"elsewhere": ({"region": "us-east-1", "image": {"id": "ami-0fedcba9876543210"}},)}
+    found = [
+        (one.region, one.roles["tikv"].instance_type, one.roles["tidb"].instance_type)
+        for one in Ec2Topology.model_validate(raw).choices()
+    ]
+    assert found[0] == ("us-west-2", "i3.4xlarge", "c5.4xlarge")
+    assert set(found[1:3]) == {
+        ("us-west-2", "i4i.4xlarge", "c5.4xlarge"),
+        ("us-west-2", "i3.4xlarge", "c6i.4xlarge"),
+    }
+    assert len(found) == len(set(found)) == 12
+    assert [region for region, *_ in found] == 6 * ["us-west-2"] + 6 * ["us-east-1"]
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "said"),
+    [
+        ([{"region": "us-west-2"}], "a region is named twice"),
+        ([{"region": "us-east-1"}], "us-east-1 needs an image of its own"),
+        ([{"region": "us-east-1", "ssh_from": "1.2.3.4/99"}], "is no range of addresses"),
+        ([{"region": "us-east-1", "subnet": "subnet-1"}], "subnet"),
+    ],
+)
+def test_a_further_region_that_cannot_be_rented_in_is_refused(
+    tmp_path: Path, elsewhere: list[dict[str, str]], said: str
+) -> None:
+    """The file, the field and what is wrong are named."""
+    image = {"id": "ami-0123456789abcdef0"}
+    path = changed(tmp_path, "ec2_published", {"image": image, "elsewhere": elsewhere})
+    with pytest.raises(SpecError, match=rf"changed\.yaml: .*{said}"):
+        topology.load(path)

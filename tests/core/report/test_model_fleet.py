@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
+from benchlab import language
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.home import find
 from benchlab.hosts.probes import AGAIN, FIRST, HostProbe, to_text
@@ -187,6 +188,38 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
         "All run Debian GNU/Linux 12 (bookworm), kernel 6.1.0-18-cloud-amd64.",
     ]
     assert set(report.software) == {"sysbench", "haproxy"}
+
+
+def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
+    """Other types, another region, spot hosts and lost ones: a sentence each, in any language."""
+    other = "3 x i4i.4xlarge: 16 cores, 120.0 GiB, A, Linux, kernel 6, data on xfs"
+    report = report_of(
+        languages=["en", "zh"],
+        environment={
+            "zone": "us-east-1a",
+            "tikv_hosts": other,
+            "spot_hosts": "tikv-1, tikv-2",
+            "replaced_hosts": "1: tikv-2; 7: tidb-1, pd-1",
+        },
+    )
+    assert report.fleet is not None
+    assert hardware.rows(report.fleet, report.client, report.language)[1][1] == "i4i.4xlarge"
+    deployed = (
+        "Both sides were then deployed and filled again: trials before and after that are of two "
+        "deployments."
+    )
+    types, *others = hardware.sentences(report.fleet, report.language)[1:]
+    assert types.endswith("rented instead of those in brackets: i4i.4xlarge (i3.4xlarge).")
+    assert others == [
+        "The preferred region, us-west-2, had no capacity.",
+        "2 hosts were spot hosts: tikv-1, tikv-2.",
+        f"After one trial a host was lost and replaced: tikv-2. {deployed}",
+        f"After 7 trials hosts were lost and replaced: tidb-1, pd-1. {deployed}",
+    ]
+    chinese = hardware.sentences(report.fleet, language.load("zh"))
+    assert len(chinese) == 6
+    assert "竞价实例" in chinese[3]
+    assert not set(report.software) & {"spot_hosts", "replaced_hosts"}
 
 
 @pytest.mark.parametrize(
@@ -438,7 +471,10 @@ def test_hostile_text_of_a_fleet_stands_for_itself() -> None:
     published = {"document": evil, "client": evil, "differences": [evil]}
     value = {"log.file": evil, "tidb_init": evil}
     made = campaigns.fleet_campaign(
-        environment={"tikv_hosts": evil, "zone": evil, "sysbench": evil, "dataset": evil},
+        environment={
+            **dict.fromkeys(("tikv_hosts", "zone", "sysbench", "dataset", "spot_hosts"), evil),
+            "replaced_hosts": f"1: {evil}",
+        },
         published=published,
         engines={
             "tidb": {

@@ -55,6 +55,18 @@ def test_what_earlier_fleets_of_the_campaign_have_cost_counts() -> None:
     assert found.dollars == pytest.approx(18.5)
 
 
+def test_another_price_counts_from_when_other_hosts_are_rented() -> None:
+    """What was spent until then stays spent; the fleet's end is where it was."""
+    changed = kept(earlier=1.0).priced(0.2, BEGAN + timedelta(minutes=60))
+    again = changed.priced(0.05, BEGAN + timedelta(minutes=90))
+    for minutes, dollars in ((90, 1 + 6 + 6), (150, 1 + 6 + 6 + 3), (1000, 13 + 150 * 0.05)):
+        found = again.spending(BEGAN + timedelta(minutes=minutes))
+        assert found is not None
+        assert found.dollars == pytest.approx(dollars)
+        assert found.minutes_left == max(240 - minutes, 0)
+    assert again.priced(0.05, BEGAN + timedelta(minutes=100)) == again
+
+
 def test_a_rental_of_an_earlier_benchlab_has_no_price(tmp_path: Path) -> None:
     """Its campaign goes on, uncounted."""
     old = '{"region": "us-west-2", "created_at": "2026-01-31T12:00:00Z", "lifetime_minutes": 300}'

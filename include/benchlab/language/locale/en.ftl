@@ -154,6 +154,7 @@ repeat-because = { repeat } ({ $because })
 missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
+stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
 stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
@@ -440,6 +441,19 @@ hardware-client = { $client }, HAProxy
 hardware-some-client = Client
 hardware-rented = All { $total } hosts were rented for this campaign in one zone ({ $zone }).
 hardware-unknown-zone = which one was not recorded
+hardware-other-types = The preferred instance types were not to be had; rented instead of those in brackets: { $types }.
+hardware-other-region = The preferred region, { $region }, had no capacity.
+hardware-spot = { $count ->
+    [one] One host was a spot host: { $hosts }.
+   *[other] { $count } hosts were spot hosts: { $hosts }.
+}
+hardware-replaced = After { $after ->
+    [one] one trial
+   *[other] { $after } trials
+} { $count ->
+    [one] a host was lost and replaced
+   *[other] hosts were lost and replaced
+}: { $hosts }. Both sides were then deployed and filled again: trials before and after that are of two deployments.
 hardware-shared-system = All run { $system }.
 hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })

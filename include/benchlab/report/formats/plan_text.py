@@ -59,6 +59,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     else:
         yield f"- about **{plan.dollars:.2f} dollars**, {_priced(plan)}"
         yield from (f"- {line}" for line in _beside(spec, plan))
+        yield from (f"- {dearest}" for dearest in _dearest(plan))
     if spec.budget is not None:
         yield (
             f"- asked for above {spec.budget.approve_above:g} dollars, refused above "
@@ -126,6 +127,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield _unpriced(plan)
     else:
         yield f"dollars: about {plan.dollars:.2f}, {_priced(plan)}"
+        yield from _dearest(plan)
         yield from _beside(spec, plan)
     yield from _repeats(spec, plan)
     yield from _dataset(plan)
@@ -211,6 +213,15 @@ def _beside(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield (
             f"not included: about {plan.s3_usd_a_month:.2f} dollars a month for each dataset "
             "snapshot on S3, until you delete it"
+        )
+
+
+def _dearest(plan: Plan) -> Iterator[str]:
+    """What it costs where the preferred hosts are not to be had."""
+    if plan.most_dollars is not None:
+        yield (
+            f"at most {plan.most_dollars:.2f} dollars, for the dearest hosts that the topology "
+            "allows; this is what the limits are compared with"
         )
 
 

@@ -10,13 +10,14 @@ from benchlab.language import Language
 from benchlab.language.names import clauses, items, plain, service_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.plan import Host
-from benchlab.results.records import Campaign
+from benchlab.results.records import REPLACED, SPOT_HOSTS, Campaign
 
 # A host as FleetTarget.environment describes it; the type only where it is rented.
 _HOST = re.compile(
     r"(?:(?P<kind>\S+): )?(?P<cores>[0-9]+) cores, (?P<memory>[0-9.]+) GiB, (?P<cpu>.*?), ?"
     r"(?P<system>[^,]*), kernel (?P<kernel>\S+), data on (?P<files>.+)"
 )
+_REPLACED = re.compile(r"([0-9]{1,6}): ([^;]+)")
 _RENTED = "ec2"
 
 
@@ -27,6 +28,7 @@ class RoleHosts:
     Attributes:
         hosts: their names; empty where the plan names none.
         told: their descriptions as recorded, if the other values cannot be read from them.
+        wanted: the instance type of the plan, where another one was rented.
     """
 
     role: str
@@ -39,6 +41,7 @@ class RoleHosts:
     system: str | None = None
     data_on: str | None = None
     told: str | None = None
+    wanted: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class FleetHardware:
         shared: hosts with several roles, with them.
         zone: where a rented fleet is; None where it was not recorded.
         role_of: the role of each host by its name, ``tidb+pd`` if it has several.
+        wanted_region: the region of the plan, where another one was rented in.
+        spot: names of the spot hosts.
+        replaced: hosts that were lost and replaced, each time with the number of trials before.
     """
 
     rented: bool
@@ -59,6 +65,9 @@ class FleetHardware:
     shared: dict[str, tuple[str, ...]]
     zone: str | None
     role_of: dict[str, str]
+    wanted_region: str | None = None
+    spot: tuple[str, ...] = ()
+    replaced: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     def number(self, role: str) -> int:
         """How many hosts have a role."""
@@ -70,7 +79,8 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
     hosts = campaign.plan.hosts
     if not hosts or any(host.role == "all" for host in hosts):
         return None
-    zone = campaign.environment.get("zone")
+    zone, region = campaign.environment.get("zone"), campaign.plan.region
+    replaced = _REPLACED.findall(campaign.environment.get(REPLACED, ""))
     return FleetHardware(
         rented=campaign.plan.target == _RENTED,
         total=len(hosts),
@@ -82,6 +92,9 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
         shared={plain(h.name): tuple(h.role.split("+")) for h in hosts if "+" in h.role},
         zone=plain(zone) if zone else None,
         role_of={plain(host.name): plain(host.role) for host in hosts if host.name},
+        wanted_region=plain(region) if zone and region and not zone.startswith(region) else None,
+        spot=tuple(map(plain, filter(None, campaign.environment.get(SPOT_HOSTS, "").split(", ")))),
+        replaced=tuple((int(after), tuple(map(plain, who.split(", ")))) for after, who in replaced),
     )
 
 
@@ -120,6 +133,17 @@ def sentences(found: FleetHardware, language: Language) -> list[str]:
     if found.rented:
         where = found.zone or language.say("hardware-unknown-zone")
         said.append(language.say("hardware-rented", total=found.total, zone=where))
+    wanted = {role.wanted: role.instance_type for role in found.roles if role.wanted}
+    if instead := [f"{got} ({kind})" for kind, got in wanted.items()]:
+        said.append(language.say("hardware-other-types", types=items(instead, language)))
+    if found.wanted_region:
+        said.append(language.say("hardware-other-region", region=found.wanted_region))
+    if found.spot:
+        hosts = items(found.spot, language)
+        said.append(language.say("hardware-spot", count=len(found.spot), hosts=hosts))
+    for after, names in found.replaced:
+        hosts = items(names, language)
+        said.append(language.say("hardware-replaced", count=len(names), hosts=hosts, after=after))
     if system := shared_system(found):
         said.append(language.say("hardware-shared-system", system=system))
     if found.shared:
@@ -154,8 +178,11 @@ def _role(role: str, members: list[Host], line: str | None) -> RoleHosts:
     def values(text: str) -> str | None:
         return " / ".join(dict.fromkeys(match.expand(text) for match in matches)) or None
 
+    rented = values(r"\g<kind>") if all(match["kind"] for match in matches) else None
     return replace(
         found,
+        instance_type=rented or found.instance_type,
+        wanted=found.instance_type if rented not in (None, found.instance_type) else None,
         cores=values(r"\g<cores>"),
         memory=values(r"\g<memory>"),
         cpu=values(r"\g<cpu>"),

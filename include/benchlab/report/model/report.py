@@ -32,7 +32,15 @@ from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.results import redaction
-from benchlab.results.records import SPENT, STOPPED, Campaign, GateKind, TrialResult
+from benchlab.results.records import (
+    REPLACED,
+    SPENT,
+    SPOT_HOSTS,
+    STOPPED,
+    Campaign,
+    GateKind,
+    TrialResult,
+)
 
 Value = str | int | float | bool
 
@@ -42,6 +50,7 @@ _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
+    *(SPOT_HOSTS, REPLACED),
     *(f"{role}_hosts" for role in ROLES),
 )
 

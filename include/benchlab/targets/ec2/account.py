@@ -8,12 +8,14 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from http.client import HTTPException
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import permissions, preflight, reach
+from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.preflight import Finding
 
 TIUP_UNDECIDED = (
@@ -41,11 +43,15 @@ def examine(access: Access, topology: Ec2Topology, public: Callable[[], str]) ->
     yield Finding("credentials", True, f"{caller.arn} in account {caller.account}")
     if caller.clock is not None:
         yield Finding("clock", None, caller.clock)
-    yield from preflight.look(access, topology)
-    yield from preflight.findings_or_fault("network", lambda: reach.look(access, topology, public))
-    yield from preflight.findings_or_fault(
-        "policy", lambda: [permissions.look(access, topology, caller)]
-    )
+    yield from preflight.look_everywhere(access, topology)
+    for place in topology.places():
+        found = preflight.findings_or_fault("network", partial(reach.look, access, place, public))
+        found += preflight.findings_or_fault("policy", partial(_permitted, access, place, caller))
+        yield from preflight.in_region(place, topology, found)
+
+
+def _permitted(access: Access, topology: Ec2Topology, caller: Caller) -> list[Finding]:
+    return [permissions.look(access, topology, caller)]
 
 
 def _installer(address: str | None) -> Finding:

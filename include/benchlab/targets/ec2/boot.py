@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchlab.errors import TargetError
@@ -11,7 +12,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.targets.ec2 import console, inventory
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call
-from benchlab.targets.ec2.instances import Launched, launch
+from benchlab.targets.ec2.instances import Course, Launched, launch
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.ec2.user_data import DATA
@@ -28,19 +29,23 @@ def provision(
     probe: Probe | None = None,
     say: Callable[[str], None] | None = None,
     keep: Callable[[Sequence[Launched]], None] | None = None,
+    course: Course | None = None,
 ) -> Fleet:
     """Rent what is missing (:func:`launch`) and wait for all of it (:func:`wait_until_running`).
 
     Args:
         keep: receives what was launched, before it is waited for.
+        course: see :func:`launch`.
 
     Raises:
         TargetError: the fleet cannot be rented, or does not become ready. Hosts that were rented
             stay; the caller gives them back.
     """
-    launched = launch(access, rental, limits=limits, say=say)
+    course = course or Course()
+    launched = launch(access, rental, limits=limits, say=say, course=course)
     if keep is not None:
         keep(launched)
+    rental = replace(rental, topology=course.choice or rental.topology)
     client = access.aws("ec2", rental.topology.region)
     return wait_until_running(client, rental, launched, limits=limits, probe=probe, say=say)
 

@@ -43,7 +43,7 @@ def give_back(
     """
     kept = rental_file.read(state)
     if kept is not None:
-        regions = [kept.region]
+        regions = [kept.region, *kept.regions]
     # With neither a fleet nor what would say where it is, nothing found is no success.
     doubtful = not state.is_dir() or (kept is None and rental_file.path(state).exists())
     known = _known(state, kept)

@@ -1,5 +1,9 @@
 """Renting the hosts of a fleet: launches the missing ones, in one zone, and none twice.
 
+A topology may allow several instance types for a role, and several regions. They are tried in the
+order of :meth:`Ec2Topology.choices`, each in every zone; a type that a zone refused is not asked
+for there again. A spot host that EC2 does not have is asked for on demand, in the same place.
+
 Two things keep a repeated call from launching a host twice. Instances with the campaign's tags
 count as there. A ClientToken made of campaign, time of renting, host, generation and subnet lets
 EC2 recognise a call whose instance is not listed yet. The generation counts the instances of that
@@ -12,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -20,7 +24,7 @@ from typing import Any
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Role
-from benchlab.plan.topology import Image
+from benchlab.plan.topology import Capacity, Ec2Topology, Image
 from benchlab.targets.ec2 import belongings, inventory, tags, user_data
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, call, until_known
 from benchlab.targets.ec2.inventory import Instance
@@ -37,6 +41,14 @@ NO_CAPACITY = frozenset(
         "Unsupported",
     }
 )
+# There is no such spot host, which says nothing of hosts on demand (EC2, "Error codes"; the last
+# one: EC2 User Guide, "Service-linked role for EC2 Spot Instance requests").
+NO_SPOT = NO_CAPACITY - {"InsufficientFreeAddressesInSubnet"} | {
+    "MaxSpotInstanceCountExceeded",
+    "SpotMaxPriceTooLow",
+    "UnfulfillableCapacity",
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+}
 # The account's own limits, which are the same in every zone.
 OVER_QUOTA = frozenset(
     {"VcpuLimitExceeded", "InstanceLimitExceeded", "MaxIOPSLimitExceeded", "VolumeLimitExceeded"}
@@ -55,9 +67,25 @@ class Launched:
     instance: str
 
 
-@dataclass(frozen=True)
+@dataclass
+class Course:
+    """What is decided while a fleet is rented; a repeated call must not decide it again.
+
+    Attributes:
+        choice: of :meth:`Ec2Topology.choices`, the one that is rented, or was tried last; None:
+            nothing was tried.
+        on_demand: names of the hosts that are not asked for as spot hosts any more.
+        keep: called after each decision, before it is acted on.
+    """
+
+    choice: Ec2Topology | None = None
+    on_demand: frozenset[str] = frozenset()
+    keep: Callable[[Course], None] = lambda course: None
+
+
+@dataclass
 class _Order:
-    """What all hosts of a fleet share."""
+    """What all hosts of a fleet share in one region, and which of them are there."""
 
     client: Any
     rental: Rental
@@ -65,6 +93,19 @@ class _Order:
     key: str
     group: str
     limits: Limits
+    course: Course
+    say: Callable[[str], None]
+    subnets: list[Subnet]
+    listed: list[Instance]
+    living: dict[str, Instance]
+
+
+class _NoCapacityError(Exception):
+    """A subnet has no host of this type."""
+
+    def __init__(self, kind: str, error: AwsError) -> None:
+        self.kind, self.error = kind, error
+        super().__init__(kind)
 
 
 def launch(
@@ -73,12 +114,16 @@ def launch(
     *,
     limits: Limits = PATIENT,
     say: Callable[[str], None] | None = None,
+    course: Course | None = None,
 ) -> tuple[Launched, ...]:
     """Rent what is missing of a campaign's fleet, all of it in one subnet.
 
-    If a zone lacks capacity, the hosts launched there are given back and the next zone is tried.
-    After other failures the hosts stay: a repeated call resumes from them, and
-    :func:`benchlab.targets.ec2.inventory.give_back` ends them.
+    If a zone lacks capacity, the hosts launched there are given back and the next zone is tried,
+    then other instance types, then other regions. After other failures the hosts stay: a repeated
+    call resumes from them, and :func:`benchlab.targets.ec2.inventory.give_back` ends them.
+
+    Args:
+        course: what earlier calls have decided; what this call decides is written into it.
 
     Returns:
         The hosts in the order of the topology, not yet ready.
@@ -88,7 +133,51 @@ def launch(
             capacity (names each with its reason), or the account's quota is too small.
         AwsError: EC2 refuses something else.
     """
-    say = say or (lambda text: None)
+    say, course = say or (lambda text: None), course or Course()
+    choices = list(rental.topology.choices())
+    if course.choice is not None:
+        choices = [course.choice, *(choice for choice in choices if choice != course.choice)]
+    order: _Order | None = None
+    refused: set[tuple[str, str]] = set()  # subnet and instance type
+    refusals: list[str] = []
+    over_quota: AwsError | None = None
+    for number, choice in enumerate(choices):
+        if order is None or choice.region != order.rental.topology.region:
+            if order is not None:
+                inventory.give_back(order.client, rental.campaign, limits=limits)
+            over_quota = None
+            course.choice = choice
+            course.keep(course)
+            order = _enter(access, replace(rental, topology=choice), limits, course, say)
+        if over_quota is not None:
+            continue
+        order.rental = replace(rental, topology=choice)
+        try:
+            if launched := _launch_somewhere(order, refused, refusals):
+                return launched
+        except AwsError as error:
+            if error.code not in OVER_QUOTA:
+                raise
+            over_quota = error
+            if all(later.region == choice.region for later in choices[number:]):
+                raise _over_quota(order.rental, error) from error
+            refusals.append(f"{choice.region}: {error.code}: {error.said}")
+            say(f"the quota does not allow this fleet in {refusals[-1]}")
+    tried = "\n".join(refusals)
+    raise TargetError(
+        f"{', '.join(rental.topology.regions)}: no zone has the capacity for this fleet; try "
+        f"later, name other subnets, or other instance types. Tried:\n{tried}"
+    )
+
+
+def _enter(
+    access: Access,
+    rental: Rental,
+    limits: Limits,
+    course: Course,
+    say: Callable[[str], None],
+) -> _Order:
+    """What is needed to launch in a region."""
     client = access.aws("ec2", rental.topology.region)
     listed = inventory.of_campaign(client, rental.campaign)
     living = _living(rental, listed)
@@ -98,38 +187,55 @@ def launch(
     subnets = _in_order(find_subnets(client, rental.topology), living)
     key = belongings.ensure_key_pair(client, rental, limits)
     group = belongings.ensure_group(client, rental, subnets[0].vpc, limits)
-    order = _Order(client, rental, found, key, group, limits)
-    refusals: list[str] = []
-    for subnet in subnets:
+    return _Order(client, rental, found, key, group, limits, course, say, subnets, listed, living)
+
+
+def _launch_somewhere(
+    order: _Order, refused: set[tuple[str, str]], refusals: list[str]
+) -> tuple[Launched, ...]:
+    """Launch all of a choice in the first subnet that has it; empty if none has."""
+    choice, course = order.rental.topology, order.course
+    kinds = {kind for _, _, kind in choice.host_types()}
+    for subnet in order.subnets:
+        if any((subnet.id, kind) in refused for kind in kinds):
+            continue
+        if course.choice != choice:
+            course.choice = choice
+            course.keep(course)
         launched: list[Launched] = []
         try:
-            _launch_in(subnet, order, living, listed, launched, say)
+            _launch_in(subnet, order, launched)
             return tuple(launched)
-        except AwsError as error:
-            if error.code in OVER_QUOTA:
-                raise _over_quota(rental, error) from error
-            if error.code not in NO_CAPACITY:
-                raise
-            refusals.append(f"{subnet}: {error.code}: {error.said}")
-            say(f"no capacity in {refusals[-1]}")
-            _give_back(order, launched)
-            living = {}
-    tried = "\n".join(refusals)
-    raise TargetError(
-        f"{rental.topology.region}: no zone has the capacity for this fleet; try later, name "
-        f"other subnets, or other instance types. Tried:\n{tried}"
-    )
+        except _NoCapacityError as missing:
+            error = missing.error
+            whole = error.code == "InsufficientFreeAddressesInSubnet"
+            refused |= {(subnet.id, kind) for kind in (kinds if whole else {missing.kind})}
+            told = f"{subnet}: {missing.kind}: {error.code}: {error.said}"
+        refusals.append(told)
+        order.say(f"no capacity in {told}")
+        _give_back(order, launched)
+        order.living = {}
+    return ()
 
 
 def client_token(
-    campaign: str, created_at: datetime, name: str, generation: int, subnet: str
+    campaign: str,
+    created_at: datetime,
+    name: str,
+    generation: int,
+    subnet: str,
+    kind: str,
+    market: Capacity,
 ) -> str:
     """What EC2 recognises one launch by; at most 64 ASCII characters.
 
     ``created_at`` is part of it because a campaign that rents again after it was given back has a
-    later expiry, and EC2 refuses another request under the same token.
+    later expiry, and EC2 refuses another request under the same token. So are instance type and
+    market, because another one may have been asked for in the same place.
     """
-    asked = "\0".join((campaign, created_at.isoformat(), name, str(generation), subnet))
+    asked = "\0".join(
+        (campaign, created_at.isoformat(), name, str(generation), subnet, kind, market)
+    )
     return "benchlab-" + hashlib.sha256(asked.encode()).hexdigest()[:40]
 
 
@@ -173,33 +279,55 @@ def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[
     return sorted(subnets, key=lambda subnet: subnet.id not in used)
 
 
-def _launch_in(
-    subnet: Subnet,
-    order: _Order,
-    living: dict[str, Instance],
-    listed: list[Instance],
-    launched: list[Launched],
-    say: Callable[[str], None],
-) -> None:
+def _launch_in(subnet: Subnet, order: _Order, launched: list[Launched]) -> None:
     """Launch every missing host; ``launched`` receives all hosts, including the living ones."""
-    for name, role, kind in order.rental.topology.host_types():
-        if name in living:
-            launched.append(Launched(name, role, living[name].id))
+    course, topology = order.course, order.rental.topology
+    for name, role, kind in topology.host_types():
+        if name in order.living:
+            launched.append(Launched(name, role, order.living[name].id))
             continue
         dead = sum(
-            one.name == name and one.subnet == subnet.id and not one.living for one in listed
+            one.name == name and one.subnet == subnet.id and not one.living for one in order.listed
         )
-        instance = _launch_one(subnet, order, name, role, dead)
-        say(f"{name}: {kind} {instance.id} in {subnet}")
+        spot = topology.is_spot(role) and name not in course.on_demand
+        try:
+            instance = None
+            if spot:
+                instance = _launch_spot(subnet, order, name, role, dead)
+            if instance is None:
+                instance, spot = _launch_one(subnet, order, name, role, dead, "on_demand"), False
+        except AwsError as error:
+            if error.code not in NO_CAPACITY:
+                raise
+            raise _NoCapacityError(kind, error) from error
+        order.say(f"{name}: {kind} {instance.id} in {subnet}{', spot' if spot else ''}")
         launched.append(Launched(name, role, instance.id))
 
 
-def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int) -> Instance:
+def _launch_spot(
+    subnet: Subnet, order: _Order, name: str, role: Role, dead: int
+) -> Instance | None:
+    """Launch a spot instance; None if there is none, and the host is to be launched on demand."""
+    course = order.course
+    try:
+        return _launch_one(subnet, order, name, role, dead, "spot")
+    except AwsError as error:
+        if error.code not in NO_SPOT:
+            raise
+        order.say(f"{name}: no spot host in {subnet}: {error.code}: {error.said}; on demand")
+    # Written down first: a repeated call may not see the instance yet, and must not try both.
+    course.on_demand |= {name}
+    course.keep(course)
+    return None
+
+
+def _launch_one(
+    subnet: Subnet, order: _Order, name: str, role: Role, dead: int, market: Capacity
+) -> Instance:
     """Launch one instance; if that of a token is dead, the next generation is tried."""
     for generation in range(dead, dead + MAX_GENERATIONS):
-        ask = partial(
-            call, order.client, "run_instances", **_request(subnet, order, name, role, generation)
-        )
+        request = _request(subnet, order, name, role, generation, market)
+        ask = partial(call, order.client, "run_instances", **request)
         try:
             # Its key pair and group may have been made a moment ago.
             answer = until_known(order.limits, ask) or {}
@@ -219,7 +347,7 @@ def _launch_one(subnet: Subnet, order: _Order, name: str, role: Role, dead: int)
 
 
 def _request(
-    subnet: Subnet, order: _Order, name: str, role: Role, generation: int
+    subnet: Subnet, order: _Order, name: str, role: Role, generation: int, market: Capacity
 ) -> dict[str, Any]:
     rental, topology = order.rental, order.rental.topology
     machines = topology.roles[role]
@@ -248,7 +376,8 @@ def _request(
         "KeyName": order.key,
         "UserData": script,
         "ClientToken": client_token(
-            rental.campaign, rental.created_at, name, generation, subnet.id
+            *(rental.campaign, rental.created_at, name, generation, subnet.id),
+            *(machines.instance_type, market),
         ),
         "BlockDeviceMappings": [root, *order.image.volumes],
         "InstanceInitiatedShutdownBehavior": "terminate",
@@ -270,6 +399,10 @@ def _request(
         request |= {"SubnetId": subnet.id, "SecurityGroupIds": [order.group]}
     if topology.instance_profile is not None:
         request["IamInstanceProfile"] = {"Name": topology.instance_profile}
+    if market == "spot":
+        # No maximum price: it is then the price on demand, as in the plan.
+        once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+        request["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
     return request
 
 

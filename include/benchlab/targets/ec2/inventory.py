@@ -37,6 +37,7 @@ class Instance:
         campaign, name: from its tags; empty if it has no such tag.
         expires_at: from its tag; None if that is missing or unreadable.
         reason: why it is in its state; empty if EC2 does not say.
+        spot: whether it is a spot instance, which EC2 may take away at any time.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Instance:
     name: str
     expires_at: datetime | None
     reason: str
+    spot: bool = False
 
     @property
     def living(self) -> bool:
@@ -254,4 +256,5 @@ def described(raw: Mapping[str, Any]) -> Instance:
         name=labels.get(tags.NAME, ""),
         expires_at=tags.moment(labels.get(tags.EXPIRES_AT)),
         reason=reason,
+        spot=raw.get("InstanceLifecycle") == "spot",
     )

@@ -140,7 +140,7 @@ def _questions(
     topology: Ec2Topology, caller: Caller
 ) -> Iterator[tuple[Sequence[str], Sequence[str], str]]:
     """Actions, the resources that each must be allowed on, and an instance type."""
-    types = sorted({kind for _, _, kind in topology.host_types()})
+    types = sorted({kind for machines in topology.roles.values() for kind in machines.types})
     yield LOOKS, ["*"], types[0]
     for action, kinds in ASKED.items():
         if action == "iam:PassRole" and topology.instance_profile is None:

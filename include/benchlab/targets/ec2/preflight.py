@@ -1,7 +1,8 @@
 """What can be checked before anything is rented and costs money: reports all faults at once.
 
-Each class of instance types has a quota of vCPUs that run on demand (Service Quotas, service
-``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas").
+Each class of instance types has a quota of vCPUs that run on demand, and one of vCPUs of spot
+instances (Service Quotas, service ``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas" and
+"Spot Instance quotas"). All regions and instance types of a topology are checked.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from benchlab.errors import TargetError
@@ -30,6 +31,15 @@ QUOTAS = {
     "p": "L-417A185B",
     "x": "L-7295265B",
     "inf": "L-1945791B",
+}
+# The quota of spot instances, by that of the same class on demand.
+SPOT_QUOTAS = {
+    STANDARD: "L-34B43A08",
+    "L-74FC7D96": "L-88CF9481",
+    "L-DB2E81BA": "L-3819A6DF",
+    "L-417A185B": "L-7212CCBC",
+    "L-7295265B": "L-E3A00192",
+    "L-1945791B": "L-B5D1601B",
 }
 
 Found = TypeVar("Found")
@@ -72,10 +82,11 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
         TargetError: names every fault, not only the first.
     """
     accepted(access, topology.region)  # without credentials every other check would say the same
-    found = look(access, topology, campaign=campaign)
-    if faults := [finding.detail for finding in found if finding.good is False]:
+    found = look_everywhere(access, topology, campaign=campaign)
+    if faults := [finding.detail for finding in _faults(found)]:
         named = "\n".join(f"- {fault}" for fault in faults)
-        raise TargetError(f"the fleet cannot be rented in {topology.region}:\n{named}")
+        where = " or ".join(topology.regions)
+        raise TargetError(f"the fleet cannot be rented in {where}:\n{named}")
     return [finding.detail for finding in found if finding.good is None]
 
 
@@ -91,8 +102,33 @@ def accepted(access: Access, region: str) -> Caller:
         raise TargetError(f"AWS credentials are not accepted: {error}") from error
 
 
+def look_everywhere(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[Finding]:
+    """As :func:`look`, in each of the topology's regions; in further ones quotas are notes."""
+    found: list[Finding] = []
+    for place in topology.places():
+        found += in_region(place, topology, look(access, place, campaign=campaign))
+    return found
+
+
+def in_region(
+    place: Ec2Topology, topology: Ec2Topology, findings: Iterable[Finding]
+) -> list[Finding]:
+    """Findings in one of a topology's regions, which those in a further one name."""
+    if place.region == topology.region:
+        return list(findings)
+    return [
+        replace(
+            one,
+            # A region without capacity is passed over.
+            good=None if one.what == "quota" and not one.good else one.good,
+            detail=f"{place.region}: {one.detail}",
+        )
+        for one in findings
+    ]
+
+
 def look(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[Finding]:
-    """What :func:`check` asks after the credentials, whatever the answers are."""
+    """What :func:`check` asks after the credentials in one region, whatever the answers are."""
     client, found = access.aws("ec2", topology.region), list[Finding]()
     image = _ask(
         found, "image", lambda: find_image(access, client, topology.image), _described_image
@@ -103,7 +139,7 @@ def look(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[F
         wrong = _wrong_architecture(image, kinds) + _too_small(image, topology)
         found += [Finding("image", False, fault) for fault in wrong]
     if kinds is not None and subnets is not None:
-        found += findings_or_fault("zones", lambda: _offers(client, subnets, set(kinds)))
+        found += findings_or_fault("zones", lambda: _offers(client, subnets, topology))
     if kinds is not None:
         found += findings_or_fault(
             "quota", lambda: _quotas(access, client, topology, kinds, campaign)
@@ -142,10 +178,11 @@ def _described_subnets(subnets: tuple[Subnet, ...]) -> str:
 
 def _kinds(client: Any, topology: Ec2Topology) -> dict[str, _Kind]:
     """The topology's instance types."""
-    wanted = {kind for _, _, kind in topology.host_types()}
+    wanted = {kind for machines in topology.roles.values() for kind in machines.types}
     found = _described(client, wanted)
     if missing := sorted(wanted - found.keys()):
-        raise TargetError(f"roles: instance type {', '.join(missing)} is not known there")
+        where = f"is not known there ({topology.region})"
+        raise TargetError(f"roles: instance type {', '.join(missing)} {where}")
     return found
 
 
@@ -183,8 +220,9 @@ def _too_small(image: FoundImage, topology: Ec2Topology) -> list[str]:
     ]
 
 
-def _offers(client: Any, subnets: tuple[Subnet, ...], kinds: set[str]) -> list[Finding]:
-    """Whether some subnet's zone offers every type; zones that do not are notes."""
+def _offers(client: Any, subnets: tuple[Subnet, ...], topology: Ec2Topology) -> list[Finding]:
+    """Whether some subnet's zone offers a type for every role; what zones lack are notes."""
+    kinds = {kind for machines in topology.roles.values() for kind in machines.types}
     offered: defaultdict[str, set[str]] = defaultdict(set)
     listed = pages(
         client,
@@ -203,11 +241,16 @@ def _offers(client: Any, subnets: tuple[Subnet, ...], kinds: set[str]) -> list[F
         if kinds - offered[subnet.zone]
     }
     refusals = [f"{subnet} does not offer {', '.join(types)}" for subnet, types in lacking.items()]
-    if len(lacking) == len(subnets):
+    able = [
+        subnet.zone
+        for subnet in subnets
+        if all(set(one.types) & offered[subnet.zone] for one in topology.roles.values())
+    ]
+    if not able:
         fault = f"no subnet's zone offers every instance type: {'; '.join(refusals)}"
         return [Finding("zones", False, fault)]
-    able = [subnet.zone for subnet in subnets if subnet not in lacking]
-    good = Finding("zones", True, f"{', '.join(able)} offer every instance type")
+    whole = "every instance type" if not topology.has_choices else "a type for every role"
+    good = Finding("zones", True, f"{', '.join(able)} offer {whole}")
     return [good, *(Finding("zones", None, refusal) for refusal in refusals)]
 
 
@@ -218,12 +261,38 @@ def _quotas(
     kinds: dict[str, _Kind],
     campaign: str,
 ) -> list[Finding]:
-    wanted = Counter[str | None]()
-    for _, _, kind in topology.host_types():
-        wanted[quota_of(kind)] += kinds[kind].vcpus
+    """Whether the preferred types may run; other quotas that are too small are notes.
+
+    A spot host that cannot be had is rented on demand, and a type that cannot be had is another.
+    """
     used = _used(client, campaign)
     quotas = access.aws("service-quotas", topology.region)
-    return [_quota(quotas, code, needed, used[code]) for code, needed in wanted.items()]
+
+    def ask(fleet: Ec2Topology, *, spot: bool) -> list[Finding]:
+        wanted = Counter[str | None]()
+        for _, role, kind in fleet.host_types():
+            code = quota_of(kind)
+            if spot and code is not None and fleet.is_spot(role):
+                code = SPOT_QUOTAS[code]
+            wanted[code] += kinds[kind].vcpus
+        return [_quota(quotas, code, needed, used[code]) for code, needed in wanted.items()]
+
+    found = ask(topology, spot=True)
+    others = ask(topology, spot=False) if any(map(topology.is_spot, topology.roles)) else []
+    if others and _faults(found) and not _faults(others):
+        found, others = others, found
+    if topology.has_choices:
+        largest = {
+            role: max(one.types, key=lambda kind: kinds[kind].vcpus)
+            for role, one in topology.roles.items()
+        }
+        others += ask(topology.with_types(largest), spot=False)
+    known = {one.detail for one in found}
+    return found + [replace(one, good=None) for one in _faults(others) if one.detail not in known]
+
+
+def _faults(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.good is False]
 
 
 def _quota(quotas: Any, code: str | None, needed: int, used: int) -> Finding:
@@ -245,7 +314,7 @@ def _quota(quotas: Any, code: str | None, needed: int, used: int) -> Finding:
 
 
 def _used(client: Any, campaign: str) -> Counter[str | None]:
-    """vCPUs that run on demand now, by quota, without the campaign's own."""
+    """vCPUs that run now, by quota, without the campaign's own."""
     reservations = pages(
         client,
         "describe_instances",
@@ -253,17 +322,20 @@ def _used(client: Any, campaign: str) -> Counter[str | None]:
         Filters=filters(instance_state_name=["pending", "running"]),
     )
     running = Counter(
-        str(raw["InstanceType"])
+        (str(raw["InstanceType"]), raw.get("InstanceLifecycle"))
         for reservation in reservations
         for raw in reservation["Instances"]
-        # Spot instances have quotas of their own.
-        if raw.get("InstanceLifecycle") is None
-        and not (campaign and inventory.described(raw).campaign == campaign)
+        if not (campaign and inventory.described(raw).campaign == campaign)
     )
-    kinds = _described(client, running) if running else {}
+    kinds = _described(client, {kind for kind, _ in running}) if running else {}
     used = Counter[str | None]()
-    for kind, count in running.items():
-        used[quota_of(kind)] += count * (kinds[kind].vcpus if kind in kinds else 0)
+    for (kind, lifecycle), count in running.items():
+        code = quota_of(kind)
+        if lifecycle == "spot" and code is not None:
+            code = SPOT_QUOTAS[code]
+        # Capacity blocks count against neither.
+        if lifecycle in (None, "spot"):
+            used[code] += count * (kinds[kind].vcpus if kind in kinds else 0)
     return used
 
 

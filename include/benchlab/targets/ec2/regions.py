@@ -50,7 +50,7 @@ def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None)
             skipped.append(f"topology {error}")
             continue
         if isinstance(topology, Ec2Topology):
-            names.add(topology.region)
+            names.update(topology.regions)
     for file in sorted(home.campaign("*").parent.glob(f"*/{RENTAL_FILE}")):
         if (kept := rental_file.read(file.parent)) is None:
             skipped.append(
@@ -58,7 +58,7 @@ def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None)
                 "that campaign rented"
             )
         else:
-            names.add(kept.region)
+            names.update((kept.region, *kept.regions))
     if open_store is not None:
         try:
             with open_store(home) as store:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
+from pydantic import Field
 
 from benchlab.errors import TargetError
 from benchlab.plan.documents import Frozen
@@ -24,6 +25,7 @@ class RentalFile(Frozen):
     """The content of a campaign's ``rental.json``.
 
     Attributes:
+        region: where the fleet is, or was tried last.
         created_at: when the campaign began to rent, by AWS's clock.
         account: id of the AWS account that pays; None in a file of an earlier Benchlab, like
             ``topology``.
@@ -31,6 +33,11 @@ class RentalFile(Frozen):
         usd_per_minute: of the whole fleet; None in a file of an earlier Benchlab, like ``limit``.
         limit: the campaign's ``budget.limit``, in dollars.
         earlier: dollars that its fleets before this one have cost.
+        regions: all in which it has begun to rent; none in a file of an earlier Benchlab.
+        rented: the choice of its topology that is rented, or was tried last.
+        on_demand: the hosts that are not asked for as spot hosts any more.
+        priced_since: from when on ``usd_per_minute`` counts; None: from ``created_at``.
+        replacements: how often lost hosts have been replaced.
     """
 
     region: str
@@ -42,6 +49,11 @@ class RentalFile(Frozen):
     usd_per_minute: float | None = None
     limit: float | None = None
     earlier: float = 0.0
+    regions: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    rented: Ec2Topology | None = None
+    on_demand: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    priced_since: datetime | None = None
+    replacements: int = 0
 
     @property
     def lifetime(self) -> timedelta:
@@ -53,13 +65,24 @@ class RentalFile(Frozen):
         if self.usd_per_minute is None or self.limit is None:
             return None
         # It ends itself after its lifetime, however late it is given back.
-        age = min(max((now - self.created_at) / timedelta(minutes=1), 0.0), self.lifetime_minutes)
+        end = self.created_at + self.lifetime
+        age, priced = (
+            max((min(now, end) - since) / timedelta(minutes=1), 0.0)
+            for since in (self.created_at, self.priced_since or self.created_at)
+        )
         return Spending(
-            dollars=self.earlier + age * self.usd_per_minute,
+            dollars=self.earlier + priced * self.usd_per_minute,
             limit=self.limit,
             usd_per_minute=self.usd_per_minute,
             minutes_left=self.lifetime_minutes - age,
         )
+
+    def priced(self, usd_per_minute: float, now: datetime) -> RentalFile:
+        """The same at another price from ``now`` on; what was spent until then stays spent."""
+        if usd_per_minute == self.usd_per_minute or (spent := self.spending(now)) is None:
+            return self
+        price = {"usd_per_minute": usd_per_minute, "priced_since": now}
+        return self.model_copy(update={"earlier": spent.dollars, **price})
 
 
 def path(state: Path) -> Path:
