@@ -102,19 +102,12 @@ def resolve(
 
 
 def _resolve(
-    known: Calendar,
-    spec: ReportSpec,
-    on: date,
-    turn: Turn,
-    measured: Measured = last_measured.nothing,
+    known: Calendar, spec: ReportSpec, on: date, turn: Turn, measured: Measured
 ) -> Resolved:
-    found = resolution.resolve(
-        spec,
-        lambda engine: known.owned(engines.by_name()[engine].owns),
-        on,
-        turn=turn,
-        measured=measured,
-    )
+    def owned(engine: str) -> tuple[Release, ...]:
+        return known.owned(engines.by_name()[engine].owns)
+
+    found = resolution.resolve(spec, owned, on, turn=turn, measured=measured)
     fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
 
@@ -142,7 +135,7 @@ def check_every_day(home: Home, path: Path) -> None:
         turns |= {(at.date(), schedule.turn(spec.schedule, at)) for at in moments}
     for day, turn in sorted(turns, key=lambda found: (found[0], found[1].nth)):
         try:
-            _resolve(known, spec, day, turn)
+            _resolve(known, spec, day, turn, last_measured.nothing)
         except NoReleaseError:
             continue  # nothing would be measured on that day
         except SpecError as error:
