@@ -114,17 +114,13 @@ def _resolve(
     spec: ReportSpec,
     on: date,
     turn: Turn,
-    measured: Measured = last_measured.nothing,
+    measured: Measured,
     nightly_of: Callable[[str, date], Nightly] | None = None,
 ) -> Resolved:
-    found = resolution.resolve(
-        spec,
-        lambda engine: known.owned(engines.by_name()[engine].owns),
-        on,
-        turn=turn,
-        measured=measured,
-        nightly_of=nightly_of,
-    )
+    def owned(engine: str) -> tuple[Release, ...]:
+        return known.owned(engines.by_name()[engine].owns)
+
+    found = resolution.resolve(spec, owned, on, turn=turn, measured=measured, nightly_of=nightly_of)
     fit.check(found.spec, where=f"{spec.report} on {on}")
     return found
 
@@ -167,7 +163,7 @@ def check_every_day(home: Home, path: Path) -> None:
         turns |= {(at.date(), schedule.turn(spec.schedule, at)) for at in moments}
     for day, turn in sorted(turns, key=lambda found: (found[0], found[1].nth)):
         try:
-            _resolve(known, spec, day, turn)
+            _resolve(known, spec, day, turn, last_measured.nothing)
         except NoReleaseError:
             continue  # nothing would be measured on that day
         except SpecError as error:

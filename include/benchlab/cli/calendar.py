@@ -76,7 +76,7 @@ def update(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE.csv]",
+            metavar="FILE.csv",
             help="releases: version, release_date and optionally type, in any order",
         ),
     ] = None,
