@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from benchlab.engines.database import BackgroundJobs
 from benchlab.engines.server import Instance
 from benchlab.engines.tidb import Engine
+from benchlab.errors import UnavailableError
 from tests.builders import fakes
 
 
@@ -69,3 +71,31 @@ def test_an_older_version_is_not_asked(version: str) -> None:
     server = asked(version)
     assert server.background_jobs() is None
     assert server.statements == ()
+
+
+VERSION = (
+    "Release Version: v9.0.0-beta.2.pre-1122-g5da5f2a\\nEdition: Community\\n"
+    "Git Commit Hash: 5da5f2a4fd8e8a6235fc452b2c211b437cbec86a\\nGit Branch: HEAD\\n"
+    "UTC Build Time: 2026-01-26 16:06:02\\nGoVersion: go1.25.6\\nRace Enabled: false"
+)
+
+
+def test_a_server_says_how_it_was_built() -> None:
+    """As the client prints `tidb_version()`, whose line feeds it escapes."""
+    server = asked("v6.5.0", (VERSION, ""))
+    assert server.git_hash() == "5da5f2a4fd8e8a6235fc452b2c211b437cbec86a"
+    assert server.about() == {
+        "Edition": "Community",
+        "Git Branch": "HEAD",
+        "UTC Build Time": "2026-01-26 16:06:02",
+    }
+
+
+def test_a_build_runs_in_place_of_its_versions_server(tmp_path: Path) -> None:
+    """And a kept build that was deleted is named, before a campaign's server is started."""
+    server = asked("v6.5.0")
+    server.instance = replace(server.instance, build=tmp_path)
+    with pytest.raises(UnavailableError, match="the binary is gone"):
+        server.server_command()
+    (tmp_path / "tidb-server").write_text("")
+    assert server.server_command()[0][0] == str(tmp_path / "tidb-server")
