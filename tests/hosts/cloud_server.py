@@ -160,7 +160,7 @@ class Server:
     def image_of(self, region: str) -> str:
         """Any of those that moto knows in a region; ids are of one region."""
         known = self.ec2(region).amis.items()
-        return sorted(name for name, ami in known if ami.architecture == "x86_64")[0]
+        return min(str(name) for name, ami in known if ami.architecture == "x86_64")
 
     def instances(self, region: str) -> list[Any]:
         """moto's instances."""

@@ -85,8 +85,7 @@ def test_the_next_region_comes_after_all_types_of_the_one_before(
         assert course.choice is not None
         kept.append((course.choice.region, course.choice.roles["tikv"].instance_type))
 
-    fields = {"roles": OTHER_TIKV, "elsewhere": [{"region": ELSEWHERE}]}
-    wanted = rental(tmp_path, **fields)
+    wanted = rental(tmp_path, roles=OTHER_TIKV, elsewhere=[{"region": ELSEWHERE}])
     course = Course(keep=keep)
     fleet = provision(cloud.access(), wanted, limits=SOON, course=course)
     assert [host.name for host in fleet.hosts] == NAMES

@@ -91,7 +91,7 @@ def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
 
 
 def storage_vcpus(home: Home, spec: ReportSpec) -> list[int]:
-    """vCPUs of every host that may be one of TiKV, as far as they are known. Raises as above."""
+    """vCPUs of every host that may be one of TiKV, if known. Raises as :func:`hosts`."""
     topology, prices = _hosts_and_prices(home, spec)
     if isinstance(topology, Ec2Topology) and prices is not None:
         kinds, places = topology.roles["tikv"].types, topology.regions

@@ -31,7 +31,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import SKIPPED_TASK_S, minutes_after_trials, trial_minutes
-from benchlab.results.records import REPLACED, STOPPED, Campaign, Stop, TrialResult
+from benchlab.results.records import REPLACED, SPOT_HOSTS, STOPPED, Campaign, Stop, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
 
@@ -254,6 +254,22 @@ class TrialSequence:
         self.progress.note("provision", "replaced", ", ".join(done.hosts))
         return True
 
+    def _whole(self, collected: trial.Collected) -> trial.Collected:
+        """What was collected, invalid if a host was lost meanwhile.
+
+        Where every host is on demand, EC2 is only asked if something went wrong: it takes half a
+        second.
+        """
+        result = collected.result
+        spot = self.store.campaign(self.campaign.id).environment.get(SPOT_HOSTS)
+        lost = self._note_lost() if spot or not result.valid else {}
+        if not lost or not result.valid:
+            return collected
+        why = tuple(f"{name} was lost during it: {lost[name]}" for name in lost)
+        return dataclasses.replace(
+            collected, result=dataclasses.replace(result, valid=False, reasons=why)
+        )
+
     def _note_lost(self) -> dict[str, str]:
         """Hosts that are lost, with the reason of each; they will be replaced."""
         if self.redo is None or not (lost := dict(self.deployment.lost())):
@@ -309,10 +325,7 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self._mark(f"checked-{planned.side}").touch()
             self._mark(f"measured-{planned.side}").touch()
-            if (lost := self._note_lost()) and collected.result.valid:
-                why = tuple(f"{name} was lost during it: {lost[name]}" for name in lost)
-                result = dataclasses.replace(collected.result, valid=False, reasons=why)
-                collected = dataclasses.replace(collected, result=result)
+            collected = self._whole(collected)
             result = self._keep(collected)
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)

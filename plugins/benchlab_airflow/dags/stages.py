@@ -226,7 +226,8 @@ def collect(begun: Begun) -> dict[str, Any] | None:
 def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
         if stopped := work.sequence.stopped():
-            log.warning("not measured: another trial would pass the %s of the hosts", stopped)
+            why = f"another trial would pass the {stopped} of the hosts"
+            log.warning("not measured: %s", "hosts were lost" if stopped == "lost" else why)
         else:
             log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None

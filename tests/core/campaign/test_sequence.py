@@ -558,6 +558,7 @@ def loses(bench: Bench, in_trial: str, *, times: int = 1) -> list[int]:
     """A host is lost in a trial, so often; the list gets the number of results at each recovery."""
     redone: list[int] = []
     left = [times]
+    bench.store.add_to_environment("c1", "spot_hosts", "tikv-1, tikv-2")
 
     def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
         if in_trial in job and job.startswith("client") and left[0]:
@@ -669,6 +670,25 @@ def test_a_client_of_a_fleet_that_lost_a_host_is_not_adopted(make: Callable[...,
     assert redone == [0]
     assert not again.adopted
     assert (again.trial, again.attempt) == (begun.trial, begun.attempt)
+
+
+def test_the_death_of_a_host_on_demand_is_found_by_what_it_breaks(
+    make: Callable[..., Bench],
+) -> None:
+    """A trial that went well is not doubted, so that EC2 is not asked after each of them."""
+    bench = make(rounds=2, budget=BUDGET)
+    redone = loses(bench, "r1-")
+    bench.store.set_environment("c1", {})
+    bench.broken_clients = {f"r{bench.plan.trials[1].round}-{bench.plan.trials[1].side}"}
+    assert bench.sequence.measure_next() is not None
+    assert bench.results()[0].valid
+    broken = bench.sequence.measure_next()
+    assert broken is not None
+    assert not broken.valid
+    assert "was lost" not in broken.reasons[0], "its gates say what is wrong with it"
+    assert redone == []
+    assert bench.sequence.measure_next() is not None
+    assert redone == [2]
 
 
 def test_a_target_that_cannot_replace_hosts_is_not_asked_for_them(
