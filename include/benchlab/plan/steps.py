@@ -327,7 +327,7 @@ def _prepare(spec: ReportSpec, side: Side, topology: Topology, *, kept: bool) ->
     if _has_conditions(spec):
         yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
     if spec.snapshots and not kept:
-        yield "back up", side, "keep the dataset on S3 for later campaigns, by BR", seeded
+        yield "back up", side, "keep it as a dataset snapshot, by BR", seeded
     if spec.restore != "never" and not in_cloud:
         what = "stop the cluster, copy the data on all storage hosts at once"
         yield "back up", side, what, STOP_S + _copy_s(spec, topology)

@@ -85,7 +85,7 @@ def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.Monkey
     monkeypatch.setattr(FleetTarget, "datasets_are_kept", refused)
     there = ("--set", "snapshots=s3://bucket/prefix")
     shown = plan("sysbench_ec2", *there)
-    assert "keep the dataset on S3 for later campaigns, by BR" in shown
+    assert "keep it as a dataset snapshot, by BR" in shown
     assert "because S3 cannot be asked: snapshots: AccessDenied" in shown
     document = json.loads(plan("sysbench_ec2", "--json", *there))
     assert document["dataset"] == "unknown"
