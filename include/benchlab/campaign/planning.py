@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from benchlab import engines, targets, workloads
 from benchlab.errors import SpecError, TargetError, UnavailableError
@@ -15,7 +16,9 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Ec2Topology, Topology
-from benchlab.results.store import Store
+
+if TYPE_CHECKING:
+    from benchlab.results.store import Store
 
 
 def plan(

@@ -33,8 +33,7 @@ def begun(here: Here, store: Store, name: str = "c1") -> CampaignRun:
     """A campaign on this machine whose target does nothing."""
     spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
     run = CampaignRun.create(here.home, store, spec, name, "test")
-    engine = MagicMock()
-    engine.ineffective.return_value = {}
+    engine = MagicMock(**{"ineffective.return_value": {}})
     for act in ("acquire", "interrupt", "preflight"):
         vars(run.target)[act] = MagicMock(return_value=None)
     vars(run.target)["engine"] = vars(run.target)["balancer"] = lambda side: engine
@@ -63,10 +62,10 @@ def test_a_stage_that_failed_or_was_begun_twice_does_not_count(here: Here, store
     run = begun(here, store)
     run.register()
     engine: Any = run.target.engine("baseline")
-    engine.deploy.side_effect = EngineError("no")
+    engine.configure_mock(**{"deploy.side_effect": EngineError("no")})
     with pytest.raises(EngineError):
         run.deploy("baseline")
-    engine.deploy.side_effect = None
+    engine.configure_mock(**{"deploy.side_effect": None})
     run.deploy("baseline")
     assert kept(store) == []
     run.register()
