@@ -363,6 +363,28 @@ def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -
     assert check[0][2] > check[0][0], "after the last trial each side is started first"
 
 
+def test_both_sides_are_loaded_at_once_on_rented_hosts_only() -> None:
+    """On hosts that servers may share, one after the other; that takes longer."""
+    hosts = topology.load(CONFIGS / "topologies" / "hosts_published.yaml")
+    rented, owned = (
+        [(s.side, s.minutes) for s in on_fleet(weekly(), fleet).steps if s.stage == "load"]
+        for fleet in (None, hosts)
+    )
+    ((side, both),) = rented
+    assert side is None
+    assert [side for side, _ in owned] == ["baseline", "candidate"]
+    assert owned[0][1] < both < owned[0][1] + owned[1][1]
+
+
+def test_a_step_of_both_sides_has_to_be_payable_for_each() -> None:
+    """Else a campaign would begin a load that its budget does not pay for."""
+    plan = on_fleet(weekly())
+    (load,) = [s.minutes for s in plan.steps if s.stage == "load"]
+    end = sum(s.minutes for s in plan.steps if s.stage in ("publish", "give back"))
+    for side in SIDES:
+        assert math.isclose(steps.minutes_with_end(plan.steps, "load", side), load + end)
+
+
 def test_dollars_are_hosts_times_hours() -> None:
     """The published fleet has 144 vCPUs and costs 7.89 dollars an hour, without root volumes."""
     plan = on_fleet(weekly(**SNAPSHOTS))

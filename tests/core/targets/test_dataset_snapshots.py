@@ -252,7 +252,7 @@ def test_a_snapshot_of_a_newer_version_is_replaced_and_never_restored(
     ],
 )
 def test_sides_that_store_rows_in_another_form_have_a_dataset_each(
-    folder: Path, s3: Any, sides: dict[str, str], parameters: Any
+    folder: Path, s3: Any, sides: Any, parameters: Any
 ) -> None:
     """New collations from v6.0 on, other clustered indexes: BR would refuse them, or break them."""
     made = target(folder, s3, "c1", parameters=parameters, **sides)
