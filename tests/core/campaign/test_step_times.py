@@ -33,7 +33,7 @@ def begun(here: Here, store: Store, name: str = "c1") -> CampaignRun:
     """A campaign on this machine whose target does nothing."""
     spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
     run = CampaignRun.create(here.home, store, spec, name, "test")
-    engine = MagicMock(**{"ineffective.return_value": {}})
+    engine = MagicMock(**{"ineffective.return_value": {}, "misfits.return_value": []})
     for act in ("acquire", "interrupt", "preflight"):
         vars(run.target)[act] = MagicMock(return_value=None)
     vars(run.target)["engine"] = vars(run.target)["balancer"] = lambda side: engine

@@ -84,7 +84,8 @@ def save(
     blocks: dict[tuple[str, int], float] = {}
     with Store(home.store_url, home.objects) as store:
         store.add_campaign(stored)
-        for trial in stored.plan.trials:
+        # Not in the drawn order of the trials, so that the same name has the same noise.
+        for trial in sorted(stored.plan.trials, key=lambda t: (t.round, t.workload, t.threads)):
             d = blocks.setdefault((trial.workload, trial.round), random.normal(0, noise))
             factor = np.exp(d + off[trial.workload]) if trial.side == "candidate" else 1.0
             name = f"{campaign_id}/{trial.id}-a1.csv"

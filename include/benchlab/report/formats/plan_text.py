@@ -175,6 +175,8 @@ def _dataset(plan: Plan) -> Iterator[str]:
         yield "dataset: it is on S3, and BR restores it into both sides"
     if plan.seeded_minutes is None or plan.seeded_dollars is None:
         return
+    if plan.dataset is None and plan.seeded_minutes >= plan.minutes:
+        return  # so small a dataset is loaded sooner
     before = {
         None: "with dataset snapshots (`snapshots: s3://...`), once there are some",
         "missing": "dataset: it is not on S3 yet, so that it is loaded and kept there; once it is",
