@@ -11,9 +11,9 @@ from pathlib import Path
 
 from benchlab import engines
 from benchlab.campaign import fit
-from benchlab.errors import NoReleaseError, SpecError
+from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
-from benchlab.plan import last_measured, report_type, resolution, schedule
+from benchlab.plan import last_measured, report_type, resolution, schedule, versions
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
 from benchlab.plan.builds import Nightly
@@ -91,6 +91,7 @@ def resolve(
     *,
     turn: Turn = ORDINARY,
     measured: Measured = last_measured.nothing,
+    to_run: bool = True,
 ) -> Resolved:
     """A report type with versions in place of its version rules, checked again.
 
@@ -99,14 +100,18 @@ def resolve(
         turn: what the schedule wants of the run's moment.
         measured: what the report type has measured; see
             :func:`benchlab.campaign.measured_versions.measured_by`.
+        to_run: False if the campaign is only planned: where nobody can say which the nightly is,
+            the newest release stands in for it.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
+        UnavailableError: the nightly cannot be asked for on this machine.
         SpecError: the versions do not fit, for example one refuses a parameter.
     """
     # Asked once, so that both sides of an A/A campaign have the same.
-    nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on))
-    return _resolve(calendar(home), spec, on, turn, measured, nightly_of)
+    known = calendar(home)
+    nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
+    return _resolve(known, spec, on, turn, measured, nightly_of)
 
 
 def _resolve(
@@ -125,8 +130,8 @@ def _resolve(
     return found
 
 
-def _nightly(spec: ReportSpec, engine: str, on: date) -> Nightly:
-    """The nightly that stands for a day.
+def _nightly(spec: ReportSpec, engine: str, on: date, known: Calendar, to_run: bool) -> Nightly:
+    """The nightly that stands for a day; for a plan perhaps a release in its place.
 
     Raises:
         NoReleaseError: the day is past: the mirror overwrites one nightly with the next.
@@ -137,7 +142,14 @@ def _nightly(spec: ReportSpec, engine: str, on: date) -> Nightly:
             f"{NIGHTLY} on {on}: the nightly of a past day cannot be had any more: each overwrites "
             "the one before; name a build that was kept (`benchlab builds`)"
         )
-    return engines.by_name()[engine].nightly(on_fleet=spec.topology is not None)
+    owner = engines.by_name()[engine]
+    try:
+        return owner.nightly(on_fleet=spec.topology is not None)
+    except UnavailableError as error:
+        there = [release for release in known.owned(owner.owns) if release.day <= on]
+        if to_run or (newest := versions.newest(there)) is None:
+            raise
+        return Nightly(newest.version.text, newest.day, {}, stands_in=str(error))
 
 
 def check_every_day(home: Home, path: Path) -> None:

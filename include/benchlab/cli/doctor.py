@@ -150,21 +150,20 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
         try:
             today = datetime.now(UTC).date()
             written = report_types.load(path)
-            try:
-                spec = report_types.resolve(home, written, today).spec
-            except UnavailableError as error:  # there is no TiUP here to say which nightly
-                why = f"cannot run yet: {error}"
-                checks.append(Check(f"report type {path.stem}", False, why))
-                continue
+            spec = report_types.resolve(home, written, today, to_run=False).spec
             specs.append(spec)
-            checks.append(_report(home, spec, planning.choose_engine(spec, home)[0]))
+            checks.append(_report(home, written, spec, planning.choose_engine(spec, home)[0]))
         except BenchlabError as error:
             checks.append(Check(f"report type {path.stem}", False, str(error), blocks=True))
     return specs, checks
 
 
-def _report(home: Home, spec: ReportSpec, engine: str) -> Check:
+def _report(home: Home, written: ReportSpec, spec: ReportSpec, engine: str) -> Check:
     what = f"report type {spec.report}"
+    try:
+        report_types.resolve(home, written, datetime.now(UTC).date())
+    except UnavailableError as error:  # there is no TiUP here to say which nightly
+        return Check(what, False, f"cannot run yet: {error}")
     try:
         planning.refuse_undecided(home, spec)
     except SpecError as error:

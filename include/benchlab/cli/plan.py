@@ -66,7 +66,7 @@ def show_plan(
             campaigns = backfill_plan(home, unplanned, *backfill, store)
         show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
         return
-    spec = report_type_on(home, report, overrides, on)
+    spec = report_type_on(home, report, overrides, on, to_run=False)
     spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))

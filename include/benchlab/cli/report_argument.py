@@ -13,7 +13,7 @@ from benchlab.campaign.measured_versions import asks, measured_by
 from benchlab.cli.options import day
 from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
-from benchlab.results.store import open_store
+from benchlab.results.store import is_there, open_store
 
 ReportType = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
 Assignments = Annotated[
@@ -39,7 +39,9 @@ def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportS
     return overrides.override(spec, values) if values else spec
 
 
-def report_type_on(home: Home, report: str, assignments: list[str], on: date | None) -> ReportSpec:
+def report_type_on(
+    home: Home, report: str, assignments: list[str], on: date | None, *, to_run: bool = True
+) -> ReportSpec:
     """A report type as of a day (None: today); prints notes on version rules to standard error.
 
     Raises:
@@ -48,12 +50,12 @@ def report_type_on(home: Home, report: str, assignments: list[str], on: date | N
     """
     as_of = on or datetime.now(UTC).date()
     spec = read_report_type(home, report, assignments)
-    if asks(spec):
+    if asks(spec) and is_there(home):
         with open_store(home) as store:
             measured = measured_by(home, store, spec.report)
-            found = report_types.resolve(home, spec, as_of, measured=measured)
+            found = report_types.resolve(home, spec, as_of, measured=measured, to_run=to_run)
     else:
-        found = report_types.resolve(home, spec, as_of)
+        found = report_types.resolve(home, spec, as_of, to_run=to_run)
     for note in found.notes:
         print(note, file=sys.stderr)
     return found.spec

@@ -127,11 +127,14 @@ class Nightly:
         version: its real name, such as ``v9.0.0-beta.2.pre-nightly``.
         day: on which it came out.
         builds: by component, known by the hash of the package.
+        stands_in: why this is another version, with which a campaign is only planned; None: it is
+            the nightly.
     """
 
     version: str
     day: date
     builds: dict[str, Build]
+    stands_in: str | None = None
 
 
 def label(version: str, builds: Builds) -> str:

@@ -147,11 +147,10 @@ class _Naming:
         if rule == NIGHTLY:
             nightly = self._nightly(engine)
             label = builds_of.label(nightly.version, nightly.builds)
-            return (
-                nightly.version,
-                nightly.builds,
-                f"{rule} on {self.on} is {label}, of {nightly.day}",
-            )
+            why = f"{rule} on {self.on} is {label}, of {nightly.day}"
+            if nightly.stands_in is not None:
+                why = f"planned as if {rule} were {label}, because {nightly.stands_in}"
+            return nightly.version, nightly.builds, why
         if candidate is not None and rule in MEASURED:
             named, why = last_measured.resolve(
                 rule, self.measured(engine), releases, self.on, candidate

@@ -39,6 +39,12 @@ def spec_of(here: Here, report: str, **fields: Any) -> ReportSpec:
     )
 
 
+def weekly(here: Here, **fields: Any) -> ReportSpec:
+    """The house's weekly report type, of releases: past nightlies cannot be had."""
+    rules = {"baseline": "previous series", "candidate": "newest"}
+    return spec_of(here, "sysbench_ec2_weekly", **rules, **fields)
+
+
 def planned(here: Here, spec: ReportSpec, days: tuple[date, date]) -> BackfillPlan:
     """The plan of a backfill, with what the store has."""
     with open_store(here.home) as store:
@@ -180,7 +186,7 @@ def test_a_store_that_is_not_asked_has_nothing(here: Here) -> None:
 
 def test_weeks_with_the_same_pair_are_measured_once(here: Here) -> None:
     """But an A/A campaign every fourth week, of what the candidate is then."""
-    found = planned(here, spec_of(here, "sysbench_ec2_weekly"), SUMMER)
+    found = planned(here, weekly(here), SUMMER)
     assert not found.refused
     assert len(found.moments) == 18
     assert [moment.at for moment in found.moments] == [
@@ -199,8 +205,16 @@ def test_weeks_with_the_same_pair_are_measured_once(here: Here) -> None:
         for moment in found.moments
         if (reason := moment.no_campaign) and "same pair" in reason
     }
-    again = spec_of(here, "sysbench_ec2_weekly", **{"schedule.measure_again": True})
+    again = weekly(here, **{"schedule.measure_again": True})
     assert len(planned(here, again, SUMMER).campaigns) == 18
+
+
+def test_past_nightlies_are_skipped_and_each_week_says_why(here: Here) -> None:
+    """As shipped, the weekly report type has nothing to backfill."""
+    found = planned(here, spec_of(here, "sysbench_ec2_weekly"), SUMMER)
+    assert not found.campaigns
+    assert not found.refused
+    assert all("cannot be had any more" in (m.no_campaign or "") for m in found.moments)
 
 
 def test_a_parameter_that_a_version_refuses_costs_its_campaign_only(here: Here) -> None:
@@ -214,7 +228,7 @@ def test_a_parameter_that_a_version_refuses_costs_its_campaign_only(here: Here) 
 
 def test_a_pair_that_is_refused_is_not_taken_for_measured(here: Here) -> None:
     """Each week says why, and none that another one measures it."""
-    spec = spec_of(here, "sysbench_ec2_weekly", budget={"approve_above": 1, "limit": 1})
+    spec = weekly(here, budget={"approve_above": 1, "limit": 1})
     found = planned(here, spec, SUMMER)
     assert not found.campaigns
     assert all("budget.limit" in str(moment.no_campaign) for moment in found.moments)
@@ -307,7 +321,7 @@ def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
 def test_what_is_rented_without_being_asked_is_said(here: Here) -> None:
     """As the house's weekly report type does; moments without a campaign do not count."""
     decide(here)
-    found = planned(here, spec_of(here, "sysbench_ec2_weekly"), SUMMER)
+    found = planned(here, weekly(here), SUMMER)
     assert found.unasked == found.campaigns != found.moments
     document = backfill_text.to_json(found)
     assert document["notes"] == [
