@@ -46,19 +46,19 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
         if (own := getattr(spec.engines[engine], key)) and own.version != version:
             dotted[f"engines.{engine}.{key}.builds"] = {}  # they are of the other version
     changed = spec.with_overrides(dotted)
-    if new := _sources(changed) - _sources(spec):
+    if _sources(changed) - _sources(spec):
         raise SpecError(
-            f"builds: {', '.join(sorted(new))}: a file or a command of this machine, and an "
-            "address that it fetches, are written in the report type's file only; the commit of a "
-            "build can be changed here, and its version"
+            "builds: a file or command of this machine, an address that it fetches and the sha256 "
+            "that it must have are written in the report type's file only; the commit of a build "
+            "can be changed here, and its version"
         )
     return fit.check(changed, where="override")
 
 
-def _sources(spec: ReportSpec) -> set[str]:
+def _sources(spec: ReportSpec) -> set[tuple[object, ...]]:
     """What the builds of a report type would read, run or fetch, whichever their commits."""
     return {
-        build.source or " ".join(build.command or ())
+        (build.source, build.command, None if build.commit else build.sha256)
         for entry in spec.engines.values()
         for side in filter(None, (entry.baseline, entry.candidate))
         for build in side.builds.values()

@@ -313,9 +313,11 @@ class Database(ABC):
         Raises:
             CommandError, EngineError: a server does not answer.
         """
-        fault = identity_fault(
-            self.name, self.instance.version, self.instance.hashes, self.version(), self.git_hash()
-        )
+        version, git_hash = self.instance.version, self.git_hash()
+        fault = identity_fault(self.name, version, self.instance.hashes, self.version(), git_hash)
+        commit = has_commit(version) if self.name not in self.instance.hashes else None
+        if not fault and commit and git_hash and not git_hash.startswith(commit):
+            fault = f"is built from {git_hash}, not from {commit}, as the name {version} says"
         return [f"the server {fault}"] if fault else []
 
     def variables(self) -> dict[str, str]:

@@ -90,7 +90,9 @@ def resolve(
             continue
         if found.deployable():
             return Named(found.version, found.builds), f"measured by {found.by}"
-    release = versions.newest_before([known for known in releases if known.day <= on], wanted)
+    release = versions.newest_before(
+        [known for known in releases if known.day <= on], candidate.label
+    )
     missing = (
         f"nothing of {wanted.series[0]}.{wanted.series[1]} was measured and found good"
         if rule == LAST_GOOD
@@ -98,11 +100,11 @@ def resolve(
     )
     if release is None:
         raise NoReleaseError(
-            f"{rule} of {wanted.text} on {on}: {missing} before, and the calendar has no "
+            f"{rule} of {candidate.label} on {on}: {missing} before, and the calendar has no "
             "release before it; name a version"
         )
     return Named(release.version.text, {}), (
-        f"the newest release before {wanted.text}, released {release.day}: {missing} before"
+        f"the newest release before {candidate.label}, released {release.day}: {missing} before"
     )
 
 

@@ -14,7 +14,7 @@ from benchlab.plan.builds import Builds, Nightly
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, Release, ReleaseType
+from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, Release, ReleaseType
 
 # Of a run that a person starts.
 ORDINARY = Turn()
@@ -68,7 +68,8 @@ def resolve(
     for name in spec.deployable_engines:
         entry = spec.engines[name]
         sides: dict[Side, SideSpec] = {"baseline": entry.baseline}
-        if entry.candidate is not None:
+        relative = entry.baseline.version in RELATIVE
+        if entry.candidate is not None and (relative or spec.sides != "same"):
             sides = {
                 "candidate": entry.candidate,
                 "baseline": entry.candidate if aa else entry.baseline,
@@ -82,6 +83,11 @@ def resolve(
             # With `sides: same` the candidate's version only serves to find the baseline's.
             if rule and not (spec.sides == "same" and side == "candidate"):
                 notes.append(f"{'both sides' if spec.sides == 'same' else side}: {rule}")
+        if entry.candidate is not None and "candidate" not in sides:
+            # Nothing depends on its version, which may be a rule that nobody can answer here.
+            of = {"version": named.version, "builds": named.builds}
+            resolved = entry.candidate.model_copy(update=of)
+            changes[f"engines.{name}.candidate"] = resolved.model_dump(mode="json")
         if spec.sides == "different" and not aa:
             _refuse_no_pair(name, entry, changes, on)
     if aa:
@@ -121,9 +127,9 @@ class _Naming:
 
         Builds that the side names itself replace those that come with the version.
         """
-        if chosen.is_resolved:
-            return chosen, None
         try:
+            if chosen.is_resolved:
+                return self._with_packages(engine, chosen), None
             version, builds, sentence = self._named(engine, chosen.version, releases, candidate)
         except NoReleaseError as error:
             raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
@@ -167,6 +173,21 @@ class _Naming:
         text = release.version.text
         return text, {}, f"{rule} on {self.on} is {text}, released {release.day}"
 
+    def _with_packages(self, engine: str, chosen: SideSpec) -> SideSpec:
+        """A side whose version is a nightly's real name, with its packages.
+
+        The mirror gives every nightly that name, so that by it alone one is taken for another.
+        """
+        if not builds_of.is_nightly(chosen.version) or chosen.builds or self.nightly_of is None:
+            return chosen
+        nightly = self._nightly(engine)
+        if nightly.stands_in is None and nightly.version != chosen.version:
+            raise NoReleaseError(
+                f"{chosen.version}: the mirror's nightly is {nightly.version} now; name a build "
+                "that was kept (`benchlab builds`)"
+            )
+        return chosen.model_copy(update={"builds": nightly.builds})
+
     def _nightly(self, engine: str) -> Nightly:
         if self.nightly_of is None:
             raise NoReleaseError(f"{NIGHTLY} on {self.on}: it cannot be asked for here")
@@ -181,6 +202,7 @@ class _Naming:
             return None
         before = [release for release in releases if release.day <= self.on]
         version = versions.parse(candidate.version)
-        if any(release.version == version for release in before if release.kind in FINAL):
-            return None
-        return versions.newest_before(before, version)
+        is_release = not candidate.builds and any(
+            release.version == version for release in before if release.kind in FINAL
+        )
+        return None if is_release else versions.newest_before(before, candidate.label)

@@ -193,11 +193,13 @@ def of_types(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple
     )
 
 
-def newest_before(releases: Iterable[Release], candidate: Version) -> Release | None:
-    """The newest release that is older than a candidate, whether that is a release or a build."""
-    return newest(
-        release for release in releases if order(release.version.text) < order(candidate.text)
-    )
+def newest_before(releases: Iterable[Release], candidate: str) -> Release | None:
+    """The newest release that is older than a candidate, which may be a build.
+
+    Args:
+        candidate: its label: a build of v8.5.7, ``v8.5.7@5c91a2b``, comes after v8.5.7 itself.
+    """
+    return newest(release for release in releases if order(release.version.text) < order(candidate))
 
 
 def newest(

@@ -56,13 +56,13 @@ class MeasuredChange(NamedTuple):
 
     @property
     def baseline(self) -> str:
-        """The version of its baseline."""
-        return self.campaign.plan.sides["baseline"].version
+        """Its baseline, with what tells builds of one version apart."""
+        return self.campaign.plan.sides["baseline"].label
 
     @property
     def candidate(self) -> str:
-        """The version of its candidate."""
-        return self.campaign.plan.sides["candidate"].version
+        """Its candidate, likewise."""
+        return self.campaign.plan.sides["candidate"].label
 
 
 @dataclass(frozen=True)

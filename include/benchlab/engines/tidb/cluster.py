@@ -437,7 +437,7 @@ class Cluster(TiDB, BaseCluster):
         pd = f"{self.fleet.with_role('pd')[0].address}:{self.instance.ports.pd}"
         try:
             self._tiup.br(
-                self.instance.version,
+                self._name_for_tiup,
                 action,
                 pd=pd,
                 storage=url,
