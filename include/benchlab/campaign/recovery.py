@@ -7,7 +7,7 @@ the campaign's directory, so that a recovery that was interrupted goes on in ano
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -63,8 +63,17 @@ class Recoveries:
         else:
             self._write([*done, replace(last, hosts={**last.hosts, **hosts})])
 
-    def go_on(self, redo: Callable[[], None]) -> Recovery | None:
+    def settle(self) -> None:
+        """A campaign that begins anew has a whole fleet, and prepares both sides in any case."""
+        if self.pending is not None:
+            self._write([replace(one, done=True) for one in self.all])
+
+    def go_on(self, redo: Callable[[], Collection[str]]) -> Recovery | None:
         """Try to finish what is pending.
+
+        Args:
+            redo: returns the names of the hosts that are others than before: where a zone has no
+                capacity for one, the whole fleet is rented in another.
 
         Returns:
             The recovery that is done now; None if it was tried too often, or is one too many.
@@ -78,13 +87,14 @@ class Recoveries:
         last = replace(last, tries=last.tries + 1)
         self._write([*earlier, last])
         try:
-            redo()
+            others = redo()
         except BenchlabError as error:
             lost = ", ".join(last.hosts)
             raise TryFailedError(
                 f"{lost}: lost, and could not be replaced, try {last.tries} of {TRIES}: {error}"
             ) from error
-        last = replace(last, done=True)
+        with_it = dict.fromkeys(others, "replaced with the others")
+        last = replace(last, hosts={**with_it, **last.hosts}, done=True)
         self._write([*earlier, last])
         return last
 

@@ -8,7 +8,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -62,7 +62,7 @@ class TrialSequence:
         self.directory: Path = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self.spending: Spending | None = None
-        self.redo: Callable[[], None] | None = None
+        self.redo: Callable[[], Collection[str]] | None = None
         self.recoveries = Recoveries(self.directory)
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
@@ -294,6 +294,8 @@ class TrialSequence:
             return None
         planned = left[0]
         if not self._has_its_hosts(planned, attempt, results):
+            # A client that had begun has gone with its hosts: it is not waited for.
+            self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
             return None
         # A client that has begun is adopted: it is paid for already.
         begun = self._mark(f"{planned.id}-a{attempt}.json").exists()

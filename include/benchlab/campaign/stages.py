@@ -38,10 +38,11 @@ from benchlab.home import ID, Home
 from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import at_once
+from benchlab.hosts.lock import fence
 from benchlab.plan.rates import StepTime, TimedStep
 from benchlab.plan.report_type import Destination, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
-from benchlab.results.records import SPENT, Campaign, Condition, Moment
+from benchlab.results.records import REPLACED, SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.targets.fleet import LOADED
 from benchlab.targets.haproxy import HAProxy
@@ -54,6 +55,8 @@ EVERYDAY = Access()
 LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
 # In a campaign's directory: it was interrupted, so that its steps took longer or less than they do.
 RESUMED = "resumed"
+# How long a repeated load waits for the process that it repeats, whose work has been ended.
+LEFT_BEHIND_S = 900.0
 QueryOn = Callable[[Database], Query | None]
 """Gives what runs one statement on a side; None: the mariadb client."""
 
@@ -193,6 +196,7 @@ class CampaignRun(StoredCampaign):
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
             self.sequence.start_anew()
+            self.sequence.recoveries.settle()
             for mark in self.directory.glob("*.begun"):
                 mark.unlink()
                 (self.directory / RESUMED).touch()
@@ -209,8 +213,12 @@ class CampaignRun(StoredCampaign):
         self.forget_publication()
         self.store.reopen(self.campaign.id)
 
-    def provision(self) -> None:
+    def provision(self, *, probe: bool = True) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
+
+        Args:
+            probe: whether to probe the hosts; not while servers are at work on them. A campaign
+                that is resumed keeps its first figures.
 
         Raises:
             UnavailableError: no client is installed.
@@ -234,13 +242,21 @@ class CampaignRun(StoredCampaign):
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         self._ended("provision")
+        before = self.store.campaign(self.campaign.id).environment
+        kept = (probes.FIRST, probes.AGAIN, REPLACED)
+        facts |= {name: before[name] for name in kept if name in before}
+        self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
+        if probe and not (self.directory / RESUMED).exists():
+            self._probe()
+        text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
+        self.target.executor.put(client_config(self.target), text, private=True)
+
+    def _probe(self) -> None:
+        """Probe all hosts, on which nothing is at work."""
         if self.spec.topology is not None:
             self.note("provision", "probe the hosts")
         if (found := self.target.probe_hosts()) is not None:
-            facts[probes.FIRST] = found
-        self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
-        text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
-        self.target.executor.put(client_config(self.target), text, private=True)
+            self.store.add_to_environment(self.campaign.id, probes.FIRST, found)
 
     def prepare(self, query_on: QueryOn = by_client) -> None:
         """All stages of all sides from :meth:`deploy` to :meth:`back_up`."""
@@ -257,22 +273,29 @@ class CampaignRun(StoredCampaign):
             self.check(side, "load", query_on(self.target.engine(side)))
             self.back_up(side)
 
-    def replace_lost(self) -> None:
+    def replace_lost(self) -> set[str]:
         """Replace hosts that are lost, and prepare both sides again; repeatable.
+
+        Returns:
+            The names of the hosts that are others than before.
 
         Raises:
             BenchlabError: a host cannot be had, or a stage failed.
         """
+        before = self.target.instances()
         kept = self.store.campaign(self.campaign.id).environment
         self.target.acquire(self.campaign.origin)
         self.target.before_replacing()
-        self.provision()
+        self.provision(probe=False)
         self.target.clear()
         new = self.store.campaign(self.campaign.id).environment
         # What the hosts were before the last round says nothing of other hosts.
         kept.pop(probes.AGAIN, None)
         self.store.set_environment(self.campaign.id, {**kept, **new})
+        self._probe()
         self.prepare()
+        after = self.target.instances()
+        return {name for name in after if after[name] != before.get(name)}
 
     def deploy(self, side: Side) -> None:
         """Deploy an empty database of the side's version; its parameters must take effect.
@@ -314,6 +337,11 @@ class CampaignRun(StoredCampaign):
         """
         for side in sides:
             self._begin("load", side)
+        # Work that an earlier try left ends what it finds at work when it fails: it is waited for.
+        with fence(self.directory / "load.fence", LEFT_BEHIND_S):
+            self._load(sides)
+
+    def _load(self, sides: Sequence[Side]) -> None:
         loaded = [side for side in self.target.sides_to_load() if side in sides]
         self._load_by_client(loaded)
         if self.target.dataset_source() == "load":
@@ -350,6 +378,9 @@ class CampaignRun(StoredCampaign):
             for number, balancer in enumerate(balancers[1:], 1):
                 balancers[number] = balancer.beside()
                 balancers[number].configure()
+            for other in self.target.sides:
+                if other not in batch and not self.target.loads_at_once:
+                    self.target.engine(other).stop()  # two may need more memory than there is
             for side in batch:
                 engine = self.target.engine(side)
                 engine.start()
@@ -358,8 +389,6 @@ class CampaignRun(StoredCampaign):
             threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
             work = zip(batch, balancers, strict=True)
             self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
-            if len(sides) > 1 and not together:
-                engine.stop()
 
     def _fill(self, side: Side, balancer: HAProxy, threads: int) -> None:
         """Run the client that loads a side, through this load balancer, and count the rows."""

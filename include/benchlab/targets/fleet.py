@@ -276,17 +276,19 @@ class FleetTarget(BaseTarget):
         if note["checksum"] is None:
             note["checksum"] = rows
             self._hold(side, note)
-            try:
-                dataset.write_note(note)
-            except BenchlabError as error:
-                return f"{side}: the dataset is not kept for later campaigns: {error}"
-        elif note["checksum"] != rows:
+        if note["checksum"] != rows:
             raise TargetError(
                 f"{side}: what was restored from {note['url']} has other rows than {dataset.note} "
                 f"notes, by which the other side is checked as well: "
                 f"{differences(rows, note['checksum'])}; delete both, so that the dataset is "
                 "loaded and kept anew"
             )
+        if note["campaign"] == self.campaign and not note.get("written"):
+            try:
+                dataset.write_note(note)
+            except BenchlabError as error:  # the other side tries it again
+                return f"{side}: the dataset is not kept for later campaigns: {error}"
+            self._hold(side, {**note, "written": True})
         return None
 
     def environment(self) -> dict[str, str]:

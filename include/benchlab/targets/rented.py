@@ -116,8 +116,13 @@ class Target(FleetTarget):
         return {
             name: listed[one].reason if one in listed else gone
             for name, one in instances.items()
-            if listed and (one not in listed or not listed[one].living)
+            # A host that AWS stops, for its own maintenance, does not come back by itself.
+            if listed and (one not in listed or listed[one].state not in ("pending", "running"))
         }
+
+    def instances(self) -> dict[str, str]:
+        """See :class:`BaseTarget`."""
+        return {host.name: host.instance or "" for host in self.fleet.hosts}
 
     def before_replacing(self) -> None:
         """See :class:`BaseTarget`; the second time, lost spot hosts are replaced on demand."""
@@ -126,6 +131,10 @@ class Target(FleetTarget):
             again = (*kept.on_demand, *lost) if kept.replacements else kept.on_demand
             changes = {"replacements": kept.replacements + 1, "on_demand": again}
             rental_file.write(self.state, kept.model_copy(update=changes))
+            client = self.access.aws("ec2", kept.region)
+            there = self.instances()
+            # One that is only stopped would be taken for there.
+            inventory.terminate(client, [there[name] for name in lost])
         self.close()
 
     def clear(self) -> None:
@@ -166,7 +175,9 @@ class Target(FleetTarget):
     ) -> str:
         """Terminate the instances, delete key pair and group; see :class:`FleetTarget`."""
         kept = rental_file.read(state)
-        said = ending.give_back(access, state, regions or known_regions(home).names)
+        # Without its file nobody knows in which of them the campaign looked for capacity.
+        places = regions if kept is not None else sorted({*regions, *known_regions(home).names})
+        said = ending.give_back(access, state, places)
         if kept is None or (spent := kept.spending(time_at(access, kept.region))) is None:
             return said
         # What a fleet has cost counts if the campaign rents another one.

@@ -190,6 +190,10 @@ class BaseTarget(Deployment, ABC):
     def lost(self) -> Mapping[str, str]:
         return {}
 
+    def instances(self) -> dict[str, str]:
+        """What tells rented hosts from those that take their place, by name."""
+        return {}
+
     def before_replacing(self) -> None:
         """Forget the hosts that are lost, so that :meth:`provision` gets others."""
 

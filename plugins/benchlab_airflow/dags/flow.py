@@ -23,6 +23,7 @@ from typing import Any
 from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
+from benchlab.campaign import recovery
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, SIDES, ReportSpec, Side
 from benchlab.plan.steps import Preparation
@@ -36,6 +37,9 @@ from benchlab_airflow.operators.trial_operator import TrialOperator
 # Limits for tasks that hang; the commands inside have tighter ones.
 STAGE_LIMIT = timedelta(hours=26)
 TRIAL_LIMIT = timedelta(hours=26)
+# A fleet's trial may fail as often as it is tried, and as often as the campaign tries to replace hosts
+# that are lost. The campaign gives up first: then what it has measured is published.
+TRIAL_RETRIES = (1 + recovery.MOST) * recovery.TRIES
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
 # A repetition with nothing to do is skipped; the tasks after it are not.
@@ -175,7 +179,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
         deferrable=deferrable,
         max_active_tis_per_dagrun=1,
         # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
-        retries=4 if deferrable else 2,
+        retries=TRIAL_RETRIES if deferrable else 2,
         # On a fleet, a link that is down for half a minute may cost one try only.
         retry_delay=timedelta(seconds=30 if deferrable else 5),
         execution_timeout=TRIAL_LIMIT,

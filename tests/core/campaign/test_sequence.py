@@ -566,10 +566,11 @@ def loses(bench: Bench, in_trial: str, *, times: int = 1) -> list[int]:
             bench.deployment.lost_hosts = dict(LOST)
         return bench.program(job, command)
 
-    def redo() -> None:
+    def redo() -> set[str]:
         bench.deployment.lost_hosts = {}
         redone.append(len(bench.results()))
         bench.sequence.abandon_cut_pairs()  # as every deployment does
+        return {"tikv-2", "client-1"}
 
     bench.executor.program = program
     bench.sequence.redo = redo
@@ -621,7 +622,7 @@ def test_a_recovery_that_fails_is_tried_again_and_not_for_ever(
     assert bench.sequence.measure_next() is not None
     bench.deployment.lost_hosts = {}
 
-    def fails() -> None:
+    def fails() -> set[str]:
         raise TargetError("no zone has the capacity")
 
     bench.sequence.redo = fails

@@ -157,12 +157,15 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     )
     if plan.dollars is None or plan.repeat_dollars is None or spec.budget is None:
         return
-    limit, worst = spec.budget.limit, plan.dollars + plan.repeat_dollars
+    # Hosts are rented for as long as the limit pays for the dearest that the topology allows.
+    most = plan.most_dollars or plan.dollars
+    repeats = plan.repeat_dollars * most / plan.dollars
+    limit, worst = spec.budget.limit, most + repeats
     if worst <= limit:
         yield f"at worst: {worst:.2f} dollars, with all pairs of blocks measured again so often"
         return
     pairs = len({trial.pair for trial in plan.trials})
-    room = int((limit - plan.dollars) / (plan.repeat_dollars / (spec.repeat_limit * pairs)))
+    room = int((limit - most) / (repeats / (spec.repeat_limit * pairs)))
     yield (
         f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
         f"{room} pair{'s' * (room != 1)} of blocks beside the {pairs} of the plan"
