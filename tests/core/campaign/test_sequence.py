@@ -595,7 +595,7 @@ def test_a_trial_in_which_a_host_is_lost_is_measured_again_on_a_whole_fleet(
     assert {r.trial.pair for r in again} == {lost.pair}
     assert all(r.valid for r in again)
     assert bench.sequence.stopped() is None
-    assert bench.store.campaign("c1").environment["replaced_hosts"] == "2: tikv-2"
+    assert bench.store.campaign("c1").environment["replaced_hosts"] == "2: client-1, tikv-2"
 
 
 def test_hosts_are_replaced_twice_and_then_measuring_ends(make: Callable[..., Bench]) -> None:
