@@ -37,7 +37,7 @@ from benchlab_airflow.operators.trial_operator import TrialOperator
 # Limits for tasks that hang; the commands inside have tighter ones.
 STAGE_LIMIT = timedelta(hours=26)
 TRIAL_LIMIT = timedelta(hours=26)
-# A fleet's trial may fail as often as it is tried, and as often as it is tried to replace lost hosts.
+# A fleet's trial may fail as often as it is tried, and as often as replacing lost hosts is tried.
 # The campaign gives up first: then what it has measured is published.
 TRIAL_RETRIES = (1 + recovery.MOST) * recovery.TRIES
 WAIT_FOR_MACHINE = timedelta(hours=12)
