@@ -52,6 +52,8 @@ class OnRelease(_Schedule):
         "DMR",
         LTS_PATCH,
     )
+    # The daily update enters a release after its day, and a run may wait for the one before it.
+    catchup_days: Annotated[int, Field(ge=0, le=366)] = 4
 
 
 class Weekly(_Schedule):
