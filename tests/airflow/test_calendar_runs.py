@@ -194,6 +194,80 @@ say(len(at_work()))
     assert planned(airflow_env, tmp_path, code) == ["manual__2025-02-04 00:00:00+00:00", "0"]
 
 
+JOINED = """
+import shutil
+shutil.copytree(here.configs, here.root / "configs")
+here = dataclasses.replace(here, project=here.root)
+home.find = lambda: here
+
+def calendar(*names):
+    # With these releases on that day, and the first one long before.
+    lines = [f"{name},{LATEST.date()},patch" for name in names]
+    here.releases.write_text("\\n".join(
+        ["version,release_date,type", "10.2.11,2017-11-28,patch", *lines, ""]))
+
+calendar("10.11.5")
+minutes = [LATEST + timedelta(minutes=n) for n in range(3)]
+
+def ran(moment, run_type="backfill", **params):
+    # The candidate that a run measures, or why it measures none.
+    before = {campaign.id for campaign in campaigns()}
+    found = plan(run(moment, run_type), **params)
+    new = [campaign for campaign in campaigns() if campaign.id not in before]
+    finish()
+    return new[0].plan.sides["candidate"].version if new else found
+"""
+
+
+def test_a_release_that_joins_a_day_that_has_run_is_measured(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """By the run that comes with it, though it is the highest version and would have been first.
+
+    No run measures what another one of its day has, and one that is left without says so.
+    """
+    code = """
+say(ran(minutes[0]))
+calendar("10.11.5", "11.4.5")
+say(ran(minutes[1]))
+say(ran(minutes[2], measure_again=True))
+say(ran(minutes[0], campaign="repeated", measure_again=True))
+"""
+    first, joined, none, again = planned(airflow_env, tmp_path, JOINED + code)
+    assert (first, joined) == ("10.11.5", "11.4.5")
+    assert none == (
+        "skipped: nothing of 2025-02-04 is left to measure: 11.4.5 is the candidate of another "
+        "run; 10.11.5 is the candidate of another run"
+    )
+    assert again == "10.11.5", "a moment that is run anew has what its own run had"
+
+
+def test_releases_of_one_day_are_measured_in_any_order(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """As a backfill with `--run-backwards` comes to them."""
+    code = """
+calendar("10.11.5", "11.4.5")
+say(ran(minutes[1]), ran(minutes[0]))
+"""
+    assert planned(airflow_env, tmp_path, JOINED + code) == ["10.11.5 11.4.5"]
+
+
+def test_a_release_that_was_measured_by_hand_takes_no_other_ones_run(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """The run of its day that has nothing to measure leaves no campaign to go by."""
+    code = """
+say(ran(LATEST + timedelta(hours=9), "manual", campaign="by_hand"))
+say(ran(minutes[0]))
+calendar("10.11.5", "11.4.5")
+say(ran(minutes[1]))
+"""
+    by_hand, skipped, joined = planned(airflow_env, tmp_path, JOINED + code)
+    assert (by_hand, joined) == ("10.11.5", "11.4.5")
+    assert "have been measured with this plan already: by_hand. " in skipped
+
+
 def test_the_first_release_has_nothing_to_be_compared_with(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -269,7 +343,7 @@ say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="e", overrides=[
     missed, *others = planned(airflow_env, tmp_path, code)
     assert missed == (
         "skipped: 2025-02-04 00:00 was 21 days past when this run started, and "
-        "schedule.catchup_days is 0; a backfill runs it all the same"
+        "schedule.catchup_days is 4; a backfill runs it all the same"
     )
     assert others == ["12"] * 4
 

@@ -124,6 +124,9 @@ releases = ReleaseTimetable(["2021-04-07", "2026-03-03"], ["GA"], 0)
 weekly = WeeklyTimetable("0 2 * * 1", 4, 0)
 say(next_of(releases, at(2026, 3, 4)))
 say(next_of(releases, at(2026, 3, 3, 23, 59)))
+# The daily DAG enters a release after its day, and a schedule's default allows for that.
+releases.catchup_days = schedule.OnRelease(runs="on_release").catchup_days
+say(next_of(releases, at(2026, 3, 4, 0, 0, 30)))
 say(next_of(weekly, at(2026, 11, 22, 10)))
 # The previous slot is a Monday at two: not when it is unpaused an hour later ...
 say(next_of(weekly, at(2026, 11, 23, 3)))
@@ -135,6 +138,7 @@ say(next_of(weekly, at(2026, 11, 22, 10)))
 """
     assert asked(airflow_env, code) == [
         "None",
+        "2026-03-03 00:00:00+00:00",
         "2026-03-03 00:00:00+00:00",
         "2026-11-23 02:00:00+00:00",
         "2026-11-30 02:00:00+00:00",

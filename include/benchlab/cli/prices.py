@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, date, datetime
 
 import typer
@@ -69,12 +70,12 @@ def age(known: PriceList, today: date) -> str:
 
 
 def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
-    """What the list has, and what the topologies rent, by type and region, each once."""
+    """What the list has, and what the topologies may rent, by type and region, each once."""
     wanted = dict.fromkeys(known.prices)
     for topology in topologies.valid(home.configs / "topologies").values():
         if isinstance(topology, Ec2Topology):
-            kinds = sorted({kind for _, _, kind in topology.host_types()})
-            wanted |= dict.fromkeys((kind, topology.region) for kind in (*kinds, ROOT_VOLUME, S3))
+            kinds = sorted({kind for one in topology.roles.values() for kind in one.types})
+            wanted |= dict.fromkeys(itertools.product((*kinds, ROOT_VOLUME, S3), topology.regions))
     return list(wanted)
 
 

@@ -42,7 +42,8 @@ class OnRelease(_Schedule):
     """One run for each release of these types in the calendar.
 
     It begins at midnight UTC of the release's day. Of several on one day the highest version
-    begins at midnight, and each further one a minute later.
+    begins at midnight, and each further one a minute later. A run whose release another run of the
+    day has, because one joined the calendar in between, takes the highest that is left.
     """
 
     runs: Literal["on_release"]
@@ -52,6 +53,8 @@ class OnRelease(_Schedule):
         "DMR",
         LTS_PATCH,
     )
+    # The daily update enters a release after its day, and a run may wait for the one before it.
+    catchup_days: Annotated[int, Field(ge=0, le=366)] = 4
 
 
 class Weekly(_Schedule):
@@ -163,7 +166,8 @@ class Turn:
     Attributes:
         aa: an A/A campaign of the candidate.
         with_release: the newest release before the candidate as baseline.
-        nth: which release of its day is the candidate, from the highest version on.
+        nth: which release of its day is the candidate, from the highest version on, unless another
+            run of the day has it.
     """
 
     aa: bool = False

@@ -6,17 +6,21 @@ never skipped.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from benchlab.campaign import fit, report_types
+from benchlab.campaign import fit, planning, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
+from benchlab.plan.releases import days
 from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
-from benchlab.plan.schedule import turn
+from benchlab.plan.schedule import OnRelease, Turn, turn
+from benchlab.plan.versions import OF_THE_DAY
 
 if TYPE_CHECKING:
+    from benchlab.plan.last_measured import Measured
     from benchlab.plan.resolution import Resolved
     from benchlab.results.records import Campaign
     from benchlab.results.store import Store
@@ -54,7 +58,8 @@ def resolve(
 
     Raises:
         NoCampaignError: the run is by the calendar, and its campaign is complete, its moment was
-            missed, or a version rule names no release on its day.
+            missed, a version rule names no release on its day, or nothing of a day with several
+            releases is left to measure.
         NoReleaseError: a scheduled run's candidate has a rule that names no release.
         SpecError: see :func:`benchlab.campaign.report_types.resolve`.
     """
@@ -71,12 +76,79 @@ def resolve(
     if reason := _missed(spec, run):
         raise NoCampaignError(reason)
     wanted = turn(spec.schedule, run.logical_date)
+    count = _releases_of_the_day(home, spec, as_of(run))
+    if count > 1:
+        return _one_that_is_left(home, store, spec, run, measured, wanted, count)
+    return _by_calendar(home, spec, run, measured, wanted)
+
+
+def _by_calendar(
+    home: Home, spec: ReportSpec, run: Any, measured: Measured, wanted: Turn
+) -> Resolved:
     try:
         return report_types.resolve(home, spec, as_of(run), turn=wanted, measured=measured)
     except NoReleaseError as error:
         if run.run_type == SCHEDULED and error.side == "candidate":
             raise  # it would be skipped every week without anyone noticing
         raise NoCampaignError(str(error)) from error
+
+
+def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
+    """How many releases share a day whose runs differ only in which of them they measure."""
+    if not isinstance(spec.schedule, OnRelease) or spec.sides != "different":
+        return 0
+    candidates = [spec.engines[name].candidate for name in spec.deployable_engines]
+    if any(side is None or side.version != OF_THE_DAY for side in candidates):
+        return 0
+    return days(report_types.releases_of(home, spec), spec.schedule.types).count(day)
+
+
+def _one_that_is_left(
+    home: Home,
+    store: Store,
+    spec: ReportSpec,
+    run: Any,
+    measured: Measured,
+    wanted: Turn,
+    count: int,
+) -> Resolved:
+    """The release of the run's minute, or the first of its day that no run has measured.
+
+    A release that joins the calendar when a run of its day has begun changes the minutes of the
+    others. The runs come one after the other, and so each knows what those before it have.
+    """
+    taken = _candidates_of_other_runs(store, spec, run)
+    reasons = []
+    for nth in dict.fromkeys((wanted.nth, *range(count))):
+        try:
+            found = _by_calendar(home, spec, run, measured, replace(wanted, nth=nth))
+        except NoCampaignError as error:
+            reasons.append(str(error))
+            continue
+        engine, _ = planning.choose_engine(found.spec, home)
+        version = found.spec.side(engine, "candidate").version
+        if version in taken:
+            reasons.append(f"{version} is the candidate of another run")
+        elif reason := _measured_already(home, store, found.spec, engine):
+            reasons.append(reason)
+        else:
+            return found
+    raise NoCampaignError(
+        f"nothing of {as_of(run)} is left to measure: {'; '.join(dict.fromkeys(reasons))}"
+    )
+
+
+def _candidates_of_other_runs(store: Store, spec: ReportSpec, run: Any) -> set[str]:
+    """What runs by the calendar measure, or tried to, at the other moments of a run's day."""
+    origins = tuple(f"{ORIGIN}{kind}__" for kind in (SCHEDULED, BACKFILL))  # as Airflow names them
+    return {
+        campaign.plan.sides["candidate"].version
+        for campaign in store.campaigns(spec.report)
+        if campaign.origin.startswith(origins)
+        and campaign.planned_for not in (None, run.logical_date)
+        and campaign.at.astimezone(UTC).date() == as_of(run)
+        and "candidate" in campaign.plan.sides
+    }
 
 
 def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
@@ -111,17 +183,21 @@ def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run
     Raises:
         NoCampaignError: names the campaign that has measured the pair.
     """
+    if by_calendar(run) and (reason := _measured_already(home, store, spec, engine)):
+        raise NoCampaignError(reason)
+
+
+def _measured_already(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
     from benchlab.studies import backfill
 
-    if not by_calendar(run):
-        return
     found = backfill.already_measured(home, store, spec, engine)
-    if found is not None:
-        versions = " and ".join(spec.side(engine, side).label for side in spec.measured_sides)
-        raise NoCampaignError(
-            f"{versions} have been measured with this plan already: {found}. To measure them "
-            "again, start a run by hand"
-        )
+    if found is None:
+        return None
+    versions = " and ".join(spec.side(engine, side).label for side in spec.measured_sides)
+    return (
+        f"{versions} have been measured with this plan already: {found}. To measure them again, "
+        "start a run by hand"
+    )
 
 
 def at_work(store: Store, report: str) -> list[str]:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+import yaml
 
 from benchlab.cli import prices as commands
 from benchlab.errors import TargetError
@@ -104,6 +105,23 @@ def test_an_update_writes_todays_prices_and_says_what_changed(
     assert "changed: us-west-2  m5.large" in done.stdout
     assert "; before: 0.096, 2025-01-15" in done.stdout
     assert "  m5.xlarge" not in done.stdout, "it has not changed"
+
+
+def test_an_update_asks_for_every_fleet_that_a_topology_allows(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each role the further types too, in each region, with volumes and S3 there."""
+    path = here.home.configs / "topologies" / "ec2_published.yaml"
+    written = yaml.safe_load(path.read_text())
+    written["roles"]["tikv"]["or_types"] = ["c5d.4xlarge"]
+    written["elsewhere"] = [{"region": "eu-west-1"}]
+    path.write_text(yaml.safe_dump(written))
+    use(monkeypatch, api())
+    refused = here.refused("prices", "update")
+    assert f"c5d.4xlarge in {WEST}: " in refused
+    rented = {machines["instance_type"] for machines in written["roles"].values()}
+    for kind in {*rented, "c5d.4xlarge", "gp3", "s3"}:
+        assert f"{kind} in eu-west-1: " in refused
 
 
 def test_an_update_that_aws_refuses_writes_nothing(
