@@ -17,6 +17,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from benchlab.errors import (
     BenchlabError,
+    FetchError,
     LockHeldError,
     NotMeasuredError,
     SpecError,
@@ -371,10 +372,13 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Fail the task at once for errors that a retry would meet again; a lost link may come back."""
+    """Fail the task at once for errors that a retry would meet again.
+
+    A lost link may come back, and a mirror may answer the next time.
+    """
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, kinds) and not isinstance(error, UnreachableError):
+        if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
             raise AirflowFailException(str(error)) from error
         raise

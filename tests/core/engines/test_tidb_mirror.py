@@ -15,7 +15,7 @@ import pytest
 from benchlab.campaign import planning, report_types
 from benchlab.engines import builds
 from benchlab.engines.tidb.server import ELF
-from benchlab.errors import NoReleaseError, UnavailableError
+from benchlab.errors import FetchError, NoReleaseError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
@@ -168,6 +168,19 @@ def test_what_the_mirror_does_not_have_is_named(
             manifest.write_text(manifest.read_text().replace('"url"', '"uri"'))
     with pytest.raises(UnavailableError, match=f"(?s)nightly: .*{fault}"):
         today(home, spec())
+
+
+def test_a_mirror_that_does_not_answer_is_told_from_one_that_has_none(
+    home: Home, mirror: Mirror
+) -> None:
+    """Asked again, it may answer; a component that it does not know it will not know then."""
+    with pytest.raises(UnavailableError) as unknown:
+        today(home, spec())
+    program = mirror.path.parent / "tiup-home" / "bin" / "tiup"
+    program.write_text("#!/bin/sh\necho 'Error: dial tcp: i/o timeout' >&2\nexit 1\n")
+    with pytest.raises(UnavailableError) as silent:
+        today(home, spec())
+    assert (unknown.type, silent.type) == (UnavailableError, FetchError)
 
 
 def test_without_tiup_it_is_said_what_to_do(
