@@ -9,11 +9,11 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from benchlab.campaign import fit, report_types
+from benchlab.campaign import report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
-from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import turn
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def resolve(
                 f"this run's campaign is complete: {begun.id}. To measure its versions again, "
                 "start a run by hand"
             )
-        return _as_begun(spec, begun, as_of(run))
+        return report_types.as_begun(spec, begun, as_of(run))
     measured = measured_by(home, store, spec.report)
     if not by_calendar(run):
         return report_types.resolve(home, spec, as_of(run), measured=measured)
@@ -77,29 +77,6 @@ def resolve(
         if run.run_type == SCHEDULED and error.side == "candidate":
             raise  # it would be skipped every week without anyone noticing
         raise NoCampaignError(str(error)) from error
-
-
-def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
-    """The report type with the versions of a campaign that has begun."""
-    from benchlab.plan.resolution import Resolved
-
-    engine = begun.plan.engine
-    changes: dict[str, Any] = {
-        f"engines.{engine}.{name}.{field}": value
-        for name, side in begun.plan.sides.items()
-        for field, value in _pinned(side).items()
-    }
-    if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
-        chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
-        side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
-        changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-    note = f"the versions of {begun.id}, which this run resumes"
-    return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
-
-
-def _pinned(side: SideSpec) -> dict[str, Any]:
-    builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
-    return {"version": side.version, "builds": builds}
 
 
 def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:

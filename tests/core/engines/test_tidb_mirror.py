@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import planning, report_types, stages
+from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import builds
 from benchlab.engines.tidb.server import ELF
-from benchlab.errors import FetchError, NoReleaseError, UnavailableError
+from benchlab.errors import FetchError, NoReleaseError, NotMeasuredError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import open_store
 from tests.builders import plans
+from tests.builders.installation import Here
 
 NAME = "v9.0.0-beta.2.pre-nightly"
 # `tiup mirror show` and `tiup list` of TiUP 1.16: the latter checks the manifest and keeps it.
@@ -144,6 +147,37 @@ def test_a_nightly_that_is_overwritten_meanwhile_is_not_taken_for_the_planned_on
     mirror.publish("tidb", "2026-11-14")
     with pytest.raises(Exception, match="has the sha256"):
         builds.pinned(home, planned, Access())
+
+
+@pytest.mark.parametrize("has_tiup", [True, False])
+def test_a_campaign_of_last_weeks_nightly_is_resumed(
+    here: Here, mirror: Mirror, monkeypatch: pytest.MonkeyPatch, has_tiup: bool
+) -> None:
+    """With the build that is kept, whatever the mirror has now; another version is refused."""
+    (here.path / "base").write_bytes(ELF + b"base")
+    base = {"version": "v8.5.7", "builds": {"tidb": {"source": "base"}}}
+    sides = {"baseline": base, "candidate": {"version": "nightly"}}
+    report = here.report(engine="tidb", engines={"tidb": sides})
+    first = mirror.publish("tidb", "2026-11-13")
+    with open_store(here.home) as store:
+        begun = today(here.home, report_types.load(report))
+        CampaignRun.create(here.home, store, begun, "c1", "test")
+    mirror.publish("tidb", "2026-11-20")
+    tiup = str(mirror.path.parent / "tiup-home") if has_tiup else "nothing"
+    env = {"PATH": "/usr/bin:/bin", "TIUP_HOME": tiup}
+    resumed: list[CampaignRun] = []
+
+    def measure(work: CampaignRun) -> None:
+        resumed.append(work)
+        raise NotMeasuredError("as far as this test goes")
+
+    monkeypatch.setattr(stages, "run", measure)
+    said = here.run("run", report, "--campaign", "c1", **env).stderr
+    assert "as far as this test goes" in said
+    assert resumed[0].plan.sides["candidate"].builds["tidb"].sha256 == first
+    assert "c1 is there already" in here.refused(
+        "run", report, "--campaign", "c1", "--set", "candidate=v8.5.6", **env
+    )
 
 
 def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
