@@ -12,8 +12,10 @@ from typing import Any
 
 from benchlab import engines
 from benchlab.campaign import fit
+from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import last_measured, report_type, resolution, schedule, versions
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
@@ -108,12 +110,33 @@ def resolve(
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         UnavailableError: the nightly cannot be asked for on this machine.
-        SpecError: the versions do not fit, for example one refuses a parameter.
+        SpecError: the versions do not fit, for example one refuses a parameter, or a build's file
+            is missing or is no build.
     """
+    spec = hashed(home, spec)
     # Asked once, so that both sides of an A/A campaign have the same.
     known = calendar(home)
     nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
     return _resolve(known, spec, on, turn, measured, nightly_of)
+
+
+def hashed(home: Home, spec: ReportSpec) -> ReportSpec:
+    """A report type whose files on this machine have hashes, by which what was measured is known.
+
+    Example:
+        ``hashed(home, spec)`` twice reads a build's file once.
+
+    Raises:
+        SpecError, UnavailableError: see :func:`benchlab.engines.builds.pinned`.
+    """
+    sides: list[SideSpec] = [
+        getattr(spec.engines[name], side)
+        for name in spec.deployable_engines
+        for side in spec.measured_sides
+    ]
+    if all(build.sha256 for side in sides for build in side.builds.values()):
+        return spec
+    return builds.pinned(home, spec, Access(), fetch=False)
 
 
 def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
@@ -142,8 +165,8 @@ def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
 
 
 def _pinned(side: SideSpec) -> dict[str, Any]:
-    builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
-    return {"version": side.version, "builds": builds}
+    kept = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
+    return {"version": side.version, "builds": kept}
 
 
 def _resolve(

@@ -66,6 +66,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab import home, workloads
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.engines import builds
     from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
@@ -94,6 +95,10 @@ def plan(report_file: str) -> list[str]:
         here = home.find()
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            if begun is None:
+                # What was measured is known by its hash: version rules and the search for a pair
+                # that is measured already compare with it.
+                spec = builds.pinned(here, spec, access())
             resolved = calendar_runs.resolve(here, store, spec, run, begun)
             chosen = planning.choose_engine(resolved.spec, here)
             if begun is None:

@@ -19,6 +19,8 @@ from benchlab.engines.tidb.server import ELF
 from benchlab.errors import FetchError, NoReleaseError, NotMeasuredError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan.builds import Build
+from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import open_store
 from tests.builders import plans
@@ -178,6 +180,24 @@ def test_a_campaign_of_last_weeks_nightly_is_resumed(
     assert "c1 is there already" in here.refused(
         "run", report, "--campaign", "c1", "--set", "candidate=v8.5.6", **env
     )
+
+
+def test_a_file_that_was_measured_is_no_baseline_of_itself(here: Here) -> None:
+    """It is known by its hash before `last good` is asked for."""
+    file = here.path / "own"
+    file.write_bytes(ELF + b"own")
+    version = "v9.0.0-beta.2.pre-7"
+    kept = Build(source="own", sha256=hashlib.sha256(file.read_bytes()).hexdigest())
+    on = datetime.now(UTC).date()
+    known = MeasuredVersion(version, "c1", on - timedelta(7), lambda: True, builds={"tidb": kept})
+    sides = {
+        "baseline": {"version": "last good"},
+        "candidate": {"version": version, "builds": {"tidb": {"source": "own"}}},
+    }
+    own = plans.spec(engine="tidb", engines={"tidb": sides})
+    found = report_types.resolve(here.home, own, on, measured=lambda engine: [known]).spec
+    assert found.side("tidb", "baseline").builds == {}
+    assert found.side("tidb", "candidate").builds["tidb"].sha256 == kept.sha256
 
 
 def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
