@@ -7,6 +7,7 @@ defined elsewhere is listed with its module.
     ├── SpecError            a report type or an override is wrong
     │   └── NoReleaseError   the calendar has no release that a version rule names, or no pair
     ├── UnavailableError     a version or a tool is not available on this machine
+    │   └── FetchError       a mirror, an address or S3 does not answer; it may later
     ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
@@ -56,6 +57,10 @@ class NoReleaseError(SpecError):
 
 class UnavailableError(BenchlabError):
     """A version or a tool is not available on this machine."""
+
+
+class FetchError(UnavailableError):
+    """A mirror, an address or S3 does not answer now; trying again later may help."""
 
 
 class TargetError(BenchlabError):

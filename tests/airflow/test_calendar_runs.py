@@ -134,6 +134,47 @@ say(plan(run(None, "manual"), campaign="by_hand_today"))
     )
 
 
+def test_a_build_without_a_hash_is_measured_once_by_the_calendar(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """One of a path and one of S3, until there is another file under the same name."""
+    code = """
+import hashlib, io, yaml
+from pathlib import Path
+import boto3
+from botocore.response import StreamingBody
+from botocore.stub import Stubber
+from benchlab.hosts.access import Access
+from benchlab_airflow import connections
+folder = here.root
+folder.mkdir(exist_ok=True)
+raw = yaml.safe_load((REPORTS / "sysbench_local_releases.yaml").read_text())
+raw["engine"] = "tidb"
+def side(source):
+    return {"version": "v8.5.7", "builds": {"tidb": {"source": source}}}
+raw["engines"] = {"tidb": {"baseline": side(str(folder / "own")), "candidate": side("s3://b/of")}}
+(folder / "sysbench_local_releases.yaml").write_text(yaml.safe_dump(raw))
+(folder / "own").write_bytes(b"\\x7fELF own")
+s3 = boto3.client("s3", region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+stub = Stubber(s3)
+stub.activate()
+connections.access = lambda: Access(aws=lambda service, region: s3)
+def planned_with(content, campaign):
+    stub.add_client_error("get_object", "NoSuchKey", http_status_code=404)
+    body = StreamingBody(io.BytesIO(content), len(content))
+    stub.add_response("get_object", {"Body": body})
+    return plan(run(LATEST), str(folder / "sysbench_local_releases"), campaign=campaign)
+say(planned_with(b"\\x7fELF one", "first"))
+finish()
+say(planned_with(b"\\x7fELF one", "second"))
+say(planned_with(b"\\x7fELF two", "third"))
+"""
+    first, again, other = planned(airflow_env, tmp_path, code)
+    assert first == other
+    assert first.isdecimal()
+    assert again.endswith("already: first. To measure them again, start a run by hand")
+
+
 def test_a_run_that_is_repeated_compares_what_it_began_with(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

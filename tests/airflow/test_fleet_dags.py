@@ -310,7 +310,7 @@ def test_a_plan_above_the_hard_limit_is_refused(
 STAGE = """
 from contextlib import contextmanager
 from types import SimpleNamespace
-from benchlab.errors import TargetError, UnreachableError
+from benchlab.errors import FetchError, TargetError, UnavailableError, UnreachableError
 from benchlab_airflow.dags import stages
 
 def deploy(side):
@@ -332,6 +332,8 @@ except Exception as error:
     ("error", "raised"),
     [
         ("UnreachableError('link down')", "UnreachableError link down"),
+        ("FetchError('no answer')", "FetchError no answer"),
+        ("UnavailableError('not kept')", "AirflowFailException not kept"),
         ("TargetError('no sudo')", "AirflowFailException no sudo"),
     ],
 )

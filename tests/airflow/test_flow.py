@@ -33,7 +33,8 @@ for name, dag in vars(file).items():
                     "rule": str(task.trigger_rule.value),
                     "timeout": task.execution_timeout is not None,
                     "answer_within": getattr(task, "response_timeout", None) is not None,
-                    "retries": task.retries, "fields": sorted(task.params),
+                    "retries": task.retries, "retry_s": task.retry_delay.total_seconds(),
+                    "fields": sorted(task.params),
                     "downstream": sorted(task.downstream_task_ids),
                     "upstream": sorted(task.upstream_task_ids),
                     "mapped": task.is_mapped,
@@ -148,6 +149,12 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
         assert task["mapped"]
         assert task["one_at_a_time"] == 1
         assert task["retries"] >= 1
+
+
+def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> None:
+    """It is tried again when the network may have come back: the next week has another nightly."""
+    plan = dag["tasks"]["plan"]
+    assert plan["retries"] * plan["retry_s"] >= 240
 
 
 def test_a_repetition_with_nothing_to_do_skips_nothing_after_it(dag: dict[str, Any]) -> None:

@@ -8,11 +8,14 @@ import os
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from benchlab import engines
 from benchlab.campaign import fit
+from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import last_measured, report_type, resolution, schedule, versions
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
@@ -20,10 +23,11 @@ from benchlab.plan.builds import Nightly
 from benchlab.plan.documents import read_text
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.releases import Calendar
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.plan.resolution import ORDINARY, Resolved
 from benchlab.plan.schedule import OnRelease, Turn
 from benchlab.plan.versions import NIGHTLY, Release
+from benchlab.results.records import Campaign
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
@@ -106,12 +110,63 @@ def resolve(
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         UnavailableError: the nightly cannot be asked for on this machine.
-        SpecError: the versions do not fit, for example one refuses a parameter.
+        SpecError: the versions do not fit, for example one refuses a parameter, or a build's file
+            is missing or is no build.
     """
+    spec = hashed(home, spec)
     # Asked once, so that both sides of an A/A campaign have the same.
     known = calendar(home)
     nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
     return _resolve(known, spec, on, turn, measured, nightly_of)
+
+
+def hashed(home: Home, spec: ReportSpec) -> ReportSpec:
+    """A report type whose files on this machine have hashes, by which what was measured is known.
+
+    Example:
+        ``hashed(home, spec)`` twice reads a build's file once.
+
+    Raises:
+        SpecError, UnavailableError: see :func:`benchlab.engines.builds.pinned`.
+    """
+    sides: list[SideSpec] = [
+        getattr(spec.engines[name], side)
+        for name in spec.deployable_engines
+        for side in spec.measured_sides
+    ]
+    if all(build.sha256 for side in sides for build in side.builds.values()):
+        return spec
+    return builds.pinned(home, spec, Access(), fetch=False)
+
+
+def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
+    """The report type with the versions and builds of a campaign that has begun.
+
+    Nothing is resolved anew: since then, the calendar may have a release, or the mirror a nightly.
+
+    Example:
+        ``as_begun(spec, store.campaign("c1"), on).spec`` resumes ``c1``.
+
+    Raises:
+        SpecError: the report type has changed so that the versions do not fit it.
+    """
+    engine = begun.plan.engine
+    changes: dict[str, Any] = {
+        f"engines.{engine}.{name}.{field}": value
+        for name, side in begun.plan.sides.items()
+        for field, value in _pinned(side).items()
+    }
+    if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
+        chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
+        side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
+        changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
+    note = f"the versions of {begun.id}, which this run resumes"
+    return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
+
+
+def _pinned(side: SideSpec) -> dict[str, Any]:
+    kept = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
+    return {"version": side.version, "builds": kept}
 
 
 def _resolve(

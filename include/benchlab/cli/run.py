@@ -13,22 +13,28 @@ from typing import Annotated, NoReturn
 import typer
 
 from benchlab import targets
-from benchlab.campaign import planning, stages
+from benchlab.campaign import planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.cli.options import CampaignId, width
 from benchlab.cli.progress_view import ProgressView
-from benchlab.cli.report_argument import Assignments, OnDay, ReportType, report_type_on
+from benchlab.cli.report_argument import (
+    Assignments,
+    OnDay,
+    ReportType,
+    read_report_type,
+    report_type_on,
+)
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.plan import needs_approval
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import ReportSpec, SideSpec
 from benchlab.plan.schedule import midnight
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.store import Store, open_store
+from benchlab.results.store import Store, is_there, open_store
 from benchlab.targets.ec2 import reaper
 from benchlab.targets.ec2.calls import AwsError
 from benchlab.targets.ec2.ending import NothingFoundError
@@ -163,7 +169,8 @@ def run(
 ) -> None:
     """Run a campaign, here or on the hosts of its topology, and print the comparison."""
     home = find()
-    spec = report_type_on(home, report, overrides, on)
+    spec = _as_begun(home, report, overrides, campaign) if campaign else None
+    spec = spec or report_type_on(home, report, overrides, on)
     name = campaign or stages.new_id(spec.report)
     with open_store(home) as store:
         if not approve:
@@ -199,6 +206,36 @@ def reap(
         print(f"not looked at: {why}", file=sys.stderr)
     if not reaper.reap(Access(), regions.names, dry_run=dry_run, say=print):
         print(f"nothing to end in {', '.join(regions.names)}")
+
+
+def _as_begun(home: Home, report: str, assignments: list[str], campaign: str) -> ReportSpec | None:
+    """The report type of a campaign to resume, with its versions and builds; None: it is new.
+
+    Raises:
+        StoreError: the report type names another version itself, so that this is another campaign.
+    """
+    if not is_there(home):
+        return None
+    with open_store(home) as store:
+        if campaign not in store.campaign_ids():
+            return None
+        begun = store.campaign(campaign)
+    spec = read_report_type(home, report, assignments)
+    named = spec.engines.get(begun.plan.engine)
+    asked: dict[str, SideSpec | None] = {}
+    if named is not None and spec.sides == begun.report_type.sides:
+        asked = {"baseline": named.baseline, "candidate": named.candidate}
+    if named is None or any(
+        wanted.is_resolved and wanted.version != side.version
+        for name, side in begun.plan.sides.items()
+        if (wanted := asked.get(name))
+    ):
+        has = " and ".join(side.label for side in begun.plan.sides.values())
+        raise StoreError(f"campaign {campaign} is there already, with another plan: of {has}")
+    resumed = report_types.as_begun(spec, begun, begun.at.date())
+    for note in resumed.notes:
+        print(note, file=sys.stderr)
+    return resumed.spec
 
 
 def _refuse_unapproved(home: Home, spec: ReportSpec, store: Store) -> None:

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from benchlab import engines
 from benchlab.engines.server import BaseEngine
-from benchlab.errors import CommandError, SpecError, UnavailableError
+from benchlab.errors import CommandError, FetchError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
@@ -78,7 +78,8 @@ def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) 
 
     Raises:
         SpecError: a file is missing, is not what it should be, or has another hash.
-        UnavailableError: a build cannot be fetched, its command fails, or it is not kept any more.
+        FetchError: an address or S3 does not answer; trying again may help.
+        UnavailableError: a build is not there, its command fails, or it is not kept any more.
     """
     changes: dict[str, Any] = {}
     for name in spec.deployable_engines:
@@ -272,6 +273,9 @@ class _Wanted:
         wanted = self.build.sha256 or self._hash_beside(address)
         with self._opened(address) as answer, file.open("wb") as out:
             shutil.copyfileobj(answer, out, BLOCK)
+            # urllib ends an answer that was cut off without an error.
+            if missing := getattr(answer, "length", None):
+                raise FetchError(f"{address}: its last {missing} bytes did not come")
         found = self._hash_of(file)
         if wanted not in (None, found):
             raise UnavailableError(f"{address}: it has the sha256 {found}, not {wanted}")
@@ -295,10 +299,12 @@ class _Wanted:
                     raise UnavailableError(f"{address}: leads to {answer.url}, without TLS")
                 yield answer
         except OSError as error:
-            raise UnavailableError(f"{address}: cannot be fetched: {error}") from error
+            refused = isinstance(error, urllib.error.HTTPError) and _is_refusal(error.code)
+            kind = UnavailableError if refused else FetchError
+            raise kind(f"{address}: cannot be fetched: {error}") from error
 
     def _object(self, address: str) -> _Answer:
-        from botocore.exceptions import BotoCoreError, ClientError
+        from botocore import exceptions
 
         place = urlsplit(address)
         # Wherever the bucket is: S3 says, and boto3 asks there.
@@ -306,8 +312,13 @@ class _Wanted:
         try:
             found = s3.get_object(Bucket=place.netloc, Key=place.path.lstrip("/"))
             return cast(_Answer, found["Body"])
-        except (BotoCoreError, ClientError) as error:
-            raise UnavailableError(f"{address}: cannot be fetched: {error}") from error
+        except (exceptions.BotoCoreError, exceptions.ClientError) as error:
+            if isinstance(error, exceptions.ClientError):
+                silent = not _is_refusal(error.response["ResponseMetadata"]["HTTPStatusCode"])
+            else:  # others, such as missing credentials, stay
+                silent = isinstance(error, (exceptions.ConnectionError, exceptions.HTTPClientError))
+            kind = FetchError if silent else UnavailableError
+            raise kind(f"{address}: cannot be fetched: {error}") from error
 
     def _make(self, file: Path) -> None:
         """Run its command; the log stays beside the builds."""
@@ -328,6 +339,11 @@ class _Wanted:
             ) from error
         if not file.exists():
             raise UnavailableError(f"command: {' '.join(words)} wrote no {OUTPUT}; see {log}")
+
+
+def _is_refusal(status: int) -> bool:
+    """Whether an HTTP status is the same tomorrow; too many requests, or a timeout, are not."""
+    return 400 <= status < 500 and status not in (408, 429)
 
 
 def check(home: Home, spec: ReportSpec) -> None:

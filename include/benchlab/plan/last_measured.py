@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import versions
-from benchlab.plan.builds import Builds
+from benchlab.plan.builds import Build, Builds
 from benchlab.plan.report_type import SideSpec
 from benchlab.plan.versions import LAST_GOOD, Release
 
@@ -110,6 +110,15 @@ def resolve(
 
 def _is_same(found: MeasuredVersion, candidate: SideSpec) -> bool:
     """Whether the candidate is what was measured: of one version, and of the same files."""
-    return found.version == candidate.version and {
-        name: build.sha256 for name, build in found.builds.items()
-    } == {name: build.sha256 for name, build in candidate.builds.items()}
+    return (
+        found.version == candidate.version
+        and found.builds.keys() == candidate.builds.keys()
+        and all(_is_one(build, candidate.builds[name]) for name, build in found.builds.items())
+    )
+
+
+def _is_one(one: Build, other: Build) -> bool:
+    # One that is not made or fetched yet has no hash, but a commit may name it.
+    if one.sha256 and other.sha256:
+        return one.sha256 == other.sha256
+    return one.identity == other.identity

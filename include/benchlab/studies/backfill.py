@@ -124,7 +124,8 @@ def backfill_plan(
 
     Raises:
         SpecError: the report type has no schedule, the days are in the wrong order or to come, the
-            schedule has no moment between them, or the calendar or the topology does not validate.
+            schedule has no moment between them, the calendar or the topology does not validate,
+            or a build's file is missing or is no build.
 
     Example:
         ``backfill_plan(home, spec, date(2021, 4, 1), date(2022, 9, 30), store).dollars``
@@ -136,7 +137,8 @@ def backfill_plan(
         )
     targets.load_topology(home, spec)  # one refusal instead of a reason at every moment
     moments = _moments(home, spec, spec.schedule, first, last)
-    planned = _Backfill(home, spec, spec.schedule, store)
+    # Once, and not at every moment: a large file takes seconds.
+    planned = _Backfill(home, report_types.hashed(home, spec), spec.schedule, store)
     undecided: tuple[str, ...] = ()
     if spec.target not in targets.PLANNED_ONLY:
         try:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+<<<<<<< HEAD
 from benchlab.campaign import fit, planning, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
@@ -18,6 +19,14 @@ from benchlab.plan.releases import days
 from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.plan.schedule import OnRelease, Turn, turn
 from benchlab.plan.versions import OF_THE_DAY
+=======
+from benchlab.campaign import report_types
+from benchlab.campaign.measured_versions import measured_by
+from benchlab.errors import BenchlabError, NoReleaseError
+from benchlab.home import Home
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.schedule import turn
+>>>>>>> k2
 
 if TYPE_CHECKING:
     from benchlab.plan.last_measured import Measured
@@ -69,7 +78,7 @@ def resolve(
                 f"this run's campaign is complete: {begun.id}. To measure its versions again, "
                 "start a run by hand"
             )
-        return _as_begun(spec, begun, as_of(run))
+        return report_types.as_begun(spec, begun, as_of(run))
     measured = measured_by(home, store, spec.report)
     if not by_calendar(run):
         return report_types.resolve(home, spec, as_of(run), measured=measured)
@@ -93,6 +102,7 @@ def _by_calendar(
         raise NoCampaignError(str(error)) from error
 
 
+<<<<<<< HEAD
 def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
     """How many releases share a day whose runs differ only in which of them they measure."""
     if not isinstance(spec.schedule, OnRelease) or spec.sides != "different":
@@ -174,6 +184,8 @@ def _pinned(side: SideSpec) -> dict[str, Any]:
     return {"version": side.version, "builds": builds}
 
 
+=======
+>>>>>>> k2
 def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:
     """Refuse a run by the calendar whose pair has been measured with the same plan.
 

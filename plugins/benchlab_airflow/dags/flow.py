@@ -71,7 +71,11 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
     form = trigger_form.form(spec)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
-            task_id="plan", report_file=str(report_file), retries=2, **notify.of_failure()
+            task_id="plan",
+            report_file=str(report_file),
+            retries=2,
+            retry_delay=timedelta(minutes=2),  # it asks mirrors, which may be out of reach
+            **notify.of_failure(),
         )
         registered = _registered()
         chain(

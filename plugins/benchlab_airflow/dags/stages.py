@@ -17,6 +17,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from benchlab.errors import (
     BenchlabError,
+    FetchError,
     LockHeldError,
     NotMeasuredError,
     SpecError,
@@ -65,6 +66,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab import home, workloads
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.engines import builds
     from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
@@ -93,6 +95,10 @@ def plan(report_file: str) -> list[str]:
         here = home.find()
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            if begun is None:
+                # What was measured is known by its hash: version rules and the search for a pair
+                # that is measured already compare with it.
+                spec = builds.pinned(here, spec, access())
             resolved = calendar_runs.resolve(here, store, spec, run, begun)
             chosen = planning.choose_engine(resolved.spec, here)
             if begun is None:
@@ -371,10 +377,13 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Fail the task at once for errors that a retry would meet again; a lost link may come back."""
+    """Fail the task at once for errors that a retry would meet again.
+
+    A lost link may come back, and a mirror may answer the next time.
+    """
     try:
         yield
     except BenchlabError as error:
-        if isinstance(error, kinds) and not isinstance(error, UnreachableError):
+        if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
             raise AirflowFailException(str(error)) from error
         raise

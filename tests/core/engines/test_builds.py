@@ -12,12 +12,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.stub import Stubber
 
 from benchlab.campaign import fit, overrides
 from benchlab.engines import builds
 from benchlab.engines.tidb.server import ELF
-from benchlab.errors import SpecError, UnavailableError
+from benchlab.errors import FetchError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.builds import Build
@@ -162,6 +164,58 @@ def test_an_address_is_fetched_once(home: Home, web: str) -> None:
     builds.pinned(home, wanted, Access())
     file.unlink()
     assert of(builds.pinned(home, wanted, Access())).sha256 == of(wanted).sha256
+
+
+def test_no_answer_is_told_from_one_that_there_is_no_such_file(home: Home, web: str) -> None:
+    """What does not answer may later; what is not there stays away."""
+    hashed = {"sha256": "a" * 64}
+    for address, kind in (
+        (f"{web}/gone", UnavailableError),
+        ("http://127.0.0.1:1/tidb-server", FetchError),
+    ):
+        with pytest.raises(UnavailableError, match="cannot be fetched") as caught:
+            builds.pinned(home, spec(source=address, **hashed), Access())
+        assert caught.type is kind
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_again(
+    home: Home, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not taken for a file with another hash."""
+    file = home.project / "web" / "tidb-server"
+    file.write_bytes(PROGRAM)
+    headers = SimpleHTTPRequestHandler.send_header
+
+    def more(self: Any, name: str, value: str) -> None:
+        headers(self, name, str(int(value) + 7) if name == "Content-Length" else value)
+
+    monkeypatch.setattr(SimpleHTTPRequestHandler, "send_header", more)
+    with pytest.raises(FetchError, match="its last 7 bytes did not come"):
+        builds.pinned(home, spec(source=f"{web}/tidb-server", sha256=sha256(file)), Access())
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "kind"),
+    [
+        ("SlowDown", 503, FetchError),
+        ("AccessDenied", 403, UnavailableError),
+        ("NoSuchKey", 404, UnavailableError),
+    ],
+)
+def test_a_throttled_object_is_told_from_one_that_is_not_there(
+    home: Home, code: str, status: int, kind: type[Exception]
+) -> None:
+    """S3 answers 503 for a while; a missing object and a missing right stay."""
+    keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
+    s3 = boto3.client("s3", region_name="us-east-1", **keys)
+    wanted = spec(source="s3://builds/tidb-server", sha256="a" * 64)
+    access = Access(aws=lambda service, region: s3)
+    stub = Stubber(s3)
+    stub.add_client_error("get_object", code, http_status_code=status)
+    stub.activate()
+    with pytest.raises(UnavailableError, match="cannot be fetched") as caught:
+        builds.pinned(home, wanted, access)
+    assert caught.type is kind
 
 
 COUNT = ["sh", "-c", 'echo run >> runs; printf "\\177ELF {commit}" > "$0"', "{output}"]

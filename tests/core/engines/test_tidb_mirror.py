@@ -12,14 +12,19 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import planning, report_types, stages
+from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import builds
 from benchlab.engines.tidb.server import ELF
-from benchlab.errors import NoReleaseError, UnavailableError
+from benchlab.errors import FetchError, NoReleaseError, NotMeasuredError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan.builds import Build
+from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import open_store
 from tests.builders import plans
+from tests.builders.installation import Here
 
 NAME = "v9.0.0-beta.2.pre-nightly"
 # `tiup mirror show` and `tiup list` of TiUP 1.16: the latter checks the manifest and keeps it.
@@ -146,6 +151,55 @@ def test_a_nightly_that_is_overwritten_meanwhile_is_not_taken_for_the_planned_on
         builds.pinned(home, planned, Access())
 
 
+@pytest.mark.parametrize("has_tiup", [True, False])
+def test_a_campaign_of_last_weeks_nightly_is_resumed(
+    here: Here, mirror: Mirror, monkeypatch: pytest.MonkeyPatch, has_tiup: bool
+) -> None:
+    """With the build that is kept, whatever the mirror has now; another version is refused."""
+    (here.path / "base").write_bytes(ELF + b"base")
+    base = {"version": "v8.5.7", "builds": {"tidb": {"source": "base"}}}
+    sides = {"baseline": base, "candidate": {"version": "nightly"}}
+    report = here.report(engine="tidb", engines={"tidb": sides})
+    first = mirror.publish("tidb", "2026-11-13")
+    with open_store(here.home) as store:
+        begun = today(here.home, report_types.load(report))
+        CampaignRun.create(here.home, store, begun, "c1", "test")
+    mirror.publish("tidb", "2026-11-20")
+    tiup = str(mirror.path.parent / "tiup-home") if has_tiup else "nothing"
+    env = {"PATH": "/usr/bin:/bin", "TIUP_HOME": tiup}
+    resumed: list[CampaignRun] = []
+
+    def measure(work: CampaignRun) -> None:
+        resumed.append(work)
+        raise NotMeasuredError("as far as this test goes")
+
+    monkeypatch.setattr(stages, "run", measure)
+    said = here.run("run", report, "--campaign", "c1", **env).stderr
+    assert "as far as this test goes" in said
+    assert resumed[0].plan.sides["candidate"].builds["tidb"].sha256 == first
+    assert "c1 is there already" in here.refused(
+        "run", report, "--campaign", "c1", "--set", "candidate=v8.5.6", **env
+    )
+
+
+def test_a_file_that_was_measured_is_no_baseline_of_itself(here: Here) -> None:
+    """It is known by its hash before `last good` is asked for."""
+    file = here.path / "own"
+    file.write_bytes(ELF + b"own")
+    version = "v9.0.0-beta.2.pre-7"
+    kept = Build(source="own", sha256=hashlib.sha256(file.read_bytes()).hexdigest())
+    on = datetime.now(UTC).date()
+    known = MeasuredVersion(version, "c1", on - timedelta(7), lambda: True, builds={"tidb": kept})
+    sides = {
+        "baseline": {"version": "last good"},
+        "candidate": {"version": version, "builds": {"tidb": {"source": "own"}}},
+    }
+    own = plans.spec(engine="tidb", engines={"tidb": sides})
+    found = report_types.resolve(here.home, own, on, measured=lambda engine: [known]).spec
+    assert found.side("tidb", "baseline").builds == {}
+    assert found.side("tidb", "candidate").builds["tidb"].sha256 == kept.sha256
+
+
 def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
     """A backfill skips it as it skips a day without a release."""
     mirror.publish("tidb", "2026-11-13")
@@ -168,6 +222,19 @@ def test_what_the_mirror_does_not_have_is_named(
             manifest.write_text(manifest.read_text().replace('"url"', '"uri"'))
     with pytest.raises(UnavailableError, match=f"(?s)nightly: .*{fault}"):
         today(home, spec())
+
+
+def test_a_mirror_that_does_not_answer_is_told_from_one_that_has_none(
+    home: Home, mirror: Mirror
+) -> None:
+    """Asked again, it may answer; a component that it does not know it will not know then."""
+    with pytest.raises(UnavailableError) as unknown:
+        today(home, spec())
+    program = mirror.path.parent / "tiup-home" / "bin" / "tiup"
+    program.write_text("#!/bin/sh\necho 'Error: dial tcp: i/o timeout' >&2\nexit 1\n")
+    with pytest.raises(UnavailableError) as silent:
+        today(home, spec())
+    assert (unknown.type, silent.type) == (UnavailableError, FetchError)
 
 
 def test_without_tiup_it_is_said_what_to_do(

@@ -87,6 +87,18 @@ def test_what_cannot_be_the_baseline_is_not_compared() -> None:
     assert named("previous measured", other)[0] == "v8.5.6"
 
 
+def test_a_commit_that_was_measured_is_no_baseline_of_itself() -> None:
+    """It has no hash before it is built or found again; the commit says that it is the same."""
+    wanted = Build(source="https://builds/{commit}.tar.gz", commit="5c91a2b")
+    built = wanted.model_copy(update={"sha256": 64 * "a"})
+    candidate = SideSpec(version="v9.0.0-beta.2.pre-7", builds={"tidb": wanted})
+    known = MeasuredVersion(
+        candidate.version, "c", DAY - timedelta(7), lambda: True, builds={"tidb": built}
+    )
+    found, _ = last_measured.resolve("last good", [known], RELEASES, DAY, candidate)
+    assert found.version == "v8.5.6"
+
+
 def test_last_weeks_nightly_is_another_one_though_both_have_one_name() -> None:
     """The mirror calls each by the same name; what was measured comes back with its files."""
 

@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from benchlab.errors import CommandError, UnavailableError
+from benchlab.errors import CommandError, FetchError, UnavailableError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan.builds import Build, Nightly
 from benchlab.plan.versions import NIGHTLY
@@ -33,7 +33,8 @@ def ask(tiup: str, home: Path, components: Sequence[str], platform: str) -> Nigh
         platform: such as ``linux/amd64``.
 
     Raises:
-        UnavailableError: the mirror does not answer, or has no nightly of a component.
+        FetchError: the mirror does not answer.
+        UnavailableError: it has no nightly of a component.
 
     Example:
         ``ask("tiup", Path.home() / ".tiup", ["tidb"], "linux/amd64").version``
@@ -44,7 +45,9 @@ def ask(tiup: str, home: Path, components: Sequence[str], platform: str) -> Nigh
         for component in components:
             here.run([tiup, "list", component], timeout_s=ASK_LIMIT_S)
     except CommandError as error:
-        raise UnavailableError(f"{NIGHTLY}: TiUP's mirror cannot be asked: {error}") from error
+        # As TiUP 1.16 says it (`pkg/repository/v1_repository.go`); the mirror has answered then.
+        kind = UnavailableError if "unknown component" in error.output else FetchError
+        raise kind(f"{NIGHTLY}: TiUP's mirror cannot be asked: {error}") from error
     found: dict[str, Build] = {}
     versions = []
     for component in components:
