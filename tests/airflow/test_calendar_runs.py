@@ -73,6 +73,8 @@ def test_versions_are_those_of_the_runs_day(airflow_env: dict[str, str], tmp_pat
 from benchlab_airflow.calendar.calendar_runs import as_of, resolve
 from zoneinfo import ZoneInfo
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = weekly.with_overrides({  # past nightlies cannot be had
+    "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 # Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
 night = datetime(2022, 9, 30, 5, tzinfo=ZoneInfo("Asia/Shanghai"))
 say(as_of(run(night)), *versions(resolve(here, STORE, weekly, run(night, "manual"))))
@@ -209,6 +211,8 @@ def test_a_schedule_that_names_no_candidate_fails(
     """Week after week it would be skipped, and nobody would know."""
     code = """
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = weekly.with_overrides({  # past nightlies cannot be had
+    "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
 for kind in ("backfill", "scheduled"):
     try:
@@ -333,6 +337,8 @@ def test_every_fourth_week_is_an_aa_campaign(airflow_env: dict[str, str], tmp_pa
     """By the calendar only; the candidate against itself, whatever has been measured."""
     code = """
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = weekly.with_overrides({  # past nightlies cannot be had
+    "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
 mondays = [monday + timedelta(weeks=week) for week in range(8)]
 found = [calendar_runs.resolve(here, STORE, weekly, run(day, "scheduled")) for day in mondays]

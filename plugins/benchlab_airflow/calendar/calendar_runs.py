@@ -10,23 +10,14 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-<<<<<<< HEAD
-from benchlab.campaign import fit, planning, report_types
+from benchlab.campaign import planning, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
 from benchlab.plan.releases import days
-from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import OnRelease, Turn, turn
 from benchlab.plan.versions import OF_THE_DAY
-=======
-from benchlab.campaign import report_types
-from benchlab.campaign.measured_versions import measured_by
-from benchlab.errors import BenchlabError, NoReleaseError
-from benchlab.home import Home
-from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import turn
->>>>>>> k2
 
 if TYPE_CHECKING:
     from benchlab.plan.last_measured import Measured
@@ -102,7 +93,6 @@ def _by_calendar(
         raise NoCampaignError(str(error)) from error
 
 
-<<<<<<< HEAD
 def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
     """How many releases share a day whose runs differ only in which of them they measure."""
     if not isinstance(spec.schedule, OnRelease) or spec.sides != "different":
@@ -161,31 +151,6 @@ def _candidates_of_other_runs(store: Store, spec: ReportSpec, run: Any) -> set[s
     }
 
 
-def _as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
-    """The report type with the versions of a campaign that has begun."""
-    from benchlab.plan.resolution import Resolved
-
-    engine = begun.plan.engine
-    changes: dict[str, Any] = {
-        f"engines.{engine}.{name}.{field}": value
-        for name, side in begun.plan.sides.items()
-        for field, value in _pinned(side).items()
-    }
-    if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
-        chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
-        side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
-        changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-    note = f"the versions of {begun.id}, which this run resumes"
-    return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
-
-
-def _pinned(side: SideSpec) -> dict[str, Any]:
-    builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
-    return {"version": side.version, "builds": builds}
-
-
-=======
->>>>>>> k2
 def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:
     """Refuse a run by the calendar whose pair has been measured with the same plan.
 
