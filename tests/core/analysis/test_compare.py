@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -68,7 +69,7 @@ def outcome_of(percents: Sequence[float], threshold: float = THRESHOLD) -> Workl
 
 def test_workloads_and_thread_counts_are_in_the_order_of_the_report_type() -> None:
     """Whatever order was drawn for the trials: tables and curves are read by people."""
-    fields = {"workloads": [INDEX, POINT], "threads": [2, 8, 4]}
+    fields: dict[str, Any] = {"workloads": [INDEX, POINT], "threads": [2, 8, 4]}
     for seed in range(5):
         plan = plans.plan(seed=seed, **fields)
         found = compare(plan, campaigns.results_of(plan), THRESHOLD).workloads

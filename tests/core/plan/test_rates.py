@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchlab.plan.rates import LATEST_CAMPAIGNS, Learned, Size, StepTime, TimedStep, learned
+from benchlab.plan.report_type import Side
 from benchlab.plan.steps import Basis, plan_steps, sizes
 from tests.builders import plans
 
@@ -39,10 +40,11 @@ def test_a_rate_is_for_the_size_of_the_plan() -> None:
 
 def test_both_sides_of_a_campaign_are_one_figure() -> None:
     """It counts once in the median, however many sides it has."""
+    of_sides: tuple[tuple[Side, float], ...] = (("baseline", 10.0), ("candidate", 14.0))
     times = [
         (name, StepTime("load", side, seconds, ROWS))
         for name in "abc"
-        for side, seconds in (("baseline", 10.0), ("candidate", 14.0))
+        for side, seconds in of_sides
     ]
     assert learned(times, {"load": ROWS}) == {"load": Learned(12, 3)}
 
