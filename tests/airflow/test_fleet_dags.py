@@ -15,7 +15,7 @@ import pytest
 
 from benchlab import home, workloads
 from benchlab import targets as targets_module
-from benchlab.campaign import report_types
+from benchlab.campaign import recovery, report_types, sequence
 from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe, downstream
 
@@ -42,6 +42,12 @@ def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
     assert set(dags) == set(REPORTS)
     assert RENTING
     assert {TARGETS[name].topology for name in ON_A_FLEET} == {"ec2", "hosts"}
+
+
+def test_a_campaign_gives_a_trial_up_before_airflow_does(dags: dict[str, Any]) -> None:
+    """Else what it has measured would not be published."""
+    tries = sequence.TRIES + recovery.MOST * recovery.TRIES
+    assert all(dags[name]["tasks"]["trials"]["retries"] >= tries for name in RENTING)
 
 
 @pytest.mark.parametrize("report", REPORTS)

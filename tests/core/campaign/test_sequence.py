@@ -700,3 +700,15 @@ def test_a_target_that_cannot_replace_hosts_is_not_asked_for_them(
     bench.deployment.lost_hosts = dict(LOST)
     bench.sequence.measure_all()
     assert all(r.valid for r in bench.results())
+
+
+def test_a_campaign_that_is_begun_anew_replaces_nothing_twice(make: Callable[..., Bench]) -> None:
+    """Killed while a host was replaced, it has a whole fleet again when it measures."""
+    bench = make(rounds=2, budget=BUDGET)
+    redone = loses(bench, "nothing")
+    bench.sequence.recoveries.lose(LOST, 0)
+    bench.sequence.start_anew()
+    bench.sequence.recoveries.settle()
+    assert bench.sequence.measure_next() is not None
+    assert redone == []
+    assert bench.sequence.stopped() is None

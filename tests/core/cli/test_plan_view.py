@@ -156,6 +156,10 @@ def test_a_plan_shows_the_dearest_hosts_that_may_be_rented(tmp_path: Path) -> No
     assert made.most_dollars is not None
     dearer = made.minutes / 60 * 3 * (1.373 - 1.248)
     assert made.most_dollars == pytest.approx(made.dollars + dearer, abs=0.02)
+    assert made.repeat_dollars is not None
+    rich = spec.with_overrides({"budget": {"approve_above": 1000, "limit": 1000}})
+    worst = made.most_dollars * (1 + made.repeat_dollars / made.dollars)
+    assert f"at worst: {worst:.2f} dollars" in plan_text.render(rich, made, ""), "of the dearest"
     told = plan_text.question(spec, made)
     assert f"about **{made.dollars:.2f} dollars**" in told
     assert f"at most {made.most_dollars:.2f} dollars" in told

@@ -6,10 +6,12 @@ from datetime import date
 
 import pytest
 
-from benchlab.errors import NoReleaseError
+from benchlab.campaign import overrides
+from benchlab.errors import NoReleaseError, SpecError
 from benchlab.plan import resolution, versions
 from benchlab.plan.builds import Build, Nightly, label
 from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.plan.versions import Release, parse
 from tests.builders import plans
 
 NAME = "v9.0.0-beta.2.pre-nightly"
@@ -91,3 +93,67 @@ def test_where_no_nightly_can_be_asked_for_there_is_no_campaign() -> None:
     with pytest.raises(NoReleaseError, match=r"tidb\.candidate\.version: nightly on 2026") as error:
         resolution.resolve(by_nightly(), lambda engine: (), date(2026, 11, 20))
     assert error.value.side == "candidate"
+
+
+def resolved(spec: ReportSpec, now: Nightly = NOW) -> ReportSpec:
+    """As of the nightly's day."""
+    return resolution.resolve(
+        spec, lambda engine: RELEASES, now.day, nightly_of=lambda engine, on: now
+    ).spec
+
+
+RELEASES = (Release(parse("v8.5.7"), date(2026, 7, 9), "patch"),)
+
+
+def test_a_nightly_by_its_real_name_has_its_packages_too() -> None:
+    """Every nightly has that name, so that one would be measured for another."""
+    named = by_nightly(version=NAME)
+    assert resolved(named).side("tidb", "candidate").builds == NOW.builds
+    later = Nightly("v9.1.0-alpha-nightly", NOW.day, NOW.builds)
+    with pytest.raises(NoReleaseError, match=r"nightly is v9\.1\.0-alpha-nightly now"):
+        resolved(named, later)
+
+
+def test_a_build_of_a_release_comes_after_the_release() -> None:
+    """What is good before a branch of v8.5.7 is v8.5.7 itself, not v8.5.6."""
+    sides = {
+        "baseline": {"version": "last good"},
+        "candidate": {"version": "v8.5.7", "builds": {"tidb": {"sha256": "a" * 64}}},
+    }
+    found = resolved(plans.fleet_spec(engines={"tidb": sides}))
+    assert found.side("tidb", "baseline").label == "v8.5.7"
+
+
+def test_against_itself_a_release_needs_no_nightly() -> None:
+    """The candidate's version is not used, and may be one that nobody can name here."""
+    found = resolution.resolve(
+        by_nightly().with_overrides({"sides": "same"}), lambda engine: RELEASES, NOW.day
+    )
+    assert found.spec.side("tidb", "candidate").version == "v8.5.7"
+
+
+BUILT = {"source": "s3://builds/tidb.tar.gz", "sha256": "a" * 64}
+MADE = {"command": ["sh", "-c", "make", "OUT={output}", "{commit}"], "commit": "a" * 40}
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (BUILT, {"source": BUILT["source"]}),
+        (MADE, {**MADE, "command": ["sh", "-c", "make OUT={output}", "{commit}"]}),
+    ],
+)
+def test_a_form_can_neither_drop_a_hash_nor_join_a_command_s_words(
+    written: dict[str, object], sent: dict[str, object]
+) -> None:
+    """Another program would run on the machine."""
+    spec = plans.fleet_spec(
+        engines={
+            "tidb": {
+                "baseline": {"version": "v8.5.6"},
+                "candidate": {"version": "v8.5.7", "builds": {"tidb": written}},
+            }
+        }
+    )
+    with pytest.raises(SpecError, match=r"builds: .* are written in the report type's file only"):
+        overrides.override(spec, {"engines.tidb.candidate.builds": {"tidb": sent}})
