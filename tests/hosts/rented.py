@@ -63,7 +63,8 @@ class RentingCloud(Cloud):
             instance["MetadataOptions"]["HttpTokens"]
             for reservation in listed
             for instance in reservation["Instances"]
-            if {"Key": "benchlab:role", "Value": "tikv"} in instance["Tags"]
+            if instance["State"]["Name"] in ("pending", "running")  # not of an earlier fleet
+            and {"Key": "benchlab:role", "Value": "tikv"} in instance["Tags"]
         }
         standin.install(host, imdsv2_only="required" in tokens)
         lines = [f'{name}="{value}"\n' for name, value in self.granted.items()]
