@@ -14,7 +14,7 @@ from benchlab.engines import tidb
 from benchlab.home import Home
 from benchlab.plan import releases as calendars
 from benchlab.plan.releases import Merged
-from benchlab.plan.versions import Release, ReleaseKind, Version
+from benchlab.plan.versions import Release
 
 NO_TIUP = (
     "there is no `tiup` on this machine, on the PATH or in TIUP_HOME, so that nobody was asked for "
@@ -42,7 +42,7 @@ def from_tiup(home: Home) -> list[str] | None:
     for version, day in mirror.releases:
         known = there.get(version.text.casefold())
         if known is None:
-            new.append(Release(version, day, _kind(version)))
+            new.append(Release(version, day, calendars.kind_by_name(version) or "GA"))
         elif known.day != day:
             differing.append(f"{version.text} {known.day} ({day})")
     merged = calendars.merge(before, new)
@@ -70,12 +70,6 @@ def _left(differing: Sequence[str], others: Sequence[str]) -> Iterator[str]:
         )
     if others:
         yield f"left out, because they are no releases: {_some(others)}"
-
-
-def _kind(version: Version) -> ReleaseKind:
-    if version.is_prerelease:
-        return "pre-release"
-    return "patch" if version.numbers[2] else "GA"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -288,10 +288,10 @@ class CampaignRun(StoredCampaign):
         self.target.before_replacing()
         self.provision(probe=False)
         self.target.clear()
-        new = self.store.campaign(self.campaign.id).environment
+        now = {**kept, **self.store.campaign(self.campaign.id).environment}
         # What the hosts were before the last round says nothing of other hosts.
-        kept.pop(probes.AGAIN, None)
-        self.store.set_environment(self.campaign.id, {**kept, **new})
+        now.pop(probes.AGAIN, None)
+        self.store.set_environment(self.campaign.id, now)
         self._probe()
         self.prepare()
         after = self.target.instances()
@@ -615,10 +615,8 @@ class CampaignRun(StoredCampaign):
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
         """Keep what it took to fill all sides: as one step, or as one for each of them."""
-        begun = self._mark("load", sides[0]).read_text(encoding="ascii")
-        if not begun:
+        if (took := self._took("load", sides[0])) is None:
             return
-        took = max(time.time() - float(begun), 0.0)
         if together and len(sides) > 1:
             self._keep_times((step, None, took))
         else:
@@ -633,11 +631,14 @@ class CampaignRun(StoredCampaign):
         return is_first
 
     def _ended(self, phase: str, side: Side | None = None, step: TimedStep | None = None) -> None:
-        """Keep what a stage took, for later plans; not if it was begun more than once."""
-        begun = self._mark(phase, side).read_text(encoding="ascii")
-        if begun:
-            took = max(time.time() - float(begun), 0.0)
+        """Keep what a stage took, for later plans."""
+        if (took := self._took(phase, side)) is not None:
             self._keep_times((step or cast(TimedStep, phase), side, took))
+
+    def _took(self, phase: str, side: Side | None) -> float | None:
+        """Seconds since a stage began; None if it was begun more than once."""
+        begun = self._mark(phase, side).read_text(encoding="ascii")
+        return max(time.time() - float(begun), 0.0) if begun else None
 
     def _keep_times(self, *times: tuple[TimedStep, Side | None, float]) -> None:
         where = self.spec.topology or self.spec.target

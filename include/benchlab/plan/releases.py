@@ -216,9 +216,16 @@ def _day(text: str) -> date:
     raise SpecError(f"release_date: {text!r} is not a day as 2022-12-29")
 
 
+def kind_by_name(version: Version) -> ReleaseKind | None:
+    """The kind that follows from how a version is written; None: it is the first of its series."""
+    if version.is_prerelease:
+        return "pre-release"
+    return "patch" if version.numbers[2] > 0 else None
+
+
 def _kind(version: Version, text: str) -> ReleaseKind:
     is_patch = version.numbers[2] > 0
-    kind = text or ("pre-release" if version.is_prerelease else "patch" if is_patch else "")
+    kind = text or kind_by_name(version)
     if not kind:
         raise SpecError(
             f"type: missing, and {version.text} does not tell it; write {', '.join(RELEASE_KINDS)}"
