@@ -16,7 +16,7 @@ import pytest
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.plan.report_type import SIDES
-from benchlab.results.records import Campaign, rows_of
+from benchlab.results.records import Campaign, Moment, rows_of
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import (
@@ -230,12 +230,12 @@ def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     assert campaign.state == "complete"
     assert campaign.environment["client_program"] == "embedded"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-    for moment in ("load", "last trial"):
-        _is_consistent(campaign, moment)
+    _is_consistent(campaign, "load")
+    _is_consistent(campaign, "last trial")
     assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
 
 
-def _is_consistent(campaign: Campaign, moment: str) -> None:
+def _is_consistent(campaign: Campaign, moment: Moment) -> None:
     """Every condition was checked on both sides at that moment, and holds."""
     assert set(campaign.facts) == set(SIDES)
     for facts in campaign.facts.values():

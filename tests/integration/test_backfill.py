@@ -264,6 +264,7 @@ def _was_measured_once(machine: Machine, campaign: Campaign) -> None:
     _, trials = machine.outcome(campaign.id)
     assert campaign.state == "complete"
     assert sorted(r.trial.id for r in trials) == sorted(t.id for t in campaign.plan.trials)
+    assert not any("restore" in r.phases for r in trials), "the servers run on"
     for earlier, later in itertools.pairwise(trials):
         assert earlier.ended_at <= later.started_at, "one at a time, in the plan's order"
     reports = machine.here.reports / campaign.id
