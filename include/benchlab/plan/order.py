@@ -91,6 +91,28 @@ def is_drawn(spec: ReportSpec) -> bool:
     return spec.placement == "interleaved" and spec.sides != "single"
 
 
+def deployment_of(round_number: int, rounds: int, deployments: int) -> int:
+    """Which deployment of the sides measures a round; all three count from 1.
+
+    The rounds of a deployment follow one another, and deployments differ by one round at most.
+
+    Example:
+        Of 5 rounds in 2 deployments the first 3 are of deployment 1, the others of deployment 2.
+    """
+    return (round_number - 1) * deployments // rounds + 1
+
+
+def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
+    """The side that is deployed, loaded and prepared first, of each deployment.
+
+    Drawn, and as often the one as the other where the order of the trials is drawn: preparing one
+    side does something to the other. As published, the baseline, where it is not.
+    """
+    if not is_drawn(spec):
+        return spec.measured_sides[:1]
+    return tuple(_balanced_first_sides(spec.deployments, _drawing(seed, "prepare")))
+
+
 def _blocks(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, Side, Sequence[int]]]:
     """Round, workload, side and thread counts of every block, all in order."""
     rounds = range(1, spec.rounds + 1)

@@ -89,6 +89,9 @@ class Plan:
         workloads, threads: in the report type's order, where the trials have another.
         s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
             where none is kept, or its price is not known.
+        deployments: how often each side is deployed and loaded anew.
+        first_prepared: the side that is prepared first, by deployment; empty in plans of an earlier
+            Benchlab, which prepared the baseline first.
         most_dollars: of the dearest instance types and region that the topology allows; None
             where it allows no dearer ones.
     """
@@ -124,6 +127,8 @@ class Plan:
     threads: tuple[int, ...] = ()
     s3_usd_a_month: float | None = None
     most_dollars: float | None = None
+    deployments: int = 1
+    first_prepared: tuple[Side, ...] = ()
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -134,6 +139,15 @@ class Plan:
         """The thread counts of a workload, in the order of the report type."""
         own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
         return tuple(count for count in self.threads or own if count in own)
+
+    def deployment_of(self, round_number: int) -> int:
+        """Which deployment of the sides measures a round, from 1."""
+        return order.deployment_of(round_number, self.rounds, self.deployments)
+
+    def in_order(self, deployment: int = 1) -> tuple[Side, ...]:
+        """The sides of the plan, the one that is prepared first in a deployment before the other."""
+        first = self.first_prepared[deployment - 1] if self.first_prepared else "baseline"
+        return tuple(sorted(self.sides, key=lambda side: side != first))
 
     def measures_as(self, other: Plan) -> bool:
         """Whether both have the same trials on the same hosts, in whatever order and time."""
@@ -175,6 +189,8 @@ class Plan:
             if trial["warm_up"]:
                 del trial["warm_up"]
         # What earlier releases did not write either, where there is nothing to say.
+        if document["deployments"] == 1:
+            del document["deployments"]
         for key in list(document)[list(document).index("region") :]:
             if not document[key]:
                 del document[key]
@@ -256,7 +272,13 @@ def make(
         learned=dict(basis.learned),
     )
     if order.is_drawn(spec):
-        made = replace(made, workloads=spec.workloads, threads=spec.threads)
+        made = replace(
+            made,
+            workloads=spec.workloads,
+            threads=spec.threads,
+            deployments=spec.deployments,
+            first_prepared=order.first_prepared(spec, seed),
+        )
     return (
         _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
     )

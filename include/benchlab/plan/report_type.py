@@ -38,6 +38,7 @@ Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 Components = dict[Name, Parameters]
 
+MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # The publisher of every report.
@@ -268,6 +269,8 @@ class ReportSpec(Frozen):
         published: the published document whose plan this is; None where there is none.
         threads: numbers of client threads. Reports have them, and ``workloads``, in this order; the
             sides in turn are measured in an order that is drawn.
+        deployments: how often each side is deployed and loaded anew; the rounds are spread over
+            them as evenly as they can be.
         seconds: measured time of a trial.
         warmup_seconds: come before the first trial of a block and whenever a server was started,
             and are not counted.
@@ -296,6 +299,7 @@ class ReportSpec(Frozen):
         tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
     ]
     rounds: Annotated[int, Field(ge=1, le=1000)]
+    deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS)] = 1
     seconds: Annotated[int, Field(ge=1, le=86_400)]
     warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
     restore: RestorePolicy
@@ -344,6 +348,16 @@ class ReportSpec(Frozen):
             raise ValueError(
                 f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
                 "and `sides: single` has none; write `sides: same`, or leave it out"
+            )
+        if self.deployments > self.rounds:
+            raise ValueError(
+                f"deployments: {self.deployments} of each side, but only {self.rounds} "
+                f"round{'s' * (self.rounds != 1)}; each deployment takes one at least"
+            )
+        if self.deployments > 1 and (self.placement != "interleaved" or self.sides == "single"):
+            raise ValueError(
+                f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
+                "`placement: interleaved` and two sides; write 1, or leave it out"
             )
         if self.trial_count > MAX_TRIALS:
             raise ValueError(

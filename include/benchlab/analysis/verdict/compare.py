@@ -195,6 +195,7 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
                 (r.trial.round, r.trial.threads, r.trial.side, r.figures)
                 for r in by_workload.get(name, ())
             ),
+            [plan.deployment_of(number) for number in range(1, plan.rounds + 1)],
         )
         for name in plan.workloads_in_order
     ]

@@ -43,6 +43,7 @@ class Rounds:
         rounds: the numbers of those that were planned.
         threads: thread counts, in the order of the plan.
         sides: those that were planned.
+        deployments: the number of the deployment that measured each round; empty: all are of one.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
         latency_step: between two p95 latencies that its client can print, as a difference of
             logarithms; 0 where that is not known.
@@ -56,6 +57,7 @@ class Rounds:
     sides: tuple[Side, ...]
     values: Mapping[str, Array]
     latency_step: float = 0.0
+    deployments: Sequence[int] = ()
 
     def metric_of(self, kind: MetricKind) -> str:
         """The metric that is decided on."""
@@ -75,6 +77,20 @@ class Rounds:
         """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
         means: Array = self._planned_log_ratios(kind).mean(axis=1)
         return means
+
+    def by_deployment(self, kind: MetricKind) -> list[Array]:
+        """The mean log ratio of each complete round, by deployment; those without one are left out.
+
+        Example:
+            Of 4 rounds in 2 deployments, the third incomplete: arrays of 2 values and of 1.
+        """
+        import numpy as np
+
+        means = self.by_round(kind)
+        numbers = np.asarray(self.deployments or [1] * len(self.rounds))
+        complete = np.isfinite(means)
+        present = sorted(set(numbers[complete].tolist()))
+        return [np.asarray(means[complete & (numbers == number)]) for number in present]
 
     def _planned_log_ratios(self, kind: MetricKind) -> Array:
         import numpy as np
@@ -104,6 +120,7 @@ def collect(
     threads: Sequence[int],
     sides: tuple[Side, ...],
     figures: Iterable[Figure],
+    deployments: Sequence[int] = (),
 ) -> Rounds:
     """Put figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
@@ -135,4 +152,5 @@ def collect(
         sides=sides,
         values=values,
         latency_step=LATENCY_STEP[metric],
+        deployments=deployments,
     )
