@@ -445,7 +445,8 @@ class ReportSpec(Frozen):
         """The same report type with some fields changed, checked again as a whole.
 
         Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
-        changed.
+        changed. Where the changed fields allow fewer ``deployments`` only, there are as many as
+        they allow, unless it is said how many: of 6 rounds in 6 deployments, 2 rounds leave 2.
 
         Raises:
             SpecError: an unknown key or a bad value.
@@ -455,7 +456,16 @@ class ReportSpec(Frozen):
             if key == "report":
                 raise SpecError("report: the name of a report type cannot be overridden")
             _set_dotted(raw, key, value)
+        if "deployments" not in overrides:
+            raw["deployments"] = _possible_deployments(raw)
         return validated(ReportSpec, raw, where="override")
+
+
+def _possible_deployments(raw: Mapping[str, Any]) -> Any:
+    if raw["placement"] != "interleaved" or raw["sides"] == "single":
+        return 1
+    fewer = raw["rounds"] in range(1, raw["deployments"])
+    return raw["rounds"] if fewer else raw["deployments"]
 
 
 def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:

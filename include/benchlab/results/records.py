@@ -27,7 +27,7 @@ SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
-Stop = Literal["limit", "lifetime", "lost"]
+Stop = Literal["limit", "lifetime", "lost", "deployment"]
 """The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]

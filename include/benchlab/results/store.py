@@ -255,19 +255,29 @@ class Store:
 
     # What steps took
 
-    def set_step_time(self, campaign: str, topology: str, engine: str, time: StepTime) -> None:
-        """Record what a step of a campaign took, in place of what was recorded before.
+    def set_step_time(
+        self, campaign: str, topology: str, engine: str, time: StepTime, number: int = 1
+    ) -> None:
+        """Record what a step of a campaign took.
 
         Args:
             topology: its name; of one machine the name of the target.
+            number: 1 replaces what was recorded; of the second and each later time that a campaign
+                has such a step, the mean is kept.
         """
         key = {"campaign": campaign, "step": time.step, "side": time.side or ""}
         size = {"size": time.size.number, "unit": time.size.unit}
         with self.transaction() as connection:
+            known = connection.scalar(sa.select(STEP_TIMES.c.seconds).filter_by(**key))
+            earlier = time.seconds if known is None or number == 1 else known
             connection.execute(STEP_TIMES.delete().filter_by(**key))
             connection.execute(
                 STEP_TIMES.insert().values(
-                    **key, **size, topology=topology, engine=engine, seconds=time.seconds
+                    **key,
+                    **size,
+                    topology=topology,
+                    engine=engine,
+                    seconds=earlier + (time.seconds - earlier) / number,
                 )
             )
 

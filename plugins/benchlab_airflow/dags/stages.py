@@ -9,7 +9,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from airflow.sdk import get_current_context
 from airflow.sdk.bases.sensor import PokeReturnValue
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Place = Literal["first", "second"]
+PLACES: tuple[Place, ...] = get_args(Place)
 # Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
@@ -152,26 +154,32 @@ def register() -> PokeReturnValue:
     return PokeReturnValue(is_done=True)
 
 
-def on_side(stage: Preparation, side: Side) -> None:
-    """Run one preparation of a side: deploy, load, analyze, check or back up.
+def on_side(stage: Preparation, place: Place) -> Side | None:
+    """Run one preparation of the side that is prepared first or second; return that side.
 
-    ``check`` verifies that the loaded dataset meets the workload's consistency conditions.
+    It is drawn for each campaign which side is the first. The stages are deploy, load, analyze,
+    check and back up; ``check`` verifies that the loaded dataset meets the workload's consistency
+    conditions. The campaign itself prepares its later deployments, before their first trial.
     """
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
-        if side not in work.plan.sides:
-            log.info("nothing to do: this campaign measures one version, without a %s", side)
-        elif stage == "check":
+        side = dict(zip(PLACES, work.in_order, strict=False)).get(place)
+        if side is None:
+            log.info("nothing to do: this campaign measures one version")
+            return None
+        log.info("%s: the %s side", side, place)
+        if stage == "check":
             _log_conditions(side, work.check(side, "load", query_on(work.target.engine(side))))
         else:
             getattr(work, stage.replace(" ", "_"))(side)
+    return side
 
 
 def load() -> None:
     """Load the dataset of all sides: from a dataset snapshot, else by the client."""
     with _final_errors(*_UNFIT), _campaign() as work:
-        work.load(*work.target.sides)
+        work.load(*work.in_order)
 
 
 def check_consistency() -> None:
@@ -232,8 +240,9 @@ def collect(begun: Begun) -> dict[str, Any] | None:
 def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
         if stopped := work.sequence.stopped():
-            why = f"another trial would pass the {stopped} of the hosts"
-            log.warning("not measured: %s", "hosts were lost" if stopped == "lost" else why)
+            why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed anew"}
+            otherwise = f"another trial would pass the {stopped} of the hosts"
+            log.warning("not measured: %s", why.get(stopped, otherwise))
         else:
             log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None

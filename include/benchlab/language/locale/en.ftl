@@ -155,6 +155,7 @@ missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
 stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
+stopped-by-deployment = Measuring ended before the plan did: the sides could not be deployed anew.
 stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
@@ -249,6 +250,7 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
    *[both] after the load and once more after its last trial
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
+step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
 step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a slowdown on purpose, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:

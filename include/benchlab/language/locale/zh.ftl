@@ -134,6 +134,7 @@ missing-none = 计划内但没有有效结果的试验：无。
 missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
+stopped-by-deployment = 测试提前结束：无法重新部署两方。
 stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
 trials-reporting = 在报告了该项的 { $trials } 个试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
@@ -229,6 +230,7 @@ step-consistency = { $moments ->
    *[both] 导入数据之后以及最后一次试验之后，
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
 step-snapshot = 停止每一方，并对其数据做快照。
+step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
 step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，{ $order ->

@@ -53,6 +53,7 @@ def to_json(
             for side, spec in campaign.plan.sides.items()
         },
         "rounds": campaign.plan.rounds,
+        "deployments": campaign.plan.deployments,
         "seed": campaign.plan.seed,
         "scope": scope_of(comparison.workloads),
         "target": campaign.plan.target,

@@ -40,6 +40,7 @@ def steps(report: Report) -> tuple[str, ...]:
         say("step-analyze"),
         *_consistency(report),
         say("step-snapshot"),
+        *_deployments(report),
         *_slowdown(report),
         _order(report),
         _restore(report),
@@ -92,6 +93,12 @@ def _consistency(report: Report) -> tuple[str, ...]:
     first, *others = report.consistency.moments
     moments = "both" if others else first.replace(" ", "-")
     return (report.language.say("step-consistency", moments=moments),)
+
+
+def _deployments(report: Report) -> tuple[str, ...]:
+    if (number := report.plan.deployments) == 1:
+        return ()
+    return (report.language.say("step-deployments", deployments=number),)
 
 
 def _slowdown(report: Report) -> tuple[str, ...]:
