@@ -349,6 +349,15 @@ class ReportSpec(Frozen):
                 f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
                 "and `sides: single` has none; write `sides: same`, or leave it out"
             )
+        if self.trial_count > MAX_TRIALS:
+            raise ValueError(
+                f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
+                "take fewer rounds, threads or workloads"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _deployments_are_possible(self) -> Self:
         if self.deployments > self.rounds:
             raise ValueError(
                 f"deployments: {self.deployments} of each side, but only {self.rounds} "
@@ -358,11 +367,6 @@ class ReportSpec(Frozen):
             raise ValueError(
                 f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
                 "`placement: interleaved` and two sides; write 1, or leave it out"
-            )
-        if self.trial_count > MAX_TRIALS:
-            raise ValueError(
-                f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
-                "take fewer rounds, threads or workloads"
             )
         return self
 

@@ -107,7 +107,8 @@ def _head(plan: Plan, reason: str) -> Iterator[str]:
     versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
-    yield f"{versions}; {plan.placement}, {rounds(plan)}, {len(plan.trials)} trials, seed {plan.seed}"
+    order = f"{plan.placement}, {rounds(plan)}"
+    yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
     if plan.slowdown_pct:
         yield f"the candidate is slowed down by {plan.slowdown_pct:g}% on purpose"
 
