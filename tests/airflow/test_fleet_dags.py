@@ -119,10 +119,10 @@ def test_both_sides_are_deployed_before_one_task_loads_them(
 ) -> None:
     """At once where the hosts allow; then each side is analyzed and backed up, before any trial."""
     tasks = dags[report]["tasks"]
-    order = ["provision", "deploy_baseline", "deploy_candidate", "load"]
-    for side in ("baseline", "candidate"):
-        order += [f"prepare_{side}.{step}" for step in ("analyze", "back_up")]
-        assert f"prepare_{side}.load" not in tasks
+    order = ["provision", "deploy_first", "deploy_second", "load"]
+    for place in ("first", "second"):
+        order += [f"prepare_{place}.{step}" for step in ("analyze", "back_up")]
+        assert f"prepare_{place}.load" not in tasks
     for earlier, later in zip(order, [*order[1:], "trials"], strict=True):
         assert later in downstream(dags[report], earlier)
         assert tasks[later]["rule"] == "all_success"

@@ -213,9 +213,10 @@ def preparing_minutes(steps: Sequence[PlanStep], deployment: int) -> float:
 
 
 def _preparing(steps: Sequence[PlanStep], deployment: int) -> list[PlanStep]:
-    """The steps before the trials of a deployment; after the last one, those after its trials."""
+    """The steps before the trials of a deployment; none in a plan that has no steps."""
     parts = groupby(steps, key=lambda step: step.stage in (*get_args(Preparation), "prepare"))
-    return [[*of] for prepares, of in parts if prepares][deployment - 1 :][0]
+    found = [[*of] for prepares, of in parts if prepares]
+    return found[deployment - 1] if deployment <= len(found) else []
 
 
 def minutes_with_end(
