@@ -10,9 +10,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
+from benchlab.campaign.progress import ProgressLog
 from benchlab.workloads import sysbench
 from tests.machine import LIMIT_S, PROJECT, Machine
 
@@ -47,6 +49,33 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert machine.holder() is None
     for side in ("baseline", "candidate"):
         assert not (machine.here.campaign("two-releases") / side / "data").exists()
+
+
+def test_a_campaign_that_dies_between_two_deployments_goes_on(machine: Machine) -> None:
+    """No round is measured on the data of another deployment, and none is measured twice."""
+    settings = machine.settings(rounds=2, deployments=2)
+    command = ("benchlab.cli.main", "run", "sysbench_local", "--campaign", "deployed", *settings)
+    run = machine.start(*command)
+    first = ""
+    while "deployment 2 of 2" not in first:
+        assert run.poll() is None, run.communicate()
+        notes = ProgressLog(machine.here.campaign("deployed") / "progress.jsonl").read()[0]
+        first = next((n.note for n in notes[::-1] if n.phase.startswith("load ")), "")
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    _, before = machine.outcome("deployed")
+    assert [result.trial.round for result in before] == [1, 1]
+    machine.run(*command)
+    campaign, trials = machine.outcome("deployed")
+    assert campaign.state == "complete"
+    assert [result.trial.id for result in trials] == [t.id for t in campaign.plan.trials]
+    assert trials[:2] == before
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    assert ["check dataset" in result.phases for result in trials] == [True] * 4, "on new data"
+    assert machine.comparison("deployed")["deployments"] == 2
+    assert "2 deployments of each side" in rendered(machine, "deployed", "md")
+    assert machine.left_running("deployed") == []
 
 
 def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
