@@ -99,6 +99,12 @@ def _head(plan: Plan, reason: str) -> Iterator[str]:
     rounds = f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
     yield f"{versions}; {plan.placement}, {rounds}, {len(plan.trials)} trials, seed {plan.seed}"
+    if plan.interleave_minutes is not None:
+        yield (
+            "the sides take turns trial by trial, so that noise that comes and goes within a pair "
+            f"of blocks meets both alike: {duration(plan.interleave_minutes)} of the time, and "
+            f"{plan.server_starts} starts of a server"
+        )
     if plan.slowdown_pct:
         yield f"the candidate is slowed down by {plan.slowdown_pct:g}% on purpose"
 
