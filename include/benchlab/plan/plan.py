@@ -37,7 +37,7 @@ _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
-    "first_prepared",
+    *("first_prepared", "interleave_minutes"),
 }
 
 
@@ -95,6 +95,8 @@ class Plan:
             Benchlab, which prepared the baseline first.
         most_dollars: of the dearest instance types and region that the topology allows; None
             where it allows no dearer ones.
+        interleave_minutes: how many of the minutes the sides' turns within pairs of blocks take;
+            None where they take turns by blocks.
     """
 
     report: str
@@ -130,6 +132,7 @@ class Plan:
     most_dollars: float | None = None
     deployments: int = 1
     first_prepared: tuple[Side, ...] = ()
+    interleave_minutes: float | None = None
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -157,6 +160,18 @@ class Plan:
         return all(ours.get(key) == theirs.get(key) for key in keys) and (
             {(trial.id, trial.seconds) for trial in self.trials}
             == {(trial.id, trial.seconds) for trial in other.trials}
+        )
+
+    @property
+    def server_starts(self) -> int:
+        """How often a trial begins with the start of its server: another side's turn, or a restore.
+
+        Pairs of blocks that are measured again are not counted.
+        """
+        sides = [None, *(trial.side for trial in self.trials)]
+        return sum(
+            trial.restore or trial.side != before
+            for trial, before in zip(self.trials, sides, strict=False)
         )
 
     @property
@@ -280,6 +295,11 @@ def make(
             deployments=spec.deployments,
             first_prepared=order.first_prepared(spec, seed),
         )
+    if spec.interleave == "trials":
+        by_blocks = spec.model_copy(update={"interleave": "blocks"})
+        as_blocks = tuple(order.trials(by_blocks, seed, read_only))
+        less = _minutes(plan_steps(by_blocks, as_blocks, topology, basis))
+        made = replace(made, interleave_minutes=round(made.minutes - less, 1))
     return (
         _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
     )

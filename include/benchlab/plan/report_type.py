@@ -264,6 +264,8 @@ class ReportSpec(Frozen):
             again, deployed and loaded separately; ``single`` where one version is measured.
         placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
             then all of the candidate.
+        interleave: what the sides take turns by: whole ``blocks``, or ``trials``, thread count by
+            thread count, which starts a server more often.
         snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
             always loaded.
         published: the published document whose plan this is; None where there is none.
@@ -304,6 +306,7 @@ class ReportSpec(Frozen):
     warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
     restore: RestorePolicy
     placement: Literal["interleaved", "sequential"] = "interleaved"
+    interleave: Literal["blocks", "trials"] = "blocks"
     client: Client = Client()
     budget: Budget | None = None
     snapshots: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]+(/[A-Za-z0-9._/-]+)?$")] | None = (
@@ -367,6 +370,13 @@ class ReportSpec(Frozen):
             raise ValueError(
                 f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
                 "`placement: interleaved` and two sides; write 1, or leave it out"
+            )
+        if self.interleave == "trials" and (
+            self.placement != "interleaved" or self.sides == "single"
+        ):
+            raise ValueError(
+                "interleave: trials: the sides take turns, which takes `placement: interleaved` "
+                "and two sides; write `blocks`, or leave it out"
             )
         return self
 

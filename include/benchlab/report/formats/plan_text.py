@@ -109,6 +109,12 @@ def _head(plan: Plan, reason: str) -> Iterator[str]:
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
     order = f"{plan.placement}, {rounds(plan)}"
     yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
+    if plan.interleave_minutes is not None:
+        yield (
+            "the sides take turns trial by trial, so that noise that comes and goes within a pair "
+            f"of blocks meets both alike: {duration(plan.interleave_minutes)} of the time, and "
+            f"{plan.server_starts} starts of a server"
+        )
     if plan.slowdown_pct:
         yield f"the candidate is slowed down by {plan.slowdown_pct:g}% on purpose"
 
