@@ -328,7 +328,7 @@ class BaseEngine(Database):
                     f"{self._name()}: the server of {side} still runs, on the port of both: end it "
                     "first, as `benchlab give-back` does"
                 )
-        self.executor.run(["ln", "-sfnT", self.instance.side, str(self.place)])
+        self.executor.run(["ln", "-sfnT", self.instance.directory.name, str(self.place)])
 
 
 def _job(side: Side) -> str:
