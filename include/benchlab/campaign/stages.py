@@ -45,8 +45,7 @@ from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.targets.fleet import LOADED
-from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import LOAD_THREADS
+from benchlab.targets.target import LOAD_THREADS, Balancer
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -399,7 +398,7 @@ class CampaignRun(StoredCampaign):
             work = zip(batch, balancers, strict=True)
             self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
 
-    def _fill(self, side: Side, balancer: HAProxy, threads: int) -> None:
+    def _fill(self, side: Side, balancer: Balancer, threads: int) -> None:
         """Run the client that loads a side, through this load balancer, and count the rows."""
         balancer.start()
         command = self.prepare_command(side, balancer.entry_port, threads)

@@ -212,15 +212,23 @@ class Ports(Frozen):
     """Where things listen: the load balancer, and the servers of a ``local`` target.
 
     ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
-    statistics. On one machine each side's server has its own port, and ``status`` is TiDB's HTTP
-    status; all listen on loopback.
+    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
+    TiDB's HTTP status; all listen on loopback.
     """
 
     entry: Port = 13390
     stats: Port = 13391
-    baseline: Port = 13410
-    candidate: Port = 13420
+    server: Port = 13410
     status: Port = 13430
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_two_sides(cls, raw: Any) -> Any:
+        """Report types of earlier releases name a port for each side; the baseline's is taken."""
+        if not isinstance(raw, dict) or not raw.keys() & set(SIDES):
+            return raw
+        kept = {key: value for key, value in raw.items() if key not in SIDES}
+        return {**kept, "server": raw["baseline"]} if "baseline" in raw else kept
 
     @pydantic.model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -281,6 +289,7 @@ class ReportSpec(Frozen):
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
+        load_balancer: ``none`` where the client connects to the only server of a side.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -317,6 +326,7 @@ class ReportSpec(Frozen):
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
+    load_balancer: Literal["haproxy", "none"] = "haproxy"
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -360,7 +370,7 @@ class ReportSpec(Frozen):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _deployments_are_possible(self) -> Self:
+    def _order_is_possible(self) -> Self:
         if self.deployments > self.rounds:
             raise ValueError(
                 f"deployments: {self.deployments} of each side, but only {self.rounds} "

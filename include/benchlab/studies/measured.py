@@ -17,15 +17,8 @@ from benchlab.targets import local
 # compared as it is deployed.
 _MEASURED = (
     *("target", "topology", "sides", "dataset", "threads", "rounds", "deployments", "seconds"),
-    *(
-        "warmup_seconds",
-        "restore",
-        "placement",
-        "client",
-        "threshold_pct",
-        "slowdown_pct",
-        "repeat_limit",
-    ),
+    *("warmup_seconds", "restore", "placement", "interleave", "load_balancer", "client"),
+    *("threshold_pct", "slowdown_pct", "repeat_limit"),
 )
 
 

@@ -199,7 +199,10 @@ value-cut = { $value }… ({ $length } characters)
 
 environment = Test environment
 environment-ec2 = Test environment (AWS EC2)
-shared-machine = Client, load balancer and server share one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+shared-machine = { $balancer ->
+    [none] Client and server share
+   *[haproxy] Client, load balancer and server share
+} one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -211,6 +214,10 @@ fleet-entry = The client connects to HAProxy on its own host ({ $host }, port { 
     [one] the one TiDB server
    *[other] the { $servers } TiDB servers
 } in turn (roundrobin).
+fleet-entry-direct = The client on its own host ({ $host }), { $others ->
+    [none] where nothing else runs
+   *[other] which also runs { $others }: client and servers compete for it
+}, connects to the one TiDB server; there is no load balancer.
 fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and of no interval.
 fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
 published-document = This report measures the plan of “{ $document }” again. The document's figures come from other hosts and another time: its changes can be compared with those in this report, its throughputs cannot.
@@ -269,13 +276,28 @@ restore-per-workload = Before each block the side's data are restored from its s
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
-    [fleet] For each trial: start the cluster, wait until every server answers and the load balancer reports all TiDB servers up,
-   *[machine] For each trial: start the server, wait until it answers and the load balancer reports it up,
+    [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
+        [none] {""}
+       *[haproxy] {" "}and the load balancer reports all TiDB servers up
+    },
+   *[machine] For each trial: start the server, wait until it answers{ $balancer ->
+        [none] {""}
+       *[haproxy] {" "}and the load balancer reports it up
+    },
 } { $warmup ->
-    [cold] then run the client through the load balancer for { $seconds } s, without a warm-up.
+    [cold] then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s, without a warm-up.
    *[other] { $when ->
-        [started] then run the client through the load balancer for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
-       *[each] warm up for { $warmup } s (not counted), then run the client through the load balancer for { $seconds } s.
+        [started] then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
+       *[each] warm up for { $warmup } s (not counted), then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s.
     }
 }
 step-repeat = { $limit ->

@@ -175,7 +175,10 @@ value-cut = { $value }…（共 { $length } 个字符）
 
 environment = 测试环境
 environment-ec2 = 测试环境 (AWS EC2)
-shared-machine = 客户端、负载均衡器和服务器共用一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+shared-machine = { $balancer ->
+    [none] 客户端和服务器共用
+   *[haproxy] 客户端、负载均衡器和服务器共用
+}一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -187,6 +190,10 @@ fleet-entry = 客户端连接到本机（{ $host }，端口 { $port }）上的 H
     [1] 唯一的 TiDB 服务器
    *[other] { $servers } 台 TiDB 服务器
 }。
+fleet-entry-direct = 客户端位于其所在主机（{ $host }），{ $others ->
+    [none] 该主机上没有运行其他服务
+   *[other] 该主机同时运行 { $others }：压测客户端与服务器会相互争用资源
+}；它直接连接到唯一的 TiDB 服务器，没有负载均衡器。
 fleet-sequential = 两方按先后顺序测试：基线的所有测试均在候选之前完成。其间主机或云环境发生的任何变化都会计入两方的差异，而不体现在任何置信区间中。
 fleet-restored-dataset = 两方的数据集均从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
 published-document = 本次测试按照文档“{ $document }”的方案重新进行。该文档的数据来自其他主机和其他时间：其中的变化幅度可以与本报告的变化幅度对照，吞吐的绝对值则不可对照。
@@ -243,13 +250,28 @@ restore-per-workload = 每个测试块之前，从快照恢复该方的数据；
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->
-    [fleet] 对于每个试验：启动集群，等待所有服务器响应且负载均衡器报告所有 TiDB 服务器可用，
-   *[machine] 对于每个试验：启动服务器，等待其响应且负载均衡器报告其可用，
+    [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
+        [none] {""}
+       *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
+    }，
+   *[machine] 对于每个试验：启动服务器，等待其响应{ $balancer ->
+        [none] {""}
+       *[haproxy] 且负载均衡器报告其可用
+    }，
 }{ $warmup ->
-    [cold] 不预热，然后通过负载均衡器运行客户端 { $seconds } 秒。
+    [cold] 不预热，然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。
    *[other] { $when ->
-        [started] 然后通过负载均衡器运行客户端 { $seconds } 秒。每个测试块的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
-       *[each] 预热 { $warmup } 秒（不计入结果），然后通过负载均衡器运行客户端 { $seconds } 秒。
+        [started] 然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。每个测试块的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
+       *[each] 预热 { $warmup } 秒（不计入结果），然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。
     }
 }
 step-repeat = { $limit ->

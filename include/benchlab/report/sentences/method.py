@@ -22,7 +22,8 @@ def notes(report: Report) -> tuple[str, ...]:
     """What limits the conclusions because of where, and on which engine, it was measured."""
     say, found = report.language.say, []
     if report.plan.target == "local":
-        found.append(say("shared-machine", cores=report.machine.get("cores", MISSING)))
+        cores = report.machine.get("cores", MISSING)
+        found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -136,6 +137,7 @@ def _trial(report: Report) -> str:
     return report.language.say(
         "step-trial",
         where=_where(report),
+        balancer=report.spec.load_balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
