@@ -21,7 +21,7 @@ from tests.study import rules, worlds
 from tests.study.rules import Ours
 from tests.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
 
-CAMPAIGNS = 1000
+CAMPAIGNS = 600
 # Of a nominal 5 %, with the simulation's own error.
 ALLOWED = 0.06
 ALIKE = replace(DEPLOYMENT, name="deployment, alike for all workloads", alike=True)
