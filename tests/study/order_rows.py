@@ -7,7 +7,6 @@ blocks has 12, and a round of five workloads 60.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -15,7 +14,6 @@ import numpy as np
 from benchlab.plan import order
 from benchlab.plan.report_type import SIDES, ReportSpec
 from tests.study import rules
-from tests.study.bounds import Row
 from tests.study.figures import Share
 from tests.study.worlds import NOISE, ROUNDS, THREADS, WORKLOADS, Array, draw, one_workload
 

@@ -1,4 +1,4 @@
-"""Neither a trend nor noise that comes and goes is mistaken for a side, and turns are what they say."""
+"""Neither a trend nor noise that comes and goes looks like a side; turns are what they say."""
 
 from __future__ import annotations
 
