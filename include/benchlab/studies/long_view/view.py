@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.trend import change_points
-from benchlab.analysis.trend import suspects as suspects_module
 from benchlab.analysis.trend import drift as drift_module
+from benchlab.analysis.trend import suspects as suspects_module
 from benchlab.analysis.trend.chain import Chain, Point, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
