@@ -28,7 +28,7 @@ from itertools import pairwise
 from benchlab.plan.report_type import SIDES, ReportSpec, RestorePolicy, Side
 
 # So many orders are drawn at most; with few rounds every order that there is will be among them.
-_DRAWS = 200
+_DRAWS = 64
 # Frequencies of waves through a campaign, in cycles in a pair of blocks: periods from two pairs, in
 # which the sides' blocks see opposite halves of a wave, to about three.
 _FREQUENCIES = [sixtieths / 60 for sixtieths in range(18, 31)]

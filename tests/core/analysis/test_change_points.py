@@ -265,7 +265,6 @@ def test_e_divisive_takes_the_pair_of_stretches_with_the_largest_statistic(
     values: list[int],
 ) -> None:
     """As its definition says, over all pairs of stretches, one after the other."""
-    from benchlab.analysis.trend.e_divisive import _split
 
     def mean_distance(one: list[int], other: list[int]) -> float:
         return sum(abs(a - b) for a in one for b in other) / (len(one) * len(other))

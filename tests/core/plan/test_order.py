@@ -1,8 +1,9 @@
-"""Neither a trend nor noise that comes and goes looks like a side; turns are what they say."""
+"""Neither a trend nor noise that comes and goes is mistaken for a side; turns are as they say."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -28,16 +29,16 @@ def signs(planned: list[PlannedTrial], workload: str = POINT) -> tuple[int, ...]
     return tuple(1 if next(members).side == "baseline" else -1 for _, members in of_rounds)
 
 
-def trend(order: tuple[int, ...]) -> float:
+def trend(signs: tuple[int, ...]) -> float:
     """Of its signs with the number of the round; of any order at random its square is 1."""
-    middle = (len(order) - 1) / 2
-    squares = sum((number - middle) ** 2 for number in range(len(order)))
-    return sum(sign * (number - middle) for number, sign in enumerate(order)) / squares**0.5
+    middle = (len(signs) - 1) / 2
+    squares = sum((number - middle) ** 2 for number in range(len(signs)))
+    return sum(sign * (number - middle) for number, sign in enumerate(signs)) / math.sqrt(squares)
 
 
-def alternation(order: tuple[int, ...]) -> float:
+def alternation(signs: tuple[int, ...]) -> float:
     """The same with every second round."""
-    return sum(sign * (-1) ** number for number, sign in enumerate(order)) / len(order) ** 0.5
+    return sum(sign * (-1) ** number for number, sign in enumerate(signs)) / math.sqrt(len(signs))
 
 
 def test_of_six_rounds_half_the_balanced_orders_are_drawn() -> None:
@@ -82,7 +83,11 @@ def test_each_deployment_is_balanced(deployments: int) -> None:
 
 def test_pairs_that_alternate_do_not_always_have_the_same_side_first() -> None:
     """Noise twice as long as a pair of blocks meets each workload at places all over a round."""
-    fields = {"workloads": [POINT, INSERT, "oltp_read_write"], "threads": [4], "rounds": 6}
+    fields: dict[str, Any] = {
+        "workloads": [POINT, INSERT, "oltp_read_write"],
+        "threads": [4],
+        "rounds": 6,
+    }
     for seed in range(30):
         planned = trials(seed, **fields)
         pairs = list(dict.fromkeys(trial.pair for trial in planned))
@@ -130,6 +135,7 @@ def test_a_plan_says_what_turns_cost() -> None:
     blocks = testing.plan(testing.spec(**fields))
     by_turns = testing.plan(testing.spec(interleave="trials", **fields))
     assert blocks.interleave_minutes is None
+    assert by_turns.interleave_minutes is not None
     assert by_turns.interleave_minutes == pytest.approx(by_turns.minutes - blocks.minutes, abs=0.01)
     assert by_turns.interleave_minutes > 0
     assert by_turns.server_starts > blocks.server_starts
