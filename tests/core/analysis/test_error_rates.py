@@ -24,6 +24,7 @@ from tests.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
 CAMPAIGNS = 600
 # Of a nominal 5 %, with the simulation's own error.
 ALLOWED = 0.06
+FAR = replace(DEPLOYMENT, name="deployments of 1.5 %", deployment_sd=0.015)
 ALIKE = replace(DEPLOYMENT, name="deployment, alike for all workloads", alike=True)
 
 
@@ -62,9 +63,9 @@ def test_what_varies_from_round_to_round_makes_no_more_false_alarms_than_allowed
     assert false_alarms(world, 0, seed=1) <= ALLOWED
 
 
-def test_what_a_deployment_happens_to_be_makes_false_alarms_unless_it_is_known() -> None:
+def test_deployments_that_differ_more_than_anything_shows_make_false_alarms() -> None:
     """Without A/A campaigns there are several times as many: the other tests can fail."""
-    assert false_alarms(DEPLOYMENT, 0, seed=2, campaigns=500) > 2 * ALLOWED
+    assert false_alarms(FAR, 0, seed=2, campaigns=300) > 2 * ALLOWED
 
 
 @pytest.mark.parametrize(
@@ -112,11 +113,15 @@ def test_no_thread_count_is_named_where_none_moved() -> None:
 
 
 def test_the_interval_contains_the_truth_as_often_as_it_says() -> None:
-    """95 of 100 intervals contain the change that is there, whatever its size."""
+    """95 of 100 intervals contain the change that is there, whatever its size.
+
+    With a deployment a round, nothing that varies is left to be guessed.
+    """
     rng = np.random.default_rng(8)
     truth = np.log1p(np.array([[0.0], [-0.02], [0.05], [-0.3], [1.0]]))
-    throughputs = worlds.draw(NOISE, 1000, rng, change=truth)
-    found = rules.ours(worlds.in_one_column(throughputs), [None] * 1000)
+    throughputs = worlds.draw(NOISE, CAMPAIGNS, rng, deployments=worlds.ROUNDS, change=truth)
+    known = rules.calibrations(NOISE, 0, CAMPAIGNS, rng)
+    found = rules.ours(worlds.in_one_column(throughputs), known, worlds.ROUNDS)
     inside = (found.low <= 100 * np.expm1(truth[:, 0])) & (
         found.high >= 100 * np.expm1(truth[:, 0])
     )
@@ -144,9 +149,6 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
         dtype=float,
     )
     assert (adjusted < 0.05).any(axis=1).mean() <= ALLOWED
-    assert {found.scope for campaign in outcome.campaigns for found in campaign.workloads} == {
-        "versions"
-    }
 
 
 def written(path: Path, throughputs: Array) -> Path:
