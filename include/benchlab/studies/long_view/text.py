@@ -11,14 +11,13 @@ from rich.text import Text
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.lines import NEWEST
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import english
 from benchlab.language.names import first_of, plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
-from benchlab.studies.long_view.selection import Differences, NoiseOfCampaigns
+from benchlab.studies.long_view.selection import MIN_CAMPAIGNS, Differences, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, Link, LongView
 
 _ABOUT = (

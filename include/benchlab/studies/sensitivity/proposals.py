@@ -157,7 +157,6 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
     return PlanSensitivity(
         campaigns=chosen.campaigns,
-        scope="versions" if all(noise.variances) else "this deployment",
         detects_pct=sensitivity.detects(spec.rounds, spec.seconds),
         offers=tuple(_offers(home, spec, planned, sensitivity)),
     )
@@ -197,13 +196,10 @@ def _why_none(sensitivity: Sensitivity, wanted: float) -> Iterator[str]:
         f"no setting of up to {ROUNDS[-1]} rounds finds a slowdown of {wanted:g}% in every workload"
         f"{best}"
     )
-    if sensitivity.within_deployment().settings(wanted):
-        yield (
-            "deployments differ too much for it, which neither more rounds nor longer trials "
-            "reduce; more A/A campaigns would make that figure more precise"
-        )
-    else:
-        yield "the rounds themselves scatter too much for it; a quieter machine would help most"
+    yield (
+        "rounds and longer trials do not reduce what deployments differ by: several deployments of "
+        "each side do (deployments), and more A/A campaigns show it more precisely"
+    )
 
 
 def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[RoundVariance]:
