@@ -119,11 +119,14 @@ def together(found: Sequence[Squares]) -> Squares:
     def total(field: str) -> Array:
         return np.asarray(sum((getattr(one, field) for one in found), np.asarray(0.0)))
 
-    inverse = sum((one.inverse_rounds * one.between_df for one in found), np.asarray(0.0))
     count = total("between_df")
+    inverse = sum((one.inverse_rounds * one.between_df for one in found), np.asarray(0.0))
     return Squares(
-        *(total(field) for field in ("within", "within_df", "between", "between_df")),
-        inverse_rounds=inverse / np.maximum(count, 1),
+        within=total("within"),
+        within_df=total("within_df"),
+        between=total("between"),
+        between_df=count,
+        inverse_rounds=np.asarray(inverse / np.maximum(count, 1)),
     )
 
 

@@ -25,12 +25,9 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
-from benchlab.studies.sensitivity.proposals import Proposal, propose
+from benchlab.studies.sensitivity.proposals import DETECT_PER_THRESHOLD, Proposal, propose
 from benchlab.studies.sensitivity.selection import AASelection, select_aa_campaigns
 
-# What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
-# do: the estimate of a slowdown just as large is below it in half of the campaigns.
-DETECT_PER_THRESHOLD = 1.5
 # Points of a line in the picture.
 _STEPS = 100
 _FEW_ROUNDS = 10
