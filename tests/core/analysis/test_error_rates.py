@@ -149,6 +149,8 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
         dtype=float,
     )
     assert (adjusted < 0.05).any(axis=1).mean() <= ALLOWED
+    bases = {found.basis for campaign in outcome.campaigns for found in campaign.workloads}
+    assert bases == {"A/A campaigns"}
 
 
 def written(path: Path, throughputs: Array) -> Path:

@@ -22,7 +22,7 @@ from benchlab.analysis.elsewhere.table import (
     TrialsTable,
 )
 from benchlab.analysis.verdict.one_sided import one_sided
-from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.rounds import LATENCY_STEP, Rounds
 from benchlab.language import Message, message
 from benchlab.plan.report_type import SIDES
 
@@ -111,7 +111,8 @@ def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) 
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
         if column in rows:
             values[column][place] = rows[column]
-    return Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values)
+    step = LATENCY_STEP["tpmc" if metric == "tpmc" else "tps"]
+    return Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values, step)
 
 
 def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:

@@ -11,18 +11,19 @@ estimate, and the report says what is missing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import decision
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
+from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
+from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.one_sided import one_sided as where_lost
-from benchlab.analysis.verdict.paired import estimate, percent
+from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
 from benchlab.language import Message, Said, message, side_name
@@ -32,9 +33,6 @@ from benchlab.results.records import GateResult, TrialResult
 
 if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array
-
-Scope = Literal["versions", "this deployment"]
-"""How far a verdict reaches."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,9 @@ class WorkloadComparison(Decision):
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
         p95: the decision on its p95 latency; a positive estimate is a longer latency.
-        scope: whether the verdict holds for the versions, or for this deployment only.
-        aa_campaigns: how many A/A campaigns have it; from five on the verdict is for the versions.
+        basis: what the interval of its throughput knows of how deployments differ.
+        deployments: of how many deployments its complete rounds are.
+        aa_campaigns: how many A/A campaigns have it.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
         heterogeneous: the thread counts that moved against the rest, in throughput.
     """
@@ -83,7 +82,8 @@ class WorkloadComparison(Decision):
     arithmetic_mean_pct: float | None
     cells: tuple[CellComparison, ...]
     p95: Decision
-    scope: Scope
+    basis: Basis
+    deployments: int
     aa_campaigns: int
     heterogeneous: tuple[Moved, ...]
 
@@ -119,12 +119,6 @@ class Comparison:
         """The gates that could be evaluated nowhere, by name."""
         evaluated = {found.gate for found in self.all_gates if found.status != "not evaluated"}
         return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
-
-
-def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
-    """``versions`` if every workload's verdict reaches that far."""
-    scopes = {workload.scope for workload in workloads}
-    return "versions" if scopes == {"versions"} else "this deployment"
 
 
 def compare(
@@ -217,10 +211,14 @@ def judge(
         calibration: what A/A campaigns show about deployments.
     """
     known, doubts = calibration or NO_CALIBRATION, doubts or {}
-    by_kind = {}
+    by_kind, estimated = {}, {}
     for kind in KINDS:
+        estimated[kind] = estimates(workloads, kind, known)
         measured = {
-            r.workload: _measured(r, kind, known, doubts.get(r.workload)) for r in workloads
+            r.workload: _measured(
+                r, kind, estimated[kind].get(r.workload), doubts.get(r.workload, ())
+            )
+            for r in workloads
         }
         by_kind[kind] = decision.decide(measured, threshold_pct)
     cell_count = sum(len(rounds.threads) for rounds in workloads)
@@ -228,9 +226,7 @@ def judge(
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        # Where the p95 latency was measured, it needs as many A/A campaigns as the throughput.
-        kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
-        aa_campaigns = min(known.count(rounds, kind) for kind in kinds)
+        own = estimated["throughput"].get(rounds.workload)
         comparison = WorkloadComparison(
             **vars(by_kind["throughput"][rounds.workload]),
             name=rounds.workload,
@@ -238,10 +234,14 @@ def judge(
             arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
             cells=cells,
             p95=by_kind["p95"][rounds.workload],
-            scope="versions" if aa_campaigns >= MIN_CAMPAIGNS else "this deployment",
-            aa_campaigns=aa_campaigns,
+            basis=own.basis if own else "prior",
+            deployments=len(rounds.by_deployment("throughput")),
+            aa_campaigns=known.count(rounds),
             heterogeneous=moved(
-                rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cell_count
+                rounds.compared("throughput"),
+                rounds.log_ratios("throughput"),
+                threshold_pct,
+                cell_count,
             ),
         )
         compared.append(comparison)
@@ -249,20 +249,31 @@ def judge(
 
 
 def _measured(
-    rounds: Rounds, kind: MetricKind, calibration: Calibration, doubts: Sequence[Said] | None
+    rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None, doubts: Sequence[Said]
 ) -> Measurement:
-    d = rounds.log_ratios(kind).mean(axis=1)
+    deployments = rounds.by_deployment(kind)
     missing = rounds.missing(kind)
     lost = _lost(missing, kind)
     one_sided = lost if len(rounds.sides) > 1 and where_lost(missing) else None
     return Measurement(
         kind=kind,
-        mean=float(d.mean()) if len(d) else None,
-        estimate=estimate(d, calibration.unseen(rounds, kind)),
-        rounds=len(d),
-        notes=(lost,) if lost and not one_sided else (),
-        doubts=(*([one_sided] if one_sided else ()), *(doubts or ())),
+        mean=statistics.fmean(float(d.mean()) for d in deployments) if deployments else None,
+        estimate=found.versions if found else None,
+        of_rounds=found.rounds if found else None,
+        rounds=sum(map(len, deployments)),
+        deployments=len(deployments),
+        notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
+        doubts=(*([one_sided] if one_sided else ()), *doubts),
     )
+
+
+def _notes(rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None) -> Iterator[Message]:
+    """What a reader should know of the estimate, whatever the verdict."""
+    compared = rounds.compared(kind)
+    if found and (absent := [str(count) for count in rounds.threads if count not in compared]):
+        yield message("reason-threads-absent", threads=", ".join(absent), count=len(absent))
+    if found and found.quieter > 1:
+        yield message("reason-quieter", times=f"{found.quieter:.1f}")
 
 
 def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:

@@ -14,6 +14,19 @@ reason-rounds = { $rounds ->
 reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
 reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
 reason-noise = the rounds differ too much to tell a change of { $limit }% from none
+reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; that would take { $most ->
+    [yes] more than { $count }
+   *[no] about { $count }
+} { $unit ->
+    [rounds] rounds
+   *[deployments] deployments of each side
+}
+reason-winners-curse = what is just large enough to be called is on average larger than the truth: the interval reaches below { $limit }%
+reason-quieter = the rounds scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
+reason-threads-absent = { $count ->
+    [one] left out, as most rounds have no figure of it on both sides: { $threads } threads
+   *[other] left out, as most rounds have no figures of them on both sides: { $threads } threads
+}
 reason-lost-throughput-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side
    *[other] { $count } planned trials have no valid result, only on the { $side } side
@@ -128,11 +141,18 @@ moved = At { $threads } threads, throughput changed by { $change }, { $against }
 
 ## Scope
 
-scope-versions = The verdicts hold for the versions, not only for this deployment: each side was deployed once and filled with data once, but how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and every interval includes it.
-scope-deployment = { $which ->
-    [all] The verdicts hold
-   *[some] What is said of { $workloads } holds
-} for this deployment only: each side was deployed once and filled with data once, so the effects of that one deployment, such as how its data lie on disk, cannot be told apart from those of the version. Telling them apart takes { $needed } A/A campaigns of this report type, each loaded on its own; known so far: { $campaigns }.
+basis-of-intervals = { $which ->
+    [all] The intervals are
+   *[some] The intervals of { $workloads } are
+} about the versions, not only about this deployment
+basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
+basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
+basis-prior = { basis-of-intervals }: each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+rounds-alone-each = { $workload } { $interval }
+rounds-alone = { $deployments ->
+    [one] The rounds of this deployment alone, which say nothing of the next one, have
+   *[other] The rounds of these deployments alone, which say nothing of the next one, have
+} these 95% intervals: { $each }.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
 scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 

@@ -11,6 +11,16 @@ reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次�
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
 reason-noise = 各轮次之间差异过大，无法把 { $limit }% 的变化与没有变化区分开
+reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；要判定需要{ $most ->
+    [yes] 超过 { $count }
+   *[no] 约 { $count }
+} { $unit ->
+    [rounds] 个轮次
+   *[deployments] 次部署（每一方）
+}
+reason-winners-curse = 刚好大到足以被判定的变化，平均而言会比真实变化大：置信区间延伸到了 { $limit }% 以内
+reason-quieter = 各轮次的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
+reason-threads-absent = 多数轮次中缺少双方数据的并发数已排除：{ $threads }
 reason-lost-throughput-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
 reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
 reason-lost-p95-one-side = 有 { $count } 个计划内的试验没有 p95 延迟，且都在{ $side }一方
@@ -107,11 +117,18 @@ moved = 线程数为 { $threads } 时，吞吐变化了 { $change }，相对其�
 
 ## 结论的适用范围
 
-scope-versions = 上述结论对两个版本本身成立，而不仅限于本次部署：每一方只部署一次、写入数据一次，但不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并计入了每个置信区间。
-scope-deployment = { $which ->
-    [all] 上述结论
-   *[some] { $workloads } 的结论
-}仅对本次部署成立：每一方只部署一次、写入数据一次，因此无法区分单次部署的偶然因素（例如数据在磁盘上的分布）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；目前已有 { $campaigns } 次。
+basis-of-intervals = { $which ->
+    [all] 这些置信区间
+   *[some] { $workloads } 的置信区间
+}针对两个版本本身，而不仅限于本次部署
+basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
+basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-prior = { basis-of-intervals }：每一方只部署一次、写入数据一次，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
+rounds-alone-each = { $workload } { $interval }
+rounds-alone = { $deployments ->
+    [one] 仅就本次部署的各轮次而言
+   *[other] 仅就这几次部署的各轮次而言
+}（不能说明下一次部署），95% 置信区间为：{ $each }。
 scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
 scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 

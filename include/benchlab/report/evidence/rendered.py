@@ -24,7 +24,7 @@ FIGURES = "report.json"
 # one of them differs.
 _FILES = {FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"}
 _KEYS = {
-    *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
+    *("campaign", "sides", "baseline", "candidate", "version", "rounds"),
     *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
     *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
 }

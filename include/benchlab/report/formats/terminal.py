@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
-from benchlab.analysis.verdict.compare import scope_of
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
@@ -36,7 +35,7 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(line))
     if (spent := method.spent(report)) is not None:
         console.print(Text(f"{report.language.say('provenance-spent')}: {spent}"))
-    console.print(Text(trust.scope(report), style="dim"))
+    console.print(Text(trust.deployments(report), style="dim"))
     return text_of(console)
 
 
@@ -64,8 +63,9 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
                 numbers.p_value(found.p_adjusted),
                 Text(found.verdict, style=_COLOUR.get(found.verdict, "")),
             )
+    basis = ", ".join(dict.fromkeys(workload.basis for workload in workloads))
     rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
-    title = f"{plain(measured.campaign)}, {rounds}; holds for {scope_of(workloads)}"
+    title = f"{plain(measured.campaign)}, {rounds}; deployments known by: {basis}"
     console.print(Text(title, style="bold"))
     console.print(table)
     sentences: list[str] = []

@@ -12,7 +12,6 @@ from rich.text import Text
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import english
 from benchlab.language.names import first_of, plain
@@ -20,7 +19,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
 from benchlab.report.formats.plan_text import duration
-from benchlab.studies.long_view.selection import Differences, NoiseOfCampaigns
+from benchlab.studies.long_view.selection import MIN_CAMPAIGNS, Differences, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, Link, LongView
 
 _ABOUT = (

@@ -108,7 +108,7 @@ def test_an_a_a_campaign_that_was_left_out_changes_the_verdict(
 ) -> None:
     """With four of five the deployments are not known, and report.json says that they are."""
     found = verified(forged(good, {"calibration/aa4.json": None}))
-    assert "workloads[oltp_read_write].scope" in {each.where for each in found.differences}
+    assert "workloads[oltp_read_write].basis" in {each.where for each in found.differences}
 
 
 def test_an_a_a_campaign_that_must_not_count_is_refused(
