@@ -13,7 +13,8 @@ alike cancels in the ratio. d_1 .. d_R are then one sample of a paired t test:
 * p values are adjusted by Holm (1979) over the workloads, separately for each metric, which holds
   the chance of any false alarm in a campaign on that metric at 5 %;
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
-  inside the threshold on both sides.
+  inside the threshold on both sides. Something may forbid it, such as a thread count that moved
+  against the rest: equal on average is not equal.
 
 Ratios are averaged as logarithms, so that +100 % and -50 % are the same distance (Fleming and
 Wallace 1986: the geometric mean is the right average of ratios). Percentages are printed as
@@ -65,6 +66,7 @@ class Measurement:
         rounds: how many are complete.
         notes: what a reader should know, whatever the verdict.
         doubts: why no change can be concluded: the verdict is then `unstable`.
+        not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
     """
 
     kind: MetricKind
@@ -73,6 +75,7 @@ class Measurement:
     rounds: int
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
+    not_equivalent: tuple[Said, ...] = ()
 
 
 def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
@@ -115,6 +118,8 @@ def _verdict(
         return ("improvement" if is_better(measured.kind, change) else "regression"), ()
     low, high = percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
+        if measured.not_equivalent:
+            return "inconclusive", measured.not_equivalent
         return "equivalent", ()
     return "inconclusive", (_why_inconclusive(found, p_adjusted, threshold_pct),)
 
