@@ -136,7 +136,7 @@ def _errors(rounds: Rounds, rows: pd.DataFrame) -> tuple[Array, Array]:
     shape = (len(rounds.rounds), len(SIDES))
     errors, throughputs = np.zeros(shape), np.zeros(shape)
     np.add.at(errors, place, rows[ERRORS])
-    np.add.at(throughputs, place, rows[rounds.metric] if rounds.metric in rows else np.nan)
+    np.add.at(throughputs, place, rows.get(rounds.metric, np.nan))
     return errors, throughputs
 
 
