@@ -44,17 +44,18 @@ def sign_test(differences: Iterable[float]) -> float:
 
 
 def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The p value of the campaign's sign test, for the workloads that lean to the same side.
+    """The p value of the campaign's sign test, by workload.
 
     Args:
         pairs: by workload, candidate - baseline of every pair of blocks.
 
     Returns:
-        1 for a workload whose own pairs do not lean to the side to which the campaign leans.
+        1 for a workload whose own pairs lean to the other side than the campaign does. One that
+        leans to neither may just have been lucky.
     """
     together = [difference for own in pairs.values() for difference in own]
     p, leaning = sign_test(together), sum(map(_sign, together))
-    return {name: p if leaning * sum(map(_sign, own)) > 0 else 1.0 for name, own in pairs.items()}
+    return {name: p if leaning * sum(map(_sign, own)) >= 0 else 1.0 for name, own in pairs.items()}
 
 
 def loses_by_side(workloads: Sequence[Rounds], kind: MetricKind) -> frozenset[str]:
@@ -69,7 +70,7 @@ def loses_by_side(workloads: Sequence[Rounds], kind: MetricKind) -> frozenset[st
     return frozenset(
         name
         for name, own in pairs.items()
-        if p_values[name] <= ALPHA or (any(own) and abs(sum(own)) * 2 >= len(own) and _agree(own))
+        if sum(own) and (p_values[name] <= ALPHA or (2 * abs(sum(own)) >= len(own) and _agree(own)))
     )
 
 

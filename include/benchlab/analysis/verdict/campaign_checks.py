@@ -8,7 +8,7 @@ them for the data docs. A column that the data do not show is None, and its gate
 column                      what it says
 ==========================  ==================================================================
 ``rejected_side_p``         p value that gates of validity fail on either side as often
-``rejected_change_ratio``   change with the rejected trials' figures / smallest that is called
+``rejected_change_ratio``   90 % interval with the rejected trials' figures / threshold
 ``errors_side_p``           p value that the client meets errors on either side as often
 ``read_errors_one_side``    errors of a workload that only reads, if one side alone has any
 ``client_cpu_ratio``        most CPU used by client or load balancer / granted, in any cell
@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.by_side import error_p_values, excess
 from benchlab.analysis.verdict.one_sided import OneSided
-from benchlab.analysis.verdict.paired import percent
-from benchlab.language import Said, message, side_name
+from benchlab.analysis.verdict.paired import estimate, percent, percents
+from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
@@ -83,7 +83,7 @@ def campaign_checks(
     errors_p = error_p_values(errors)
     return {
         rounds.workload: {
-            **_rejected(plan, rounds, results, failed, rejected_p, threshold_pct),
+            **_rejected(rounds, results, failed, rejected_p, threshold_pct),
             **_of_errors(rounds.workload, errors[rounds.workload], errors_p[rounds.workload]),
             **_headroom(rounds, results, gates),
             **_completeness(plan, rounds, used),
@@ -118,45 +118,45 @@ def _by_pair(failed: Iterable[TrialResult]) -> Iterable[int]:
 
 
 def _rejected(
-    plan: Plan,
     rounds: Rounds,
     results: Sequence[TrialResult],
     failed: Mapping[str, Sequence[TrialResult]],
     p_values: Mapping[str, float],
     threshold_pct: float,
 ) -> dict[str, Seen]:
-    counts = Counter(r.trial.side for r in failed[rounds.workload])
+    p, own = p_values[rounds.workload], Counter(r.trial.side for r in failed[rounds.workload])
     totals = Counter(r.trial.side for found in failed.values() for r in found)
-    names = {"rejected_side_p": Seen(p_values[rounds.workload])}
-    if counts["baseline"] == counts["candidate"]:
-        return {**names, "rejected_change_ratio": Seen(0.0)}
-    without, with_them = _change(rounds), _change(_with_rejected(plan, rounds, results))
-    side = max(SIDES, key=lambda side: counts[side])
+    figures = _with_rejected(rounds, results) if own else rounds
+    without, with_them = _change(rounds), _change(figures)
     bounds = (
         message("rejected-unbounded")
         if without is None or with_them is None
         else message("rejected-bounds", without=f"{without:+.2f}", rejected=f"{with_them:+.2f}")
     )
-    why = message(
-        "reason-rejected",
-        side=side_name(side),
-        count=totals[side],
-        against=sum(totals.values()) - totals[side],
-        own=counts[side],
-        p=f"{p_values[rounds.workload]:.2g}",
-        bounds=bounds,
-    )
-    within = message(
-        "reason-rejected-change", side=side_name(side), count=counts[side], bounds=bounds
-    )
-    ratio = None if with_them is None else abs(with_them) / threshold_pct
+    side = max(SIDES, key=lambda side: totals[side])
+    counts = {"count": totals[side], "against": totals.total() - totals[side], "own": own[side]}
+    why = message("reason-rejected", side=side_name(side), p=f"{p:.2g}", bounds=bounds, **counts)
     return {
-        "rejected_side_p": Seen(p_values[rounds.workload], why),
-        "rejected_change_ratio": Seen(ratio, within),
+        "rejected_side_p": Seen(p, why),
+        "rejected_change_ratio": _equal_with_them(figures, own, bounds, threshold_pct),
     }
 
 
-def _with_rejected(plan: Plan, rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
+def _equal_with_them(
+    figures: Rounds, own: Counter[Side], bounds: Message, threshold_pct: float
+) -> Seen:
+    """How far the 90 % interval reaches with the rejected figures, where one side has more."""
+    found = estimate(figures.log_ratios("throughput").mean(axis=1))
+    if own["baseline"] == own["candidate"]:
+        return Seen(0.0)
+    side = max(SIDES, key=lambda side: own[side])
+    why = message("reason-rejected-change", side=side_name(side), count=own[side], bounds=bounds)
+    if found is None:
+        return Seen(None)
+    return Seen(max(map(abs, percents(found.interval(0.9)))) / threshold_pct, why)
+
+
+def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
     """The figures with those of every trial's first attempt that has any, valid or not."""
     from benchlab.analysis.verdict.rounds import collect
 

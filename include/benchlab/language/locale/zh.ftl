@@ -434,6 +434,28 @@ gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现
     .of = every planned trial is present exactly once among those whose figures are used
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $n1 }%
     .of = throughput is at most { $n1 } % below the line through the neighbouring thread counts
+gate-rejected-by-side = 两方未通过有效性检查的频率相同（在随机波动范围内）
+    .of = gates of validity failed on either side as often, as far as chance allows
+gate-rejected-change = 计入被剔除试验的数据后，{ $n1 }% 置信区间仍在阈值之内
+    .of = with the figures of the rejected trials, the { $n1 }% interval stays within the threshold
+gate-errors-by-side = 两方客户端遇到错误的频率相同（在随机波动范围内）
+    .of = the client met errors on either side as often, as far as chance allows
+gate-read-errors = 没有只在一方失败的读操作
+    .of = no reads failed on one side only
+gate-headroom = 在每个线程数下，客户端和负载均衡器所用的 CPU 都低于分配给它们的 { $n1 }%
+    .of = client and load balancer stayed below { $n1 } % of the CPU granted to them at every thread count
+gate-plateau = 吞吐量随线程数增长，或客户端的 CPU 用量已知
+    .of = throughput grows with the threads, or the client's CPU is known
+gate-complete-rounds = 每一轮在两方的每个线程数上都有数据
+    .of = every round has a figure for every thread count on both sides
+gate-balanced-order = 两方先被测量的轮次数相同，最多相差一轮
+    .of = either side was measured first in as many rounds, to within one
+gate-aa-unbiased = A/A 测试的平均值为零（在随机波动范围内）
+    .of = the A/A campaigns' mean is zero, as far as chance allows
+gate-aa-alike = 各轮次的波动与 A/A 测试相同（在随机波动范围内）
+    .of = the rounds vary as much as those of the A/A campaigns, as far as chance allows
+gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $n1 } 天
+    .of = the newest A/A campaign lies at most { $n1 } days from this one
 
 ## 引擎的说明：英文见其定义
 
