@@ -7,6 +7,7 @@ blocks has 12, and a round of five workloads 60.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np

@@ -265,7 +265,7 @@ def repeats(attempt: int) -> list[str]:
 
 
 def validate() -> dict[str, Any]:
-    """Evaluate every gate again, and return what is missing, repeated and excluded.
+    """Evaluate the gates of the whole campaign, and return what is missing, repeated and excluded.
 
     If the data docs fail, the report is made without them, and the run continues.
     """
@@ -280,7 +280,7 @@ def validate() -> dict[str, Any]:
         except DataDocsError as error:
             log.error("the report will be without data docs: %s", error)
         else:
-            for sentence in found.disagreements:
+            for sentence in found.warnings:
                 log.warning("%s", sentence)
             counts = ("passed", "failed", "not_evaluated")
             gates = {

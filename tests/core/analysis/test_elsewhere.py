@@ -171,7 +171,7 @@ def test_aa_campaigns_of_a_file_are_in_the_intervals(
 
 
 def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> None:
-    """-10 % at one of six is not lost in the mean."""
+    """-10 % at one of six is not lost in the mean: equal on average is not `equivalent`."""
     trials = rows(0.0, threads=(1, 2, 4, 8, 16, 32), workloads=[READ])
     for row in trials:
         if row["threads"] == 8 and row["side"] == "candidate":
@@ -179,6 +179,7 @@ def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> Non
     (found,) = compared(trials)["workloads"]
     assert found["heterogeneous_threads"] == [8]
     assert found["verdict"] == "inconclusive"
+    assert "at 8 threads the throughput changed by" in found["reasons"][0]
 
 
 @pytest.mark.parametrize("metric", ["qps", "tpmc"])
@@ -237,8 +238,10 @@ def test_the_same_campaign_with_blanks_around_it_is_one(compared: Callable[..., 
     assert [campaign["rounds"] for campaign in compared(trials)] == [3]
 
 
-def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any]) -> None:
-    """On both sides alike they do."""
+def test_a_read_that_fails_on_one_side_only_leaves_no_conclusion(
+    compared: Callable[..., Any],
+) -> None:
+    """On both sides alike it does."""
     trials = rows(-0.1)
     trials[2]["errors"] = 3
     found = compared(trials)
@@ -246,20 +249,20 @@ def test_errors_on_one_side_only_leave_no_conclusion(compared: Callable[..., Any
     assert "errors only on the candidate side" in found["workloads"][0]["reasons"][0]
     trials[0]["errors"] = 3
     assert set(verdicts(compared(trials))) == {"regression"}
-    trials[2]["errors"] = 3000
-    told = compared(trials)["workloads"][0]
-    assert told["verdict"] == "unstable"
-    assert "much more often on the candidate side, 3,000 errors against 3" in told["reasons"][0]
 
 
-@pytest.mark.parametrize(("errors", "verdict"), [(5, "regression"), (6, "unstable")])
-def test_a_few_errors_of_writes_are_conflicts(
-    compared: Callable[..., Any], errors: int, verdict: str
+def test_conflicts_of_writes_leave_no_conclusion_where_one_side_has_more_in_every_round(
+    compared: Callable[..., Any],
 ) -> None:
-    """A deadlock or two on one side are chance, six are not."""
+    """A storm of deadlocks in one round may be chance, however many there are in it."""
     trials = rows(-0.1, workloads=[WRITE])
-    trials[2]["errors"] = errors
-    assert compared(trials)["workloads"][0]["verdict"] == verdict
+    trials[2]["errors"] = 3000
+    assert set(verdicts(compared(trials))) == {"regression"}
+    for number, row in enumerate(trials):
+        row["errors"] = (500 if row["side"] == "candidate" else 3) + number % 3
+    (told,) = compared(trials)["workloads"]
+    assert told["verdict"] == "unstable"
+    assert "much more often on the candidate side, 6,012 errors against 48" in told["reasons"][0]
 
 
 # ---------------------------------------------------------------- bad input
@@ -289,14 +292,23 @@ def test_the_published_page_of_one_round_is_never_an_improvement(
 
 
 def test_a_missing_cell_is_named_and_its_round_not_used(compared: Callable[..., Any]) -> None:
-    """Missing on one side only, no conclusion is drawn."""
+    """A single one is no doubt; in half of the rounds, all on one side, no conclusion is drawn."""
     trials = rows(-0.1)
     gone = trials.pop(2)
     found = compared(trials)
     assert (gone["side"], gone["threads"], gone["round"]) == ("candidate", 4, 1)
     assert found["missing"] == [f"{READ}, 4 threads, candidate: round 1"]
     assert found["workloads"][0]["rounds_used"] == 5
-    assert verdicts(found) == ["unstable", "regression"] * 2
+    assert verdicts(found) == ["regression"] * 4
+    assert "only on the candidate side" in found["workloads"][0]["reasons"][0]
+    half = [row for row in trials if not lacks(row, rounds=(1, 2, 3))]
+    assert verdicts(compared(half)) == ["unstable", "regression"] * 2
+
+
+def lacks(row: Row, rounds: Sequence[int]) -> bool:
+    """Whether it is the candidate's read at four threads in one of these rounds."""
+    cell = row["workload"], row["side"], row["threads"]
+    return cell == (READ, "candidate", 4) and row["round"] in rounds
 
 
 def test_a_missing_round_is_named(compared: Callable[..., Any]) -> None:

@@ -12,17 +12,21 @@ from benchlab.analysis.elsewhere import table
 from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.by_side import error_p_values
 from benchlab.analysis.verdict.calibration import (
     MIN_CAMPAIGNS,
     NO_CALIBRATION,
     Calibration,
     calibrate,
 )
+from benchlab.analysis.verdict.campaign_checks import Seen, error_columns
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
+from benchlab.analysis.verdict.doubts import out_of_bounds
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import SpecError
 from benchlab.home import Home
+from benchlab.plan.report_type import SIDES
 
 THRESHOLD_PCT = 2.0
 
@@ -98,10 +102,11 @@ def _compared(
     threshold_pct: float,
 ) -> ComparedFileCampaign:
     cells = [cell for rounds in measured.workloads for cell in cell_gates(rounds, gates)]
+    errors = _error_columns(measured)
     doubts = {
         rounds.workload: (
             *one_sided_symptoms(rounds, gates, (), cells),
-            *measured.doubts[rounds.workload],
+            *out_of_bounds(_of_errors(gates), errors.get(rounds.workload, {}), "unstable"),
         )
         for rounds in measured.workloads
     }
@@ -115,3 +120,24 @@ def _compared(
         )
         measured = dataclasses.replace(measured, notes=(*measured.notes, *uncalibrated))
     return ComparedFileCampaign(measured, workloads, tuple(cells))
+
+
+def _error_columns(measured: MeasuredElsewhere) -> dict[str, dict[str, Seen]]:
+    """What the comparison of a campaign would see of errors, by workload."""
+    import numpy as np
+
+    p_values = error_p_values(measured.errors)
+    totals = {
+        name: np.nansum(errors, axis=0).astype(int).tolist()
+        for name, (errors, _) in measured.errors.items()
+    }
+    return {
+        name: error_columns(name, dict(zip(SIDES, totals[name], strict=True)), p)
+        for name, p in p_values.items()
+    }
+
+
+def _of_errors(gates: Sequence[Gate]) -> list[Gate]:
+    """The gates of the table ``workloads`` that a file has the columns of."""
+    known = error_columns("", dict.fromkeys(SIDES, 0), None)
+    return [gate for gate in quality.of_table(gates, "workloads") if gate.column in known]

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import decision
+from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
-from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
+from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
+from benchlab.analysis.verdict.doubts import WorkloadGates, doubts
 from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
-from benchlab.analysis.verdict.one_sided import one_sided as where_lost
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
@@ -98,6 +99,7 @@ class Comparison:
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
         cells: the gates of cells, of the trials whose figures are used.
+        checks: the gates of what no trial can show by itself.
         calibration: what A/A campaigns show about deployments.
     """
 
@@ -107,6 +109,7 @@ class Comparison:
     missing: tuple[str, ...]
     gates: tuple[GateResult, ...]
     cells: tuple[CellGates, ...] = ()
+    checks: tuple[WorkloadGates, ...] = ()
     calibration: Calibration = NO_CALIBRATION
 
     @property
@@ -145,25 +148,24 @@ def compare(
     """
     used, excluded = usable_trials(plan, results)
     workloads = rounds_of(plan, used)
-    distrust = [
-        message("reason-unsound", side=side_name(side), why=why)
-        for side, found in (unsound or {}).items()
-        for why in found
-    ]
     cells = [cell for rounds in workloads for cell in cell_gates(rounds, gates)]
-    doubts = {
-        rounds.workload: [*one_sided_symptoms(rounds, gates, used, cells), *distrust]
-        for rounds in workloads
-    }
+    doubted = doubts(plan, results, used, workloads, cells, gates, threshold_pct, unsound or {})
     measured = {result.trial.id for result in used}
     in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
     return Comparison(
-        workloads=judge(workloads, threshold_pct, doubts=doubts, calibration=calibration),
+        workloads=judge(
+            workloads,
+            threshold_pct,
+            doubts=doubted.unstable,
+            not_equivalent=doubted.not_equivalent,
+            calibration=calibration,
+        ),
         excluded=tuple(excluded),
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
         gates=tuple(gate for result in in_order for gate in result.gates),
         cells=tuple(cells),
+        checks=doubted.gates,
         calibration=calibration or NO_CALIBRATION,
     )
 
@@ -200,6 +202,7 @@ def judge(
     threshold_pct: float,
     *,
     doubts: Mapping[str, Sequence[Said]] | None = None,
+    not_equivalent: Mapping[str, Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
 ) -> tuple[WorkloadComparison, ...]:
     """Decide on figures, wherever they are from.
@@ -208,20 +211,35 @@ def judge(
         workloads: of one campaign.
         threshold_pct: the smallest change that is called one, in percent.
         doubts: by workload, why no change can be concluded from its figures.
+        not_equivalent: by workload, why it cannot be `equivalent`.
         calibration: what A/A campaigns show about deployments.
     """
-    known, doubts = calibration or NO_CALIBRATION, doubts or {}
+    known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}
+    cell_count = sum(len(rounds.threads) for rounds in workloads)
+    apart = {
+        r.workload: moved(
+            r.compared("throughput"), r.log_ratios("throughput"), threshold_pct, cell_count
+        )
+        for r in workloads
+    }
     by_kind, estimated = {}, {}
     for kind in KINDS:
+        losing = loses_by_side(workloads, kind)
         estimated[kind] = estimates(workloads, kind, known)
         measured = {
-            r.workload: _measured(
-                r, kind, estimated[kind].get(r.workload), doubts.get(r.workload, ())
+            r.workload: replace(
+                _measured(
+                    r,
+                    kind,
+                    estimated[kind].get(r.workload),
+                    doubts.get(r.workload, ()),
+                    one_sided=r.workload in losing,
+                ),
+                not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
             )
             for r in workloads
         }
         by_kind[kind] = decision.decide(measured, threshold_pct)
-    cell_count = sum(len(rounds.threads) for rounds in workloads)
     compared = []
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
@@ -237,24 +255,30 @@ def judge(
             basis=own.basis if own else "prior",
             deployments=len(rounds.by_deployment("throughput")),
             aa_campaigns=known.count(rounds),
-            heterogeneous=moved(
-                rounds.compared("throughput"),
-                rounds.log_ratios("throughput"),
-                threshold_pct,
-                cell_count,
-            ),
+            heterogeneous=apart[rounds.workload],
         )
         compared.append(comparison)
     return tuple(compared)
 
 
+def _apart(moved: Sequence[Moved], kind: MetricKind) -> Iterator[Message]:
+    """Why a workload is not `equivalent` in throughput: equal on average is not equal."""
+    if kind == "throughput":
+        for one in moved:
+            yield message("reason-moved", threads=one.threads, change=f"{one.change_pct:+.1f}")
+
+
 def _measured(
-    rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None, doubts: Sequence[Said]
+    rounds: Rounds,
+    kind: MetricKind,
+    found: WorkloadEstimate | None,
+    doubts: Sequence[Said],
+    *,
+    one_sided: bool,
 ) -> Measurement:
     deployments = rounds.by_deployment(kind)
     missing = rounds.missing(kind)
     lost = _lost(missing, kind)
-    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing) else None
     return Measurement(
         kind=kind,
         mean=statistics.fmean(float(d.mean()) for d in deployments) if deployments else None,
@@ -263,7 +287,7 @@ def _measured(
         rounds=sum(map(len, deployments)),
         deployments=len(deployments),
         notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
-        doubts=(*([one_sided] if one_sided else ()), *doubts),
+        doubts=(*([lost] if lost and one_sided else ()), *doubts),
     )
 
 

@@ -12,7 +12,8 @@ alike cancels in the ratio.
 * p values are adjusted by Holm (1979) over the workloads, separately for each metric, which holds
   the chance of any false alarm in a campaign on that metric at 5 %;
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
-  inside the threshold on both sides.
+  inside the threshold on both sides. Something may forbid it, such as a thread count that moved
+  against the rest: equal on average is not equal.
 
 Ratios are averaged as logarithms, so that +100 % and -50 % are the same distance (Fleming and
 Wallace 1986: the geometric mean is the right average of ratios). Percentages are printed as
@@ -72,6 +73,7 @@ class Measurement:
         rounds, deployments: how many rounds are complete, and of how many deployments.
         notes: what a reader should know, whatever the verdict.
         doubts: why no change can be concluded: the verdict is then `unstable`.
+        not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
     """
 
     kind: MetricKind
@@ -82,6 +84,7 @@ class Measurement:
     deployments: int = 1
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
+    not_equivalent: tuple[Said, ...] = ()
 
 
 def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
@@ -128,6 +131,8 @@ def _verdict(
         return verdict, tuple(_winners_curse(found, threshold_pct))
     low, high = percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
+        if measured.not_equivalent:
+            return "inconclusive", measured.not_equivalent
         return "equivalent", ()
     return "inconclusive", (_why_inconclusive(measured, found, p_adjusted, threshold_pct),)
 
@@ -162,7 +167,9 @@ def _why_inconclusive(
         return message("reason-noise", limit=f"{threshold_pct:g}")
     of_rounds = measured.of_rounds
     by_rounds = of_rounds is not None and of_rounds.error**2 > found.error**2 / 2
-    unit, count = ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
+    unit, count = (
+        ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
+    )
     return message(
         "reason-undecidable",
         limit=f"{threshold_pct:g}",

@@ -46,6 +46,17 @@ condition-fault = { $violations ->
 }
 reason-symptom = the symptom { $gate } shows { $where }: it is not so that { $sentence }
 reason-errors = the client met errors { $where }
+reason-gate = the gate { $gate } fails: it is not so that { $sentence }
+reason-rejected = over all workloads and attempts, gates of validity failed in { $count } trials on the { $side } side against { $against } on the other (p { $p }), { $own } of them in this workload; { $bounds }
+reason-rejected-change = gates of validity failed more often on the { $side } side, in { $count ->
+    [one] 1 trial
+   *[other] { $count } trials
+}; { $bounds }
+rejected-bounds = with the rejected figures the throughput changes by { $rejected }%, without them by { $without }%
+rejected-unbounded = the rejected trials have no figures that would bound their effect
+reason-headroom = client or load balancer used { $share }% of the CPU granted to them at { $threads } threads on the { $side } side: a client at its limit hides what the servers can do
+reason-plateau = on neither side is throughput at { $threads } threads more than 5% above that at { $fewer }, and the client's CPU is not known: a client at its limit would look the same
+reason-moved = at { $threads } threads the throughput changed by { $change }%, unlike at the others: equal on average is not equal
 where-trials-only = { $count ->
     [one] only on the { $side } side, at 1 trial
    *[other] only on the { $side } side, at { $count } trials
