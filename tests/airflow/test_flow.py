@@ -193,7 +193,7 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     """Among good specs a broken one becomes a DAG that shows the error; a broken topology, none."""
     shutil.copytree(PROJECT / "configs", tmp_path / "configs")
     good = (tmp_path / "configs/reports/sysbench_local.yaml").read_text()
-    broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
+    broken = good.replace("rounds: 6", "rouns: 6").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
     (tmp_path / "configs/reports/huge.yaml").write_text(f"rounds: 0x{'f' * 9000}\n")
     (tmp_path / "configs/topologies/huge.yaml").write_text(f"kind: 0x{'f' * 9000}\n")
