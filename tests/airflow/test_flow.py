@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import sequence
+from benchlab.campaign import recovery
 from tests.airflow.conftest import PROJECT, run_python, told
 
 DESCRIBE = """
@@ -153,7 +153,7 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
         assert task["mapped"]
         assert task["one_at_a_time"] == 1
         # A trial and the deployment before it may each fail as often as the campaign tries them.
-        assert task["retries"] >= 2 * (sequence.TRIES - 1)
+        assert task["retries"] >= 2 * (recovery.TRIES - 1)
 
 
 def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> None:
@@ -193,7 +193,7 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     """Among good specs a broken one becomes a DAG that shows the error; a broken topology, none."""
     shutil.copytree(PROJECT / "configs", tmp_path / "configs")
     good = (tmp_path / "configs/reports/sysbench_local.yaml").read_text()
-    broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
+    broken = good.replace("rounds: 6", "rouns: 6").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
     (tmp_path / "configs/reports/huge.yaml").write_text(f"rounds: 0x{'f' * 9000}\n")
     (tmp_path / "configs/topologies/huge.yaml").write_text(f"kind: 0x{'f' * 9000}\n")

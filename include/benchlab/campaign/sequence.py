@@ -51,7 +51,7 @@ from benchlab.targets.target import Deployment
 FENCE_SLACK_S = 600.0
 # After this many failed tries a trial counts as one that cannot be executed; after this many such
 # trials in a row the campaign is given up. A deployment is tried as often.
-TRIES = 3
+TRIES = recovery.TRIES
 
 
 class TrialSequence:

@@ -23,7 +23,7 @@ from typing import Any
 from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
-from benchlab.campaign import recovery, sequence
+from benchlab.campaign import recovery
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
@@ -41,7 +41,7 @@ TRIAL_LIMIT = timedelta(hours=26)
 # So may a trial before which both sides are deployed anew, as often as that is tried. The campaign
 # gives up first: then what it has measured is published.
 TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
-LOCAL_RETRIES = 2 * (sequence.TRIES - 1)
+LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
 # A repetition with nothing to do is skipped; the tasks after it are not.

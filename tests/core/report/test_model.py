@@ -219,7 +219,7 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     raw = json_text.to_json(made, compare(made.plan, results, 2.0), results)
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
-        *("campaign", "report", "aa", "sides", "rounds", "seed", "target"),
+        *("campaign", "report", "aa", "sides", "rounds", "deployments", "seed", "target"),
         *("placement", "engine", "engine_reason", "threshold_pct", "workloads", "gates"),
         *("calibration", "excluded", "repeated_pairs", "missing", "hosts"),
     ]
