@@ -149,7 +149,7 @@ class Plan:
         return order.deployment_of(round_number, self.rounds, self.deployments)
 
     def in_order(self, deployment: int = 1) -> tuple[Side, ...]:
-        """The sides of the plan, the one that is prepared first in a deployment before the other."""
+        """The sides of the plan, the one that a deployment prepares first before the other."""
         first = self.first_prepared[deployment - 1] if self.first_prepared else "baseline"
         return tuple(sorted(self.sides, key=lambda side: side != first))
 

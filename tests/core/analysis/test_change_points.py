@@ -280,4 +280,4 @@ def test_e_divisive_takes_the_pair_of_stretches_with_the_largest_statistic(
 
     size = len(values)
     best = max(q(place, end) for end in range(2, size + 1) for place in range(1, end))
-    assert q(*_split(np.array(values, dtype=float))) == pytest.approx(best)
+    assert q(*split(np.array(values, dtype=float))) == pytest.approx(best)

@@ -89,9 +89,9 @@ def test_pairs_that_alternate_do_not_always_have_the_same_side_first() -> None:
         "rounds": 6,
     }
     for seed in range(30):
-        planned = trials(seed, **fields)
+        planned = trials(seed, workloads=names, threads=[4], rounds=6)
         pairs = list(dict.fromkeys(trial.pair for trial in planned))
-        for workload in fields["workloads"]:
+        for workload in names:
             found = signs(planned, workload)
             places = [pairs.index((number, workload)) for number in range(1, 7)]
             alternating = [sign * (-1) ** place for sign, place in zip(found, places, strict=True)]
