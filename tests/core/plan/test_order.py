@@ -83,11 +83,7 @@ def test_each_deployment_is_balanced(deployments: int) -> None:
 
 def test_pairs_that_alternate_do_not_always_have_the_same_side_first() -> None:
     """Noise twice as long as a pair of blocks meets each workload at places all over a round."""
-    fields: dict[str, Any] = {
-        "workloads": [POINT, INSERT, "oltp_read_write"],
-        "threads": [4],
-        "rounds": 6,
-    }
+    names = [POINT, INSERT, "oltp_read_write"]
     for seed in range(30):
         planned = trials(seed, workloads=names, threads=[4], rounds=6)
         pairs = list(dict.fromkeys(trial.pair for trial in planned))
