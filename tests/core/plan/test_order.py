@@ -38,7 +38,8 @@ def trend(signs: tuple[int, ...]) -> float:
 
 def alternation(signs: tuple[int, ...]) -> float:
     """The same with every second round."""
-    return sum(sign * (-1) ** number for number, sign in enumerate(signs)) / math.sqrt(len(signs))
+    turns = (sign if number % 2 else -sign for number, sign in enumerate(signs))
+    return sum(turns) / math.sqrt(len(signs))
 
 
 def test_of_six_rounds_half_the_balanced_orders_are_drawn() -> None:
