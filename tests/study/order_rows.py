@@ -112,7 +112,7 @@ def _row(
         bound=bound,
         at_most=not found,
         count=partial(_called, interleave, periods, change_pct),
-        campaigns=400,
+        campaigns=300,
     )
 
 

@@ -370,20 +370,20 @@ class ReportSpec(Frozen):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _order_is_possible(self) -> Self:
+    def _takes_turns(self) -> Self:
         if self.deployments > self.rounds:
             raise ValueError(
                 f"deployments: {self.deployments} of each side, but only {self.rounds} "
                 f"round{'s' * (self.rounds != 1)}; each deployment takes one at least"
             )
-        if self.deployments > 1 and (self.placement != "interleaved" or self.sides == "single"):
+        if self.placement == "interleaved" and self.sides != "single":
+            return self
+        if self.deployments > 1:
             raise ValueError(
                 f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
                 "`placement: interleaved` and two sides; write 1, or leave it out"
             )
-        if self.interleave == "trials" and (
-            self.placement != "interleaved" or self.sides == "single"
-        ):
+        if self.interleave == "trials":
             raise ValueError(
                 "interleave: trials: the sides take turns, which takes `placement: interleaved` "
                 "and two sides; write `blocks`, or leave it out"
