@@ -42,6 +42,7 @@ GROWTH_TARGET_S = 0.15
 COMMON = (
     *("engine=mariadb", "threads=4", "warmup_seconds=1", "restore=every_trial", "seed=1"),
     "deployments=1",
+    "load_balancer=haproxy",
 )
 FULL = (
     "workloads=oltp_point_select,oltp_read_write,oltp_update_index,oltp_update_non_index",

@@ -101,7 +101,12 @@ def test_both_sides_run_in_the_same_place_and_are_reached_directly(machine: Mach
     assert all(result.valid for result in trials), [result.reasons for result in trials]
     assert "haproxy" not in campaign.environment
     page = rendered(machine, "direct", "md")
-    assert f"--mysql-port={port} " in page
+    jobs = list(machine.here.campaign("direct").glob("jobs/*"))
+    commands = [job.joinpath("command").read_text() for job in jobs]
+    clients = [command for command in commands if " --mysql-port=" in command]
+    assert clients
+    assert all(f"--mysql-port={port} " in command for command in clients)
+    assert not [job.name for job in jobs if "haproxy" in job.name]
     assert "then run the client for 3 s" in page
     assert "HAProxy" not in page
     assert {facts.variables["datadir"] for facts in campaign.facts.values()} == {
