@@ -44,9 +44,7 @@ def _drawn(
     deployments: int = 1,
 ) -> Array:
     """Throughputs; several deployments are drawn as campaigns and joined along their rounds."""
-    parts = [
-        draw(world, campaigns, rng, rounds=ROUNDS // deployments) for _ in range(deployments)
-    ]
+    parts = [draw(world, campaigns, rng, rounds=ROUNDS // deployments) for _ in range(deployments)]
     log = np.log(np.concatenate(parts, axis=2))
     base = np.log(1000 * np.sqrt(np.asarray(THREADS)))[:, None]
     if unlike:
@@ -83,25 +81,27 @@ def _count(
         judged = judge(rounds, THRESHOLD_PCT, calibration=known)
         called = [w.verdict in ("regression", "improvement") for w in judged]
         if covered:
-            within = [w.ci95_pct is not None and w.ci95_pct[0] <= 0 <= w.ci95_pct[1] for w in judged]
+            within = [
+                w.ci95_pct is not None and w.ci95_pct[0] <= 0 <= w.ci95_pct[1] for w in judged
+            ]
             hits, count = hits + sum(within), count + len(within)
         else:
             hits, count = hits + (called[0] if found else any(called)), count + 1
     return Share(hits, count)
 
 
-def _false_alarms(world: str, before: float, bound: float, **fields: object) -> Row:
-    return Row(world, "called a change", before, bound, True, partial(_count, **fields))  # type: ignore[arg-type]
+def _false_alarms(name: str, before: float, bound: float, **fields: object) -> Row:
+    return Row(name, "called a change", before, bound, True, partial(_count, **fields))  # type: ignore[arg-type]
 
 
-def _found(world: str, before: float, bound: float, **fields: object) -> Row:
+def _found(name: str, before: float, bound: float, **fields: object) -> Row:
     fields = {"found": True, "change_pct": -5.0, **fields}
-    return Row(world, "found", before, bound, False, partial(_count, **fields))  # type: ignore[arg-type]
+    return Row(name, "found", before, bound, False, partial(_count, **fields))  # type: ignore[arg-type]
 
 
-def _covered(world: str, before: float, bound: float, **fields: object) -> Row:
+def _covered(name: str, before: float, bound: float, **fields: object) -> Row:
     count = partial(_count, covered=True, **fields)  # type: ignore[arg-type]
-    return Row(world, "covered", before, bound, False, count)
+    return Row(name, "covered", before, bound, False, count)
 
 
 ROWS: tuple[Row, ...] = (
@@ -115,7 +115,9 @@ ROWS: tuple[Row, ...] = (
     _found("deployments 0.7 %, -5 %, 5 A/A", 43.0, 75.0, aa=5),
     _found("deployments 0.7 %, -5 %, 10 A/A", 63.0, 85.0, aa=10),
     *(
-        _false_alarms(f"A/A of a quieter period, {aa} A/A", before, 8.0, calibrated_in=QUIETER, aa=aa)
+        _false_alarms(
+            f"A/A of a quieter period, {aa} A/A", before, 8.0, calibrated_in=QUIETER, aa=aa
+        )
         for aa, before in ((5, 9.5), (20, 15.7))
     ),
     _false_alarms("deployments 0.7 %, no A/A", 17.8, 5.0),

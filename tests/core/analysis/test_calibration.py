@@ -145,7 +145,9 @@ def test_the_rounds_alone_have_students_interval_beside_it() -> None:
     ],
     ids=["other threads", "another workload", "one round each"],
 )
-def test_only_campaigns_of_the_same_cells_with_two_rounds_count(aa: dict[str, list[Rounds]]) -> None:
+def test_only_campaigns_of_the_same_cells_with_two_rounds_count(
+    aa: dict[str, list[Rounds]],
+) -> None:
     """Others change nothing."""
     assert judged(calibrate(aa)) == judged()
 

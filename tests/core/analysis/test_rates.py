@@ -22,8 +22,8 @@ from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, nois
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.compare import judge
 from benchlab.analysis.verdict.decision import KINDS, MetricKind
-from benchlab.analysis.verdict.variances import PRIOR_VARIANCE, deployment_variance
 from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.variances import PRIOR_VARIANCE, deployment_variance
 
 THRESHOLD = 2.0
 

@@ -87,7 +87,10 @@ def test_no_sentence_claims_a_change_that_the_verdict_does_not(
 def test_inconclusive_says_that_nothing_was_shown_or_ruled_out_and_why() -> None:
     """`inconclusive` is never worded as the absence of a change."""
     text = outcome(report_of({"oltp_point_select": 0.01}, noise=0.1))
-    assert "No change of 2% or more was shown, and none was ruled out (not decidable by this plan" in text
+    assert (
+        "No change of 2% or more was shown, and none was ruled out (not decidable by this plan"
+        in text
+    )
 
 
 def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:

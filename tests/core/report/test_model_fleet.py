@@ -452,7 +452,9 @@ def test_every_verdict_of_a_sequential_campaign_says_that_drift_is_in_it(
         said = [wording.outcome(report, section) for section in report.sections]
         assert all((drift in sentence) == (placement == "sequential") for sentence in said)
         assert ("before the candidate" in trust.deployments(report)) == (placement == "sequential")
-        assert ("no verdict can go beyond inconclusive" in trust.deployments(report)) == (rounds == 1)
+        assert ("no verdict can go beyond inconclusive" in trust.deployments(report)) == (
+            rounds == 1
+        )
         steps = " ".join(method.steps(report))
         assert ("right after the other" in steps) == (placement == "interleaved")
         assert ("right after each other" in method.how_to_read(report)[0]) == (

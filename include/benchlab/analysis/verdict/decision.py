@@ -162,7 +162,9 @@ def _why_inconclusive(
         return message("reason-noise", limit=f"{threshold_pct:g}")
     of_rounds = measured.of_rounds
     by_rounds = of_rounds is not None and of_rounds.error**2 > found.error**2 / 2
-    unit, count = ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
+    unit, count = (
+        ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
+    )
     return message(
         "reason-undecidable",
         limit=f"{threshold_pct:g}",

@@ -123,9 +123,7 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
                 "metric": key[1],
                 "threads": sorted(key[2]),
                 "campaigns": len(found),
-                "standard_deviation_pct": percent(
-                    math.sqrt(deployment_variance(together(found)))
-                ),
+                "standard_deviation_pct": percent(math.sqrt(deployment_variance(together(found)))),
             }
             for key, found in calibration.found.items()
         ],

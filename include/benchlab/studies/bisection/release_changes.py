@@ -14,8 +14,8 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from benchlab.analysis.verdict.estimates import Basis
 from benchlab.analysis.verdict.decision import Verdict
+from benchlab.analysis.verdict.estimates import Basis
 from benchlab.analysis.verdict.paired import Estimate, Variance, percent, percents
 
 CHANGES: tuple[Verdict, Verdict] = ("regression", "improvement")

@@ -179,9 +179,7 @@ def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[flo
     return tuple(last * step / _STEPS for step in range(_STEPS + 1))
 
 
-def _about_rounds(
-    chosen: AASelection, noise: dict[MetricKind, NoiseModel]
-) -> Iterator[str]:
+def _about_rounds(chosen: AASelection, noise: dict[MetricKind, NoiseModel]) -> Iterator[str]:
     """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
     spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:
