@@ -228,7 +228,9 @@ def test_proposals_find_what_is_wanted_the_cheapest_first(home: Home) -> None:
         proposal["hours"] for proposal in proposals
     )
     for proposal in proposals:
-        assert set(proposal) == {"rounds", "seconds", "hours", "dollars", "detects_pct"}
+        assert set(proposal) == {
+            *("deployments", "rounds", "seconds", "hours", "dollars", "detects_pct")
+        }
         assert 2 < proposal["detects_pct"] <= 4
         assert proposal["dollars"] is None
 
@@ -372,7 +374,6 @@ def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report
     arguments = (report, "--set", "rounds=6", "--set", "seconds=30")
     found = planned(*arguments)["sensitivity"]
     assert found["campaigns"] == [f"aa{n}" for n in range(5)]
-    assert found["scope"] == "versions"
     assert found["detects_pct"] > 2
     assert [offer["rounds"] for offer in found["offers"]] == [6, 12, 24]
     said = run("plan", *arguments).stdout
