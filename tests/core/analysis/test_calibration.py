@@ -1,4 +1,4 @@
-"""Deployments: every interval knows of them, from the campaign itself, A/A campaigns or the prior."""
+"""Deployments: every interval knows of them, by the campaign, A/A campaigns or the prior."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_only_campaigns_of_the_same_cells_with_two_rounds_count(
 
 
 def test_campaigns_of_a_quieter_period_count_for_more_noise() -> None:
-    """Rounds that scatter ten times as much: the A/A campaigns' squares are enlarged, and it is said."""
+    """Rounds that scatter ten times as much: the A/A campaigns' squares grow, and it is said."""
     noisy = rounds([-0.06, 0.0, -0.05, 0.01])
     quiet = calibrate(campaigns([0.001, -0.001, 0.0, 0.001, -0.001]))
     (found,) = judge([noisy], 2.0, calibration=quiet)
@@ -188,7 +188,7 @@ def test_deployments_that_differ_more_than_rounds_give_a_wider_interval() -> Non
 
 @pytest.mark.parametrize("df", [5, 2])
 def test_moderation_pulls_up_and_never_down(df: int) -> None:
-    """Of equal workloads each knows one degree more; the noisiest keeps its own variance."""
+    """Of equal ones each knows one degree more; the noisiest keeps its own variance."""
     alike, alike_df = moderated(np.full(5, 1e-4), np.full(5, df))
     assert alike_df == pytest.approx(df + 1)
     assert (alike >= 1e-4).all()
@@ -200,7 +200,7 @@ def test_moderation_pulls_up_and_never_down(df: int) -> None:
 
 
 def test_the_prior_of_variances_is_that_of_limma() -> None:
-    """Drawn from a scaled inverse chi-square with one degree of freedom: 4,000 workloads find it."""
+    """Drawn from a scaled inverse chi-square with one degree of freedom: 4,000 find it."""
     rng = np.random.default_rng(1)
     truth = 1e-4 / rng.chisquare(1, 4000)
     _, df = moderated(truth * rng.chisquare(5, 4000) / 5, np.full(4000, 5))

@@ -206,8 +206,9 @@ def test_the_order_of_results_does_not_matter(
     [
         ([-10, -11, -12, -10], "regression"),
         ([10, 11, 12, 10], "improvement"),
-        ([-2.5, -2.6, -2.4, -2.5], "inconclusive"),  # one deployment may be as much
-        ([-1.5, -1.6, -1.4, -1.5], "inconclusive")([0, 0.1, -0.1, 0], "inconclusive"),
+        ([-2.5, -2.6, -2.4, -2.5], "inconclusive"),
+        ([-1.5, -1.6, -1.4, -1.5], "inconclusive"),
+        ([0, 0.1, -0.1, 0], "inconclusive"),
         ([0, 0, 0], "inconclusive"),
         ([-5, -5, -5], "regression"),  # all rounds exactly alike
         ([-10, 10, -12, 9], "inconclusive"),

@@ -1,4 +1,4 @@
-"""How far a verdict is trusted: symptoms on one side, deployments, thread counts that moved, p95."""
+"""How far a verdict is trusted: symptoms on one side, deployments, moved thread counts, p95."""
 
 from __future__ import annotations
 

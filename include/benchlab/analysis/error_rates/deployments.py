@@ -8,8 +8,8 @@ change is found in 80 % of campaigns if it is
 away from zero: the t test at the first of Holm's steps for W workloads (Cohen 1988). The rule's
 standard error and degrees of freedom are those of :mod:`benchlab.analysis.verdict.variances`, with
 squares as large as expected. What costs least repeats at the highest level that varies: with a
-deployment that costs c_D and a round c_R, n = sqrt(c_D / c_R * s^2 / tau^2) rounds for each deployment
-(Kalibera and Jones 2013, section 6.2).
+deployment that costs c_D and a round c_R, n = sqrt(c_D / c_R * s^2 / tau^2) rounds for each
+deployment (Kalibera and Jones 2013, section 6.2).
 """
 
 from __future__ import annotations

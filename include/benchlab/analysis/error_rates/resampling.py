@@ -7,10 +7,11 @@
   real ones. So some noise is added to each, and the sum is shrunk to the variance before: the
   smoothed bootstrap with shrinkage (Silverman and Young 1987), its bandwidth the normal reference
   rule h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
-* Every campaign made is a deployment of its own: what that adds to its workloads is normal, with the
+* Every campaign made is a deployment of its own: what that adds to its workloads is normal, with
+  the
   variance that the A/A campaigns and the prior show together
-  (:func:`benchlab.analysis.verdict.variances.deployment_variance`), and correlated between workloads
-  as in the A/A campaigns.
+  (:func:`benchlab.analysis.verdict.variances.deployment_variance`), and correlated between
+  workloads as in the A/A campaigns.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """What A/A campaigns show of a campaign's workloads: how their deployments differ.
 
-Data layout and placement are decided when a side is deployed and loaded. They stay the same until it
-is deployed again, so that rounds cannot show them, and a difference between two deployments looks
-like one between two versions. In A/A campaigns both sides are one version: what they differ by is
-noise. How it enters the intervals is in :mod:`benchlab.analysis.verdict.variances`; any number of A/A
-campaigns counts there for what it is.
+Data layout and placement are decided when a side is deployed and loaded. They stay the same until
+it is deployed again, so that rounds cannot show them, and a difference between two deployments
+looks like one between two versions. In A/A campaigns both sides are one version: what they differ
+by is noise. How it enters the intervals is in :mod:`benchlab.analysis.verdict.variances`; any
+number of A/A campaigns counts there for what it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a campaign's rounds to its estimates: of all workloads together, which share what they show."""
+"""From a campaign's rounds to its estimates: workloads share what they show of deployments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class WorkloadEstimate:
 
     Attributes:
         versions: what the verdict rests on: it knows of rounds and of deployments.
-        rounds: the same mean, by the rounds of these deployments alone; None where each has but one.
+        rounds: the same mean, by the rounds of these deployments alone; None if each has one.
         quieter: how much more the rounds scatter than those of the A/A campaigns; 1: that may be
             chance.
     """
@@ -39,7 +39,7 @@ def estimates(
     """By workload; those with fewer than two complete rounds are left out.
 
     Example:
-        ``estimates(workloads, "throughput", NO_CALIBRATION)["oltp_insert"].versions.interval(0.95)``
+        ``estimates(workloads, "throughput", known)["oltp_insert"].versions.interval(0.95)``
     """
     import numpy as np
 

@@ -92,9 +92,9 @@ class Rounds:
     def coarseness(self, kind: MetricKind) -> Variance:
         """What coarsely printed p95 latencies add to the variance of the mean, in all rounds alike.
 
-        A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of two,
-        and the mean of T ratios has a T-th of that. A/A campaigns do not show it: both sides have the
-        same latency there, in the same step.
+        A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
+        two, and the mean of T ratios has a T-th of that. A/A campaigns do not show it: both sides
+        have the same latency there, in the same step.
         """
         step = self.latency_step if kind == "p95" else 0.0
         return Variance(2 * step**2 / 12 / len(self.threads), math.inf)

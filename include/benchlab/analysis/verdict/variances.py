@@ -9,8 +9,8 @@ and the estimate, the mean of D deployments' means, has U / D. Three sources sho
 
 * the prior: where nothing is known, a side's deployment is taken to shift it by 0.7 % (standard
   deviation), as if that were known from 4 deployments. With the rounds' own s^2 the expected
-  variance is U0 = 2 * 0.007^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946), at
-  most 8, so that what was seen outweighs it soon;
+  variance is U0 = 2 * 0.007^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946),
+  at most 8, so that what was seen outweighs it soon;
 * the campaign's own deployments: sum of (x_j - mean)^2, D - 1 degrees of freedom;
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
   which is the truth there; a bias of one side is then part of the variance.
@@ -28,8 +28,9 @@ period (F test of their rounds' variances over all workloads, at 10 %), their sq
 by F before they count. s^2 is moderated over workloads as limma does (Smyth 2004: a scaled inverse
 chi-square prior by the moments of log s^2), with a prior that weighs 2 degrees of freedom at most,
 never makes a workload's own variance smaller, and counts for half its degrees of freedom: without
-these three, intervals of the noisiest of unlike workloads held the truth in 88 to 92 %. Where no deployment has two rounds, s^2 cannot be told from
-tau^2, and the mean squares of the deployments are moderated and taken as they are.
+these three, intervals of the noisiest of unlike workloads held the truth in 88 to 92 %. Where no
+deployment has two rounds, s^2 cannot be told from tau^2, and the mean squares of the deployments
+are moderated and taken as they are.
 """
 
 from __future__ import annotations
@@ -185,7 +186,8 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
 def deployment_variance(known: Squares) -> Array:
     """How much deployments of a workload differ, for simulations: what its squares leave over.
 
-    By the method of moments, together with the prior: (4 * prior + sum of x^2 - N s^2 / n) / (4 + N).
+    By the method of moments, together with the prior: (4 * prior + sum of x^2 - N s^2 / n) / (4 +
+    N).
     """
     import numpy as np
 
@@ -199,8 +201,8 @@ def deployment_variance(known: Squares) -> Array:
 def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     """Variances of a campaign's workloads, moderated, with their degrees of freedom.
 
-    Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees of
-    freedom d0 solve trigamma(d0 / 2) = var(z) - mean(trigamma(f / 2)).
+    Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees
+    of freedom d0 solve trigamma(d0 / 2) = var(z) - mean(trigamma(f / 2)).
 
     Args:
         s2: with workloads as the last axis.

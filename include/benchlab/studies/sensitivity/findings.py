@@ -221,7 +221,7 @@ def _about_rounds(chosen: AASelection, noise: dict[MetricKind, NoiseModel]) -> I
 
 
 def _without(chosen: AASelection, campaign: str) -> Calibration:
-    """What the other campaigns show: one that counts in its own calibration widens its own interval."""
+    """What the others show: one that counts in its own calibration widens its own interval."""
     return calibration.calibrate(
         {other: found for other, found in chosen.independent.items() if other != campaign}
     )

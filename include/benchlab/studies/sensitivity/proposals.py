@@ -71,7 +71,8 @@ class PlanSensitivity:
     Attributes:
         campaigns: the A/A campaigns that show it; none: the noise is assumed.
         detects_pct: None where not even 50 % is found.
-        offers: the plan itself, the same with more rounds, and the cheapest with several deployments
+        offers: the plan itself, the same with more rounds, and the cheapest with several
+        deployments
             that finds 1.5 thresholds, as far as they find anything and can be planned.
     """
 
@@ -135,8 +136,8 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     """What a plan will find; None where it compares nothing, or has a single round.
 
     Where the store has no A/A campaign of the same cells, by the noise of the published reports and
-    what is assumed of deployments. Trials that are longer than those of the A/A campaigns are assumed
-    not to help.
+    what is assumed of deployments. Trials that are longer than those of the A/A campaigns are
+    assumed not to help.
 
     Raises:
         StoreError: the store cannot be read.
