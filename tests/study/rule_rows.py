@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def _count(
     deployments: int = 1,
 ) -> Share:
     """In how many campaigns something was called, the first workload was found, or covered."""
-    fields = {"bias": bias, "unlike": unlike, "deployments": deployments}
+    fields: dict[str, Any] = {"bias": bias, "unlike": unlike, "deployments": deployments}
     measured = _drawn(world, campaigns, rng, change_pct=change_pct, **fields)
     numbers = [1 + row * deployments // ROUNDS for row in range(ROUNDS)]
     hits = count = 0

@@ -29,8 +29,10 @@ from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.by_side import error_p_values, excess
+from benchlab.analysis.verdict.calibration import NO_CALIBRATION
+from benchlab.analysis.verdict.estimates import estimates
 from benchlab.analysis.verdict.one_sided import OneSided
-from benchlab.analysis.verdict.paired import estimate, percent, percents
+from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
@@ -145,15 +147,19 @@ def _rejected(
 def _equal_with_them(
     figures: Rounds, own: Counter[Side], bounds: Message, threshold_pct: float
 ) -> Seen:
-    """How far the 90 % interval reaches with the rejected figures, where one side has more."""
-    found = estimate(figures.log_ratios("throughput").mean(axis=1))
+    """How far the 90 % interval reaches with the rejected figures, where one side has more.
+
+    By the rounds alone, where they can tell: it is about these trials, not about deployments.
+    """
+    found = estimates([figures], "throughput", NO_CALIBRATION).get(figures.workload)
     if own["baseline"] == own["candidate"]:
         return Seen(0.0)
     side = max(SIDES, key=lambda side: own[side])
     why = message("reason-rejected-change", side=side_name(side), count=own[side], bounds=bounds)
     if found is None:
         return Seen(None)
-    return Seen(max(map(abs, percents(found.interval(0.9)))) / threshold_pct, why)
+    interval = (found.rounds or found.versions).interval(0.9)
+    return Seen(max(map(abs, percents(interval))) / threshold_pct, why)
 
 
 def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
@@ -166,7 +172,13 @@ def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
             first.setdefault(result.trial.id, result)
     figures = ((r.trial.round, r.trial.threads, r.trial.side, r.figures) for r in first.values())
     return collect(
-        rounds.workload, rounds.metric, rounds.rounds, rounds.threads, rounds.sides, figures
+        rounds.workload,
+        rounds.metric,
+        rounds.rounds,
+        rounds.threads,
+        rounds.sides,
+        figures,
+        rounds.deployments,
     )
 
 
