@@ -295,7 +295,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row("p95 of two modes; no A/A", "called a change", 3.5, 5, True, p95_called),
     Row(
-        *("p95 of two modes; no A/A", "-30 % found, or beyond the plan", 0.0, 90, False),
+        *("p95 of two modes; no A/A", "-30 % found, or beyond the plan", 24.9, 90, False),
         partial(p95_answered, -30.0),
     ),
 )
