@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from benchlab.analysis.gates.gates import Gate
 
 __all__ = [
-    *("CampaignRow", "CellRow", "DataDocsError", "GateOutcome", "Validation"),
+    "CampaignRow",
+    "CellRow",
+    "DataDocsError",
+    "GateOutcome",
+    "Validation",
     *("build", "guarded", "summary"),
 ]
 

@@ -188,6 +188,7 @@ def _expectation(gate: Gate) -> Expectation:
     from great_expectations.expectations.core.expect_column_values_to_be_between import (
         ExpectColumnValuesToBeBetween,
     )
+    from great_expectations.expectations.metadata_types import FailureSeverity
 
     return ExpectColumnValuesToBeBetween(
         column=gate.id,
@@ -195,7 +196,7 @@ def _expectation(gate: Gate) -> Expectation:
         max_value=gate.max,
         notes=gate.sentence,
         meta={"gate": gate.id, "then": gate.then},
-        severity=SEVERITIES[gate.then or "note"],
+        severity=FailureSeverity(SEVERITIES[gate.then or "note"]),
     )
 
 
