@@ -286,12 +286,12 @@ ROWS: tuple[Row, ...] = (
     Row(
         *(f"{TENTH.name}; {SPLIT}", "p values not uniform", 83.0, 5, True),
         partial(not_uniform, "two-sided", TENTH, SPLIT),
-        campaigns=5000,
+        campaigns=2500,
     ),
     Row(
         *(f"{TENTH.name}; {PLAIN}", "p values too small", 90.0, 5, True),
         partial(not_uniform, "greater", TENTH, PLAIN),
-        campaigns=5000,
+        campaigns=2500,
     ),
     Row("p95 of two modes; no A/A", "called a change", 3.5, 5, True, p95_called),
     Row(
