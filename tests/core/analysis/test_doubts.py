@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import pytest
 from scipy import stats
 
 from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.verdict import calibration_checks, campaign_checks
 from benchlab.analysis.verdict.by_side import error_p_values, excess, sign_test
-from benchlab.analysis.verdict.calibration_checks import calibration_checks
 from benchlab.analysis.verdict.compare import WorkloadComparison, compare, rounds_of
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult, TrialResult
@@ -166,6 +167,17 @@ def test_equal_on_average_is_not_equivalent() -> None:
     assert "at 4 threads the throughput changed by +10.0%" in said(found)
 
 
+def test_the_columns_of_a_campaign_are_those_that_are_described() -> None:
+    """And each of them is bounded by a gate, or is there for a reader."""
+    described = {
+        "workloads": re.findall(r"^``(\w+)``", campaign_checks.__doc__ or "", flags=re.M),
+        "calibration": re.findall(r"^``(\w+)``", calibration_checks.__doc__ or "", flags=re.M),
+    }
+    judged = {table: {g.column for g in GATES if g.table == table} for table in described}
+    assert judged["workloads"] == set(described["workloads"])
+    assert judged["calibration"] == set(described["calibration"]) - {"aa_campaigns"}
+
+
 # ---------------------------------------------------------------- the tests themselves
 
 
@@ -207,7 +219,7 @@ def test_what_calibrates_is_compared_with_what_it_calibrates() -> None:
     own = rounds_of(made.plan, rounds(0.05))
     others = [rounds_of(made.plan, rounds(0.01)) for _ in range(4)]
     starts = [plans.START.replace(day=day) for day in (1, 2, 3, 4)]
-    row, _ = calibration_checks(
+    row, _ = calibration_checks.calibration_checks(
         own, plans.START.replace(day=9), dict(zip(starts, others, strict=True))
     )
     d = [other[0].log_ratios("throughput").mean(axis=1) for other in others]

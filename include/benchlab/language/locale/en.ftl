@@ -352,8 +352,8 @@ read-estimate = { $deployments ->
 read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
 read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
 read-unstable = { $dataset ->
-    [checked] Unstable: trials are missing, or symptoms show, on one side only, or its dataset no longer met a consistency condition after the last trial, so its figures cannot be taken at face value.
-   *[other] Unstable: trials are missing, or symptoms show, on one side only, so its figures cannot be taken at face value.
+    [checked] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; the client was near its limit; or a side's dataset no longer met a consistency condition after the last trial. The figures cannot be taken at face value.
+   *[other] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; or the client was near its limit. The figures cannot be taken at face value.
 }
 read-inconclusive = Inconclusive: anything else. The data do not decide, in either direction; more rounds or longer trials might.
 read-inconclusive-one-round = Inconclusive: anything else. With a single round it is always this: a change cannot be told from noise.
