@@ -36,6 +36,7 @@ from tests.ports import free_port
 PROJECT = Path(__file__).parents[1]
 VERSIONS = ("10.2.11", "10.11.5")
 LIMIT_S = 600.0
+LOOK_AGAIN_S = 0.1
 # What a project is made of beside its configurations.
 LINKED = ("dags", "plugins", "include", "bin", "pyproject.toml", "docs", "tests")
 # Gates that another test, at work on the same two cores, would fail.
@@ -94,6 +95,7 @@ class Machine:
         """What a process prints that ends with ``code``."""
         process = self.start(*command)
         output, _ = process.communicate(timeout=LIMIT_S)
+        self.processes.remove(process)
         assert process.returncode == code, output
         return output
 
@@ -128,7 +130,7 @@ class Machine:
                     return step
             if ended:
                 raise AssertionError(f"{campaign} ended first: {self.processes[-1].communicate()}")
-            time.sleep(0.02)
+            time.sleep(LOOK_AGAIN_S)
         raise AssertionError(f"{campaign} never came to {phase}: {log.read()[0][-3:]}")
 
     def pid_of(self, campaign: str, job: str) -> int:
@@ -137,7 +139,7 @@ class Machine:
         path = self.here.campaign(campaign) / "jobs" / job / "pid"
         while not path.exists():
             assert time.monotonic() < deadline, f"{job} was never started"
-            time.sleep(0.02)
+            time.sleep(LOOK_AGAIN_S)
         return int(path.read_text())
 
     def left_running(self, campaign: str) -> list[int]:

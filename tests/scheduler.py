@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from benchlab_airflow.local.airflow_home import USER
+from tests.machine import LOOK_AGAIN_S
 
 RUN_LIMIT_S = 1200.0
+# An answer costs the API server CPU, which the run that is waited for wants.
+ASK_AGAIN_S = 0.7
 
 
 class Api:
@@ -39,13 +42,18 @@ class Api:
             return found
 
 
-def wait(what: str, ready: Callable[[], Any], limit_s: float = RUN_LIMIT_S) -> Any:
+def wait(
+    what: str,
+    ready: Callable[[], Any],
+    limit_s: float = RUN_LIMIT_S,
+    every_s: float = ASK_AGAIN_S,
+) -> Any:
     """What ``ready`` gives, once it gives something."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if found := ready():
             return found
-        time.sleep(0.2)
+        time.sleep(every_s)
     raise AssertionError(f"{what}: not within {limit_s:g} s")
 
 
@@ -67,7 +75,7 @@ def process_in_trial(fence: Path) -> int:
         return None
 
     # A trial that was set aside has one again only when its client has ended.
-    found: int = wait("a process in a trial", holder, 60)
+    found: int = wait("a process in a trial", holder, 60, LOOK_AGAIN_S)
     return found
 
 

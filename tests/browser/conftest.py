@@ -15,6 +15,7 @@ from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
 from tests.machine import Machine, machine_in, servers
 from tests.ports import free_port
+from tests.scheduler import ASK_AGAIN_S
 
 __all__ = ["servers"]
 
@@ -83,7 +84,9 @@ def page(browser: Browser, airflow: Airflow) -> Iterator[Page]:
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("link", name="Dags", exact=True).first).to_be_visible()
         # The services are up before their first look at the DAG files has ended.
-        page.wait_for_function(f"fetch('/api/v2/dags/{DAG}').then(answer => answer.ok)")
+        page.wait_for_function(
+            f"fetch('/api/v2/dags/{DAG}').then(answer => answer.ok)", polling=ASK_AGAIN_S * 1000
+        )
         page.goto(f"/dags/{DAG}")
         yield page
 

@@ -132,9 +132,10 @@ def bucket_for(rented: Rented) -> Iterator[Any]:
         rented.machine.environment["AWS_ENDPOINT_URL_S3"] = endpoint
         patch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
         rented.cloud.client("iam").create_instance_profile(InstanceProfileName="datasets")
-        file = rented.machine.here.configs / f"topologies/{TOPOLOGY}.yaml"
-        topology = yaml.safe_load(file.read_text())
-        file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
+        for name in (TOPOLOGY, SPOT_TOPOLOGY):
+            file = rented.machine.here.configs / f"topologies/{name}.yaml"
+            topology = yaml.safe_load(file.read_text())
+            file.write_text(yaml.safe_dump({**topology, "instance_profile": "datasets"}))
         yield made
 
 

@@ -26,7 +26,7 @@ from tests.hosts.rented import (
     bucket_for,
     rented_in,
 )
-from tests.machine import LIMIT_S, Machine, servers
+from tests.machine import LIMIT_S, LOOK_AGAIN_S, Machine, servers
 
 __all__ = ["servers"]  # a fixture
 
@@ -250,7 +250,7 @@ def in_trial(
     log = ProgressLog(machine.here.campaign(campaign) / "progress.jsonl")
     while not any(s.phase == "run" and (s.done or 0) >= after for s in log.read()[0]):
         assert run.poll() is None, run.communicate()[0]
-        time.sleep(0.02)
+        time.sleep(LOOK_AGAIN_S)
 
 
 def fleet_of(machine: Machine, campaign: str) -> Fleet:

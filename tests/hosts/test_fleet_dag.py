@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign.progress import ProgressLog
-from benchlab.results.records import rows_of
+from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.plan.report_type import SIDES
+from benchlab.results.records import Campaign, Moment, rows_of
 from benchlab_airflow.local.services import Services
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import (
@@ -160,14 +161,47 @@ def _clearing_it_rents_nothing(airflow: Airflow, run: str, campaign: str) -> Non
     assert found.state == "complete"
 
 
-def test_one_dataset_is_loaded_once_and_restored_into_two_versions(airflow: Airflow) -> None:
+def test_a_fleet_with_a_dataset_that_loses_a_spot_host_in_a_trial_goes_on(
+    airflow: Airflow,
+) -> None:
+    """Two versions hold the same rows of one load; a lost host costs the trial that it was lost in.
+
+    That trial does not count and its pair is measured again, on a fleet that is whole again. The
+    run is green, the report says what happened, and everything is given back.
+    """
+    machine, cloud = airflow.rented.machine, airflow.rented.cloud
+    dataset = {"snapshots": "s3://datasets/dag", "table_size": 2000, "tables": 3}
+    run = airflow.trigger("interrupted", topology=SPOT_TOPOLOGY, seconds=10, **dataset)
+    machine.wait_for("interrupted", "run")
+    cloud.take_away(airflow.rented.instance("tikv-2"))
+    assert airflow.ended(run) == "success", airflow.story(run, "interrupted")
+    assert cloud.holdings() == NOTHING
+    assert airflow.rented.namespaces.addresses == ()
+    campaign, trials = machine.outcome("interrupted")
+    assert campaign.state == "complete"
+    steps = ProgressLog(machine.here.campaign("interrupted") / "progress.jsonl").read()[0]
+    _one_dataset_is_loaded_once(airflow, campaign, steps)
+    (cut,) = [t for t in trials if t.trial == campaign.plan.trials[0] and t.attempt == 1]
+    assert not cut.valid
+    (note,) = [step.note for step in steps if step.phase == "lost"]
+    assert note.startswith("tikv-2: Server.SpotInstanceTermination")
+    again = [t for t in trials if t.attempt == 2]
+    assert [t.trial for t in again] == list(campaign.plan.trials)
+    assert all(t.valid for t in again), [t.reasons for t in again]
+    assert campaign.environment["spot_hosts"] == "tikv-1, tikv-2"
+    assert campaign.environment["replaced_hosts"] == "0: tikv-2"
+    page = (machine.here.reports / "interrupted" / "report.md").read_text().replace("\\", "")
+    assert "a host was lost and replaced: tikv-2" in page
+    assert "trials before and after that are of two deployments" in page
+    assert "not in content" not in page, "the rows of the two sides are the same"
+    found = machine.verified("interrupted")
+    assert found.outcome == "holds", found.lines()
+
+
+def _one_dataset_is_loaded_once(
+    airflow: Airflow, campaign: Campaign, steps: list[ProgressNote]
+) -> None:
     """The older version takes it; both hold its rows, which is proved, and the note says so."""
-    machine = airflow.rented.machine
-    run = airflow.trigger("dataset", snapshots="s3://datasets/dag", table_size=2000, tables=3)
-    assert airflow.ended(run) == "success", airflow.story(run, "dataset")
-    assert airflow.rented.cloud.holdings() == NOTHING
-    campaign, trials = machine.outcome("dataset")
-    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     versions = {side: facts.version for side, facts in campaign.facts.items()}
     assert versions["baseline"].endswith("v5.1.1")
     assert versions["candidate"].endswith("v5.2.0")
@@ -180,46 +214,12 @@ def test_one_dataset_is_loaded_once_and_restored_into_two_versions(airflow: Airf
     (note,) = [json.loads(o.get()["Body"].read()) for key, o in kept.items() if ".json" in key]
     assert (note["version"], note["checksum"]) == ("v5.1.1", rows_of(baseline))
     assert note["url"].removeprefix("s3://datasets/") + "/backupmeta" in kept
-    log = ProgressLog(machine.here.campaign("dataset") / "progress.jsonl").read()[0]
-    phases = [step.phase for step in log]
+    phases = [step.phase for step in steps]
     assert "keep the dataset of baseline" in phases
     assert "keep the dataset of candidate" not in phases
-    page = (machine.here.reports / "dataset" / "report.md").read_text()
-    assert "not in content" not in page, "the rows of the two sides are the same"
 
 
-def test_a_campaign_that_loses_a_spot_host_in_a_trial_goes_on(airflow: Airflow) -> None:
-    """The trial does not count and its pair is measured again, on a fleet that is whole again.
-
-    The run is green, the report says what happened, and everything is given back.
-    """
-    machine, cloud = airflow.rented.machine, airflow.rented.cloud
-    run = airflow.trigger("interrupted", topology=SPOT_TOPOLOGY, seconds=10)
-    machine.wait_for("interrupted", "run")
-    lost = airflow.rented.instance("tikv-2")
-    cloud.take_away(lost)
-    assert airflow.ended(run) == "success", airflow.story(run, "interrupted")
-    assert cloud.holdings() == NOTHING
-    assert airflow.rented.namespaces.addresses == ()
-    campaign, trials = machine.outcome("interrupted")
-    assert campaign.state == "complete"
-    (cut,) = [t for t in trials if t.trial == campaign.plan.trials[0] and t.attempt == 1]
-    assert not cut.valid
-    log = ProgressLog(machine.here.campaign("interrupted") / "progress.jsonl")
-    (note,) = [step.note for step in log.read()[0] if step.phase == "lost"]
-    assert note.startswith("tikv-2: Server.SpotInstanceTermination")
-    again = [t for t in trials if t.attempt == 2]
-    assert [t.trial for t in again] == list(campaign.plan.trials)
-    assert all(t.valid for t in again), [t.reasons for t in again]
-    assert campaign.environment["spot_hosts"] == "tikv-1, tikv-2"
-    assert campaign.environment["replaced_hosts"] == "0: tikv-2"
-    page = (machine.here.reports / "interrupted" / "report.md").read_text().replace("\\", "")
-    assert "a host was lost and replaced: tikv-2" in page
-    assert "trials before and after that are of two deployments" in page
-    found = machine.verified("interrupted")
-    assert found.outcome == "holds", found.lines()
-
-
+@pytest.mark.long  # the next has load and check; integration/test_tpcc_campaign what comes then
 def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     """By the embedded client: nothing else is there. The worker asks the servers by a forward."""
     machine = airflow.rented.machine
@@ -230,18 +230,28 @@ def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
     assert campaign.state == "complete"
     assert campaign.environment["client_program"] == "embedded"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-    for facts in campaign.facts.values():
-        for moment in ("load", "last trial"):
-            found = facts.consistency[moment]
-            assert {f"3.3.2.{n}" for n in (1, 2, 3, 4)} <= {c.clause for c in found}
-            assert not [c for c in found if c.violations]
+    _is_consistent(campaign, "load")
+    _is_consistent(campaign, "last trial")
     assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
 
 
+def _is_consistent(campaign: Campaign, moment: Moment) -> None:
+    """Every condition was checked on both sides at that moment, and holds."""
+    assert set(campaign.facts) == set(SIDES)
+    for facts in campaign.facts.values():
+        found = facts.consistency[moment]
+        assert {f"3.3.2.{n}" for n in (1, 2, 3, 4)} <= {c.clause for c in found}
+        assert not [c for c in found if c.violations]
+
+
 def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
-    """As an operator ends a campaign in the UI, in the middle of a trial."""
+    """As an operator ends a campaign in the UI, in the middle of a trial.
+
+    Of TPC-C, by the embedded client: nothing else is there. The worker has checked what was loaded,
+    through a forward by SSH.
+    """
     machine = airflow.rented.machine
-    run = airflow.trigger("marked", seconds=120)
+    run = airflow.trigger_dag(TPCC_DAG, "marked", warehouses=1, client="embedded", seconds=120)
     machine.wait_for("marked", "run")
     # Not at the very moment at which Airflow sets the task aside: that would be lost.
     wait(
@@ -256,6 +266,7 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
     campaign, _ = machine.outcome("marked")
     assert campaign.state == "failed"
     assert not (machine.here.campaign("marked") / "ssh_key").exists()
+    _is_consistent(campaign, "load")
 
 
 def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:

@@ -1,10 +1,15 @@
-"""Runs by the calendar under a real scheduler, with real servers: a backfill, and a weekly run."""
+"""Runs by the calendar under a real scheduler, as `make up` runs it, with real servers: a backfill,
+and a weekly run with tasks killed in its trials.
+"""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import json
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,14 +25,21 @@ from benchlab.results.records import Campaign
 from benchlab_airflow.local.services import Services
 from tests.machine import PROJECT, Machine, let_neighbours_be, machine_in, ports_of_target
 from tests.ports import free_port
-from tests.scheduler import Api, dag_ids, wait
+from tests.scheduler import Api, dag_ids, parent_of, process_in_trial, wait
 
 RELEASES, WEEKLY, RENTED = "sysbench_local_releases", "sysbench_local_weekly", "sysbench_ec2"
 OLDEST, CHANGED, NEWEST = "10.2.11", "10.11.5", "11.4.5"
 RANGE = ("--from-date", "2017-11-01", "--to-date", "2025-03-01")
 # So much of the report type as shows a change of index updates between the first two. Their own
 # depends on the machine's disk; so releases before the second wait 20 ms at each commit.
-SMALL: dict[str, Any] = {"workloads": ["oltp_update_index"], "rounds": 3, "seconds": 3}
+SMALL: dict[str, Any] = {
+    "workloads": ["oltp_update_index"],
+    "rounds": 3,
+    "seconds": 3,
+    "warmup_seconds": 0,
+    "dataset": {"tables": 1, "table_size": 1000},
+    "restore": "never",
+}
 SLOW = {
     "until": CHANGED,
     "parameters": {
@@ -100,6 +112,12 @@ class Calendar:
         with self.machine.store() as store:
             return sorted(store.campaigns(report), key=lambda campaign: campaign.started_at)
 
+    def tasks(self, dag: str, run: str) -> list[dict[str, Any]]:
+        """The run's tasks; of a mapped one each by itself."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances?limit=100"
+        found: list[dict[str, Any]] = self.api.call("GET", path)["task_instances"]
+        return found
+
     def why_skipped(self, dag: str, run: str) -> str:
         """What its plan says."""
         path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/plan/xcomEntries/no_campaign"
@@ -113,7 +131,7 @@ def calendar(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterato
     folder = tmp_path_factory.mktemp("calendar")
     ports = ports_of_target()
     project = _project(folder / "project", ports)
-    with machine_in(folder, servers, project) as machine:
+    with machine_in(folder, servers, project, BENCHLAB_DATA_DOCS="yes") as machine:
         services = Services(machine.here.root)
         port = free_port()
         services.up(port)
@@ -208,11 +226,18 @@ def _the_change_is_found_again(machine: Machine) -> None:
     assert CHANGED in found["sentence"]
 
 
-def test_a_weekly_run_starts_by_itself(calendar: Calendar) -> None:
-    """Of the moments that are past exactly the last, with the versions of its day."""
+def test_a_weekly_run_starts_by_itself_and_survives_killed_tasks(calendar: Calendar) -> None:
+    """Of the moments that are past exactly the last, with the versions of its day.
+
+    SIGKILL in both trials, once of the task's process, once of its worker: the retries complete the
+    campaign, no trial twice, no two clients at once.
+    """
     calendar.unpause(WEEKLY)
+    (begun,) = wait("the campaign", lambda: calendar.campaigns(WEEKLY))
+    _kill_tasks(calendar.machine, begun.id)
     (run,) = wait("the run", lambda: calendar.ended(WEEKLY))
-    assert run["state"] == "success"
+    tasks = calendar.tasks(WEEKLY, run["dag_run_id"])
+    assert run["state"] == "success", [(t["task_id"], t["state"]) for t in tasks]
     assert run["run_type"] == "scheduled"
     assert datetime.fromisoformat(run["logical_date"]) == SLOT
     (campaign,) = calendar.campaigns(WEEKLY)
@@ -220,6 +245,33 @@ def test_a_weekly_run_starts_by_itself(calendar: Calendar) -> None:
     after = calendar.api.call("GET", f"/api/v2/dags/{WEEKLY}")["next_dagrun_logical_date"]
     assert datetime.fromisoformat(after) == SLOT + timedelta(days=7)
     assert len(calendar.runs(WEEKLY)) == 1
+    tries = [t["try_number"] for t in tasks if t["task_id"] == "trials"]
+    assert sum(tries) == len(tries) + 2, "each kill cost one try"
+    _was_measured_once(calendar.machine, campaign)
+
+
+def _kill_tasks(machine: Machine, campaign: str) -> None:
+    fence = machine.here.campaign(campaign) / "trial.fence"
+    machine.wait_for(campaign, "run")
+    os.kill(process_in_trial(fence), signal.SIGKILL)
+    machine.wait_for(campaign, "run", after=1)
+    # Its worker: the task process outlives it and measures on beside the retry.
+    os.kill(parent_of(process_in_trial(fence)), signal.SIGKILL)
+
+
+def _was_measured_once(machine: Machine, campaign: Campaign) -> None:
+    """Whole, one trial at a time, with its report and data docs, and nothing is left of it."""
+    _, trials = machine.outcome(campaign.id)
+    assert campaign.state == "complete"
+    assert sorted(r.trial.id for r in trials) == sorted(t.id for t in campaign.plan.trials)
+    assert not any("restore" in r.phases for r in trials), "the servers run on"
+    for earlier, later in itertools.pairwise(trials):
+        assert earlier.ended_at <= later.started_at, "one at a time, in the plan's order"
+    reports = machine.here.reports / campaign.id
+    assert (reports / "report.html").exists()
+    assert (reports / "quality" / "index.html").exists()
+    assert machine.left_running(campaign.id) == []
+    assert machine.holder() is None
 
 
 def _versions(campaign: Campaign) -> tuple[str, str]:

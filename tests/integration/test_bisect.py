@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from benchlab import engines, home
 from tests.machine import Machine
 
@@ -40,6 +42,7 @@ def bisect(machine: Machine) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long  # core/cli/test_bisect has the campaigns, test_backfill an answer of real servers
 def test_two_campaigns_name_the_release_and_are_not_run_again(machine: Machine) -> None:
     """The ends and the middle; what is found then is found in the store."""
     engines.install("mariadb", NEW, home.find())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 
 from tests.builders import fakes
-from tests.machine import LIMIT_S, Machine
+from tests.machine import LIMIT_S, LOOK_AGAIN_S, Machine
 
 DEMO = ("benchlab_airflow.local.demo", "sysbench_local")
 
@@ -49,6 +50,7 @@ def test_ctrl_c_leaves_nothing_and_the_next_run_is_clean(machine: Machine) -> No
     demo = machine.start(*DEMO, *machine.settings(seconds=30))
     while not list((machine.here.root / "campaigns").glob("*/jobs/client-*/pid")):
         assert demo.poll() is None, demo.communicate()[0]
+        time.sleep(LOOK_AGAIN_S)
     os.kill(demo.pid, signal.SIGINT)
     output, _ = demo.communicate(timeout=LIMIT_S)
     assert demo.returncode == 130
