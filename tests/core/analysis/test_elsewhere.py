@@ -170,10 +170,29 @@ def test_aa_campaigns_of_a_file_are_in_the_intervals(
     assert set(verdicts(compared(rows(-0.04)))) == {"regression"}
 
 
+def test_a_file_may_name_deployments(compared: Callable[..., Any]) -> None:
+    """Rounds of one say less of the versions than rounds of several; one is the default."""
+    trials = rows(-0.1, workloads=[READ])
+
+    def found(deployment_of: Callable[[int], int]) -> Any:
+        named = [{**row, "deployment": deployment_of(row["round"])} for row in trials]
+        return compared(named)["workloads"][0]
+
+    widths = [
+        high - low
+        for low, high in (found(of)["ci95_pct"] for of in (lambda _: 7, lambda n: n // 4 + 1, int))
+    ]
+    assert widths == sorted(widths, reverse=True)
+    assert widths[0] > 1.5 * widths[-1]
+    assert found(lambda _: 7) == compared(trials)["workloads"][0]
+    assert found(int)["basis"] == "deployments"
+
+
 def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> None:
     """-10 % at one of six is not lost in the mean: equal on average is not `equivalent`."""
     trials = rows(0.0, threads=(1, 2, 4, 8, 16, 32), workloads=[READ])
     for row in trials:
+        row["deployment"] = row["round"]
         if row["threads"] == 8 and row["side"] == "candidate":
             row["tps"] = float(row["tps"]) * 0.9
     (found,) = compared(trials)["workloads"]
@@ -408,6 +427,10 @@ def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
         ("workload,threads,round,side,tps,tps\na,1,1,baseline,5,6\n", "column twice"),
         ("workload,threads,round,side,tps\na,1,1,baseline,1,000.5\n", "with 5 columns"),
         ("\nworkload,threads,round,side,tps\na,1,1,baseline,5\n", "first line is empty"),
+        (
+            "workload,threads,round,side,deployment,tps\na,1,1,baseline,1,5\na,1,1,candidate,2,5\n",
+            "line 2: deployment: must be the same in all rows of a round, found 1 and 2 in round 1",
+        ),
         ("workload,threads,round,side,tps\n\na,1,1,left,5\n", "line 3: side"),
     ],
 )

@@ -338,7 +338,7 @@ def test_the_trials_csv_says_what_was_restored_and_not_what_was_planned() -> Non
         dataclasses.replace(third, phases={"run": 4.0}, adopted=True),
         dataclasses.replace(fourth, phases={}),
     ]
-    text = csv_text.trials_csv(results, compare(made.plan, results, 2.0))
+    text = csv_text.trials_csv(made.plan, results, compare(made.plan, results, 2.0))
     rows = csv.DictReader(io.StringIO(text))
     assert [row["restored"] for row in rows] == ["true", "false", "", ""]
 

@@ -104,6 +104,7 @@ def test_an_interval_beside_zero_is_explained_where_the_verdict_is_inconclusive(
     """An interval that leaves zero out beside `inconclusive` is put down to the adjustment."""
     reason = reason_of([0.075, 0.035, 0.065, 0.005, 0.075, 0.045])
     assert reason.startswith("taken alone the interval leaves zero out")
+    assert "it can neither show a change of 2% nor rule one out; that would take about" in reason
 
 
 def test_a_shown_difference_below_the_threshold_is_not_called_indistinguishable() -> None:
@@ -125,7 +126,7 @@ def reason_of(ratios: list[float], threshold: float = 2.0) -> str:
 
     found = compare(plan, campaigns.results_of(plan, tps=tps), threshold).workloads[0]
     assert found.verdict == "inconclusive"
-    return str(found.reasons[-1])
+    return "; ".join(map(str, found.reasons))
 
 
 def test_an_aa_campaign_says_that_it_measures_noise() -> None:
@@ -220,7 +221,8 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
         *("campaign", "report", "aa", "sides", "rounds", "deployments", "seed", "target"),
-        *("placement", "engine", "engine_reason", "threshold_pct", "workloads", "gates"),
+        *("placement", "engine", "engine_reason", "rule", "threshold_pct"),
+        *("workloads", "gates"),
         *("calibration", "excluded", "repeated_pairs", "missing", "hosts"),
     ]
     assert {workload["basis"] for workload in raw["workloads"]} == {"prior"}

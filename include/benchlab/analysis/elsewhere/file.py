@@ -2,19 +2,21 @@
 
 Columns: ``workload``, ``threads``, ``round``, ``side`` (``baseline`` or ``candidate``) and any of
 ``tps`` (1/s), ``qps`` (1/s), ``tpmc`` (1/min), ``p95_ms`` and ``errors``; with ``campaign`` the
-file holds several. What was planned is not in such a file: it is taken to be every thread count
-of a workload in every round of its campaign, on both sides.
+file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a campaign were
+measured after both sides had been deployed and loaded anew. What was planned is not in such a file:
+it is taken to be every thread count of a workload in every round of its campaign, on both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.elsewhere.table import (
     CAMPAIGN,
+    DEPLOYMENT,
     ERRORS,
     LATENCY,
     THROUGHPUT,
@@ -77,9 +79,9 @@ def campaigns(table: TrialsTable) -> tuple[MeasuredElsewhere, ...]:
 def _campaign(
     name: str, rows: pd.DataFrame, excluded: tuple[Excluded, ...], common: tuple[str, ...]
 ) -> MeasuredElsewhere:
-    numbers = sorted(rows["round"].unique().tolist())
+    deployments = dict(sorted(zip(rows["round"].tolist(), rows[DEPLOYMENT].tolist(), strict=True)))
     workloads, missing, notes, errors = [], list[str](), list(common), {}
-    if gaps := [_span(a + 1, b - 1) for a, b in pairwise(numbers) if b - a > 1]:
+    if gaps := [_span(a + 1, b - 1) for a, b in pairwise(deployments) if b - a > 1]:
         plural = "s" * (len(gaps) > 1 or "-" in gaps[0])
         notes.append(f"not in the file: round{plural} {', '.join(gaps)}")
     missing += [f"round {gap}, everything" for gap in gaps]
@@ -88,7 +90,7 @@ def _campaign(
         counts = {column: int(own[column].count()) for column in THROUGHPUT if column in own}
         # The metric that most trials have; the first on a tie.
         metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
-        workloads.append(_rounds(workload, metric, numbers, own))
+        workloads.append(_rounds(workload, metric, deployments, own))
         notes += _units(workload, metric, own)
         missing += _missing(workloads[-1])
         if ERRORS in own and own[ERRORS].notna().any():
@@ -96,10 +98,16 @@ def _campaign(
     return MeasuredElsewhere(name, tuple(workloads), excluded, tuple(missing), tuple(notes), errors)
 
 
-def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) -> Rounds:
+def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.DataFrame) -> Rounds:
+    """The figures of a workload.
+
+    Args:
+        deployments: by round, in rising order, the one that measured it.
+    """
     import numpy as np
     import pandas as pd
 
+    numbers = list(deployments)
     threads = rows["threads"].unique().tolist()
     place = (
         np.searchsorted(np.asarray(numbers), rows["round"]),
@@ -113,7 +121,11 @@ def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) 
         if column in rows:
             values[column][place] = rows[column]
     step = LATENCY_STEP["tpmc" if metric == "tpmc" else "tps"]
-    return Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values, step)
+    return Rounds(
+        *(name, metric, LATENCY, numbers, tuple(threads), SIDES, values),
+        latency_step=step,
+        deployments=[deployments[number] for number in numbers],
+    )
 
 
 def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:

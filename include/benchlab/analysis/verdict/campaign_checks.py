@@ -261,12 +261,14 @@ def _plateau(rounds: Rounds) -> Seen:
 
     most = max(rounds.threads)
     fewer = [count for count in rounds.threads if count <= most / 2]
-    ratios = np.isfinite(rounds.log_ratios("throughput")).any()
-    if not fewer or not ratios:
+    if not fewer:
         return Seen(None)
     columns = [rounds.threads.index(count) for count in (max(fewer), most)]
-    means = np.nanmean(np.log(rounds.values[rounds.metric][:, columns, :]), axis=0)
-    gained = means[1] - means[0]
+    logs = np.log(rounds.values[rounds.metric][:, columns, :])
+    whole = np.isfinite(logs).all(axis=(1, 2))
+    if not whole.any():
+        return Seen(None)
+    gained = (logs[whole, 1] - logs[whole, 0]).mean(axis=0)
     why = message("reason-plateau", fewer=max(fewer), threads=most)
     return Seen(float(bool((gained <= math.log(PLATEAU)).all())), why)
 

@@ -295,7 +295,7 @@ def _notes(rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None) -> 
     """What a reader should know of the estimate, whatever the verdict."""
     compared = rounds.compared(kind)
     if found and (absent := [str(count) for count in rounds.threads if count not in compared]):
-        yield message("reason-threads-absent", threads=", ".join(absent), count=len(absent))
+        yield message("reason-threads-absent", threads=", ".join(absent))
     if found and found.quieter > 1:
         yield message("reason-quieter", times=f"{found.quieter:.1f}")
 

@@ -35,6 +35,9 @@ MetricKind = Literal["throughput", "p95"]
 """What is decided on: more throughput is better, and less p95 latency."""
 KINDS: tuple[MetricKind, MetricKind] = ("throughput", "p95")
 ALPHA = 0.05
+RULE = 2
+"""Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
+interval was about one deployment's rounds, unless there were five A/A campaigns."""
 # More rounds or deployments than this are no plan that anyone would run.
 _MOST_NAMED = 100
 
@@ -134,7 +137,7 @@ def _verdict(
         if measured.not_equivalent:
             return "inconclusive", measured.not_equivalent
         return "equivalent", ()
-    return "inconclusive", (_why_inconclusive(measured, found, p_adjusted, threshold_pct),)
+    return "inconclusive", tuple(_why_inconclusive(measured, found, p_adjusted, threshold_pct))
 
 
 def is_better(kind: MetricKind, change_pct: float) -> bool:
@@ -154,23 +157,26 @@ def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
 
 def _why_inconclusive(
     measured: Measurement, found: Estimate, p_adjusted: float, threshold_pct: float
-) -> Message:
-    """The sentence that does not seem to contradict the interval beside it."""
+) -> Iterator[Message]:
+    """Sentences that do not seem to contradict the interval beside them, and what would decide."""
     if p_adjusted < ALPHA:
-        return message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
+        yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
+        return
     low, high = found.interval(0.95)
-    if low > 0 or high < 0:
-        return message("reason-holm", p=f"{p_adjusted:.2g}")
     least, most = found.interval(0.90)
     wide = (most - least) / 2 / math.log1p(threshold_pct / 100)
+    if low > 0 or high < 0:
+        yield message("reason-holm", p=f"{p_adjusted:.2g}")
+    elif wide < 1:
+        yield message("reason-noise", limit=f"{threshold_pct:g}")
     if wide < 1:
-        return message("reason-noise", limit=f"{threshold_pct:g}")
+        return
     of_rounds = measured.of_rounds
     by_rounds = of_rounds is not None and of_rounds.error**2 > found.error**2 / 2
     unit, count = (
         ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
     )
-    return message(
+    yield message(
         "reason-undecidable",
         limit=f"{threshold_pct:g}",
         unit=unit,

@@ -14,7 +14,7 @@ from typing import Any
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
-from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import deployment_variance, together
 from benchlab.hosts import probes
@@ -60,6 +60,7 @@ def to_json(
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
         "engine_reason": campaign.engine_reason,
+        "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [_workload_json(workload) for workload in comparison.workloads],
         "gates": _gates_json(comparison.all_gates),
@@ -98,6 +99,7 @@ def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dic
         "campaign": measured.campaign,
         "sides": {side: {"version": None} for side in SIDES},
         "rounds": measured.rounds,
+        "rule": RULE,
         "threshold_pct": outcome.threshold_pct,
         "workloads": [_workload_json(workload) for workload in workloads],
         "gates": _gates_json(gate for cell in cells for gate in cell.gates),
