@@ -10,7 +10,8 @@ and the estimate, the mean of D deployments' means, has U / D. Three sources sho
 * the prior: where nothing is known, a side's deployment is taken to shift it by 0.7 % (standard
   deviation), as if that were known from 4 deployments. With the rounds' own s^2 the expected
   variance is U0 = 2 * 0.007^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946),
-  at most 8, so that what was seen outweighs it soon;
+  at most 8, so that what was seen outweighs it soon, and no more than the workloads' squares are
+  alike (Smyth 2004);
 * the campaign's own deployments: sum of (x_j - mean)^2, D - 1 degrees of freedom;
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
   which is the truth there; a bias of one side is then part of the variance.
@@ -163,6 +164,10 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
     seen = own.between / expected
     seen = seen + quieter * known.between / (PRIOR_VARIANCE + s2 * known.inverse_rounds)
     seen_df = own.between_df + known.between_df
+    compared = shown & (seen_df > 0)
+    if compared.sum() > 1:
+        ratios = np.maximum(seen[..., compared] / seen_df[compared], LEAST_SD**2)
+        f0 = np.minimum(f0, _alike(ratios, seen_df[compared], _MOST_PRIOR_DF)[0])
     prior = (f0 * shown).sum(-1, keepdims=True) / max(shown.sum(), 1)
     level = (prior + (seen * shown).sum(-1, keepdims=True)) / np.maximum(
         prior + (seen_df * shown).sum(), 1
@@ -199,31 +204,43 @@ def deployment_variance(known: Squares) -> Array:
 
 
 def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
-    """Variances of a campaign's workloads, moderated, with their degrees of freedom.
-
-    Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees
-    of freedom d0 solve trigamma(d0 / 2) = var(z) - mean(trigamma(f / 2)).
+    """Variances of a campaign's workloads, moderated, with their degrees of freedom (Smyth 2004).
 
     Args:
         s2: with workloads as the last axis.
         df: by workload; one with none is left alone, with one degree of freedom.
     """
     import numpy as np
-    from scipy.special import digamma, polygamma
+    from scipy.special import digamma
 
     s2 = np.maximum(s2, LEAST_SD**2)
     usable = np.broadcast_to(df > 0, s2.shape[-1:])
     own_df = np.where(usable, df, 1.0)
     if usable.sum() < 2:
         return s2, own_df + np.zeros_like(s2)
-    half = own_df[usable] / 2
-    z = np.log(s2[..., usable]) - digamma(half) + np.log(half)
-    excess = z.var(-1, ddof=1, keepdims=True) - polygamma(1, half).mean()
-    most = float(polygamma(1, _MOST_MODERATION / 2))
-    d0 = 2 * _inverse_trigamma(np.maximum(excess, most))
-    s0 = np.exp(z.mean(-1, keepdims=True) + digamma(d0 / 2) - np.log(d0 / 2))
+    d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
+    s0 = np.exp(mean + digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
     return np.where(usable, value, s2), own_df + d0 / 2 * usable
+
+
+def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
+    """How many degrees of freedom the workloads' variances have in common, and their mean log.
+
+    Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees
+    of freedom d0 solve trigamma(d0 / 2) = var(z) - mean(trigamma(f / 2)).
+
+    Args:
+        variances: of two workloads or more, as the last axis.
+        most: of these degrees of freedom.
+    """
+    import numpy as np
+    from scipy.special import digamma, polygamma
+
+    z = np.log(variances) - digamma(df / 2) + np.log(df / 2)
+    excess = z.var(-1, ddof=1, keepdims=True) - polygamma(1, df / 2).mean()
+    least = float(polygamma(1, most / 2))
+    return 2 * _inverse_trigamma(np.maximum(excess, least)), z.mean(-1, keepdims=True)
 
 
 def _inverse_trigamma(values: Array) -> Array:
