@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import io
 import os
 import re
@@ -24,10 +25,10 @@ from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
-from benchlab.report.formats import csv_text, markdown
+from benchlab.report.formats import csv_text, markdown, terminal
 from benchlab.report.model import report as model
 from benchlab.report.publish import files
-from benchlab.report.sentences import wording
+from benchlab.report.sentences import answer, method, wording
 from benchlab.results.records import Campaign, TrialResult
 from tests.builders import campaigns
 
@@ -254,8 +255,8 @@ def test_the_front_matter_is_yaml_and_says_the_verdicts() -> None:
     """Site generators read title and summary."""
     text = golden_bundle()["report.md"].decode()
     front = yaml.safe_load(text.split("---\n")[1])
-    assert front["title"] == "MariaDB Sysbench Performance Test Report -- 10.11.5 vs. 10.2.11"
-    assert "Update Index: regression, estimate -12.00%" in front["summary"]
+    assert front["title"] == "MariaDB Sysbench Performance Test Report – 10.11.5 vs. 10.2.11"
+    assert "1 regression (Update Index -12.00%)" in front["summary"]
 
 
 def test_every_image_of_the_page_is_in_the_bundle() -> None:
@@ -353,16 +354,36 @@ def test_a_failed_gate_is_reported_though_its_trial_is_not_used() -> None:
         assert "ver all executed trials" in golden_bundle()[name].decode()
 
 
-def test_every_headline_says_the_same_in_every_format() -> None:
-    """Markdown and HTML print the verdict, estimate and interval that the model decided."""
+def test_the_answer_is_the_same_in_every_format() -> None:
+    """One sentence, and a row for each metric of a workload, as the model decided."""
+    report = model.build(*golden_case())
+    page = html.unescape(golden_bundle()["report.html"].decode())
+    text = html.unescape(golden_bundle()["report.md"].decode())
+    printed = terminal.render(report, 200, colour=False)
+    said = answer.sentence(report)
+    changes = "1 regression (Update Index -12.00%), 1 improvement (Update Non-index +9.00%)"
+    assert said.startswith(f"5 workloads: {changes}, 1 unstable, 2 inconclusive. p95 latency:")
+    assert text.index(said) < text.index("## Test environment")
+    assert page.index(said) < page.index("<ul class")
+    assert " ".join(printed.split()).endswith(f"{said} {method.about(report)}")
+    lines = answer.lines(report)
+    assert [line.found for line in lines[::2]] == [s.figures.verdict for s in report.sections]
+    assert [line.found for line in lines[1::2]] == [s.figures.p95.verdict for s in report.sections]
+    for line in lines:
+        *cells, _ = line
+        assert f"| {' | '.join(cells)} |" in text
+        assert re.search(r"\s+".join(map(re.escape, cells)), printed)
+        assert line.interval in page
+        assert line.change in page
+
+
+def test_an_inconclusive_card_leads_with_its_interval() -> None:
+    """A figure in bold would be remembered, though nothing was shown."""
     report = model.build(*golden_case())
     page = golden_bundle()["report.html"].decode()
-    text = golden_bundle()["report.md"].decode()
-    for section in report.sections:
-        found = section.figures
-        assert f"**{found.verdict}**, {wording.figures(report, section)}" in text
-        assert report.numbers.interval(found.ci95_pct, 2.0) in page
-        assert report.numbers.estimate(found.estimate_pct, 2.0) in page
+    bold = re.findall(r'class="estimate">([^<]*)<', page)
+    changed = [s for s in report.sections if s.figures.verdict in ("regression", "improvement")]
+    assert bold == [report.numbers.estimate(s.figures.estimate_pct, 2.0) for s in changed]
 
 
 def test_publishing_twice_leaves_the_same_files_and_nothing_beside(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from benchlab.report.model import hosts
 from benchlab.report.model import report as model
 from benchlab.report.model.commands import of_campaign
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import method, setting, wording
+from benchlab.report.sentences import answer, method, setting, wording
 from benchlab.results.records import TrialResult
 from tests.builders import campaigns, plans
 
@@ -78,7 +78,7 @@ def test_no_sentence_claims_a_change_that_the_verdict_does_not(
         reasons=("one reason",),
         ci95_pct=(estimate - 1, estimate + 1),
     )
-    for text in (outcome(report), wording.headline(report, report.sections[0])):
+    for text in (outcome(report), answer.sentence(report)):
         assert verdict in text
         assert not any(word in text for word in CHANGE_WORDS)
         assert "no difference" not in text.lower()
@@ -134,7 +134,7 @@ def test_an_aa_campaign_says_that_it_measures_noise() -> None:
     report = report_of({}, sides="same")
     assert wording.title(report).endswith("10.2.11 against itself (A/A)")
     assert "measures noise" in wording.subject(report)
-    assert wording.summary(report).startswith("A/A campaign")
+    assert answer.summary(report).startswith("A/A campaign")
     assert report.sides["baseline"].label == "10.2.11 (baseline)"
     assert report.sides["candidate"].label == "10.2.11 (candidate)"
     assert "10.11.5" not in markdown.render(report)
@@ -162,7 +162,7 @@ def test_a_slowdown_on_purpose_is_never_taken_for_the_version_s(sides: str, labe
     assert label in wording.title(report)
     assert "slowed down by 30% on purpose" in wording.subject(report)
     assert "say nothing about the candidate's version" in wording.subject(report)
-    assert wording.summary(report).startswith("Candidate slowed down by 30% on purpose.")
+    assert answer.summary(report).startswith("Candidate slowed down by 30% on purpose.")
     assert wording.verdict(report, report.sections[0]) == "regression"
     assert "false alarm" not in outcome(report)
     assert label in outcome(report)
@@ -354,7 +354,7 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
     }
     report = report_of({}, environment=told, **TIDB)
     assert "The figures compare the SQL layer, not TiKV." in method.notes(report)
-    assert wording.title(report).startswith("TiDB Sysbench Performance Test Report -- v6.5.0 vs.")
+    assert wording.title(report).startswith("TiDB Sysbench Performance Test Report – v6.5.0 vs.")
     assert "--mysql-ignore-errors=1213,9007 " in command_of_a_trial(report)
     assert report.machine == {"cores": "2"}
     assert report.software == {"sysbench": "1.0.20"}

@@ -288,4 +288,4 @@ def test_without_data_docs_no_page_refers_to_them() -> None:
     report = model.build(made, compare(made.plan, measured, 2.0), measured)
     page = markdown.render(report)
     assert "quality/index.html" not in page
-    assert "p95 latency: n/a" in page
+    assert "| p95 latency | n/a | n/a | n/a | inconclusive |" in page

@@ -84,8 +84,8 @@ recorded-texts = What servers, hosts, trials and report types said is in English
 
 ## Title and overview
 
-title = { $system } Performance Test Report -- { $candidate } vs. { $baseline }
-title-aa = { $system } Performance Test Report -- { $version } against itself (A/A)
+title = { $system } Performance Test Report – { $candidate } vs. { $baseline }
+title-aa = { $system } Performance Test Report – { $version } against itself (A/A)
 label-apart = { $version } ({ $apart })
 label-slowdown = slowed down by { $limit } on purpose
 measured-how = { $client ->
@@ -101,8 +101,44 @@ subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice:
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
 summary-aa = A/A campaign, both sides alike: it measures noise.
 summary-slowdown = Candidate slowed down by { $limit } on purpose.
-headline = { $workload }: { $verdict }, { $figures }.
-overview = { $workload }: { $verdict }, { $figures }, { $arithmetic }; { $latency }.
+
+## The answer
+
+about-cores = { $cores ->
+    [1] 1 core
+   *[other] { $cores } cores
+}
+about-hosts = { $hosts } { $rented ->
+    [yes] EC2 hosts
+   *[no] hosts
+}
+about-separator = { " · " }
+answer = { $workloads ->
+    [one] 1 workload
+   *[other] { $workloads } workloads
+}: { $counts }.
+answer-latency = p95 latency: { $counts }.
+answer-regression = { $count ->
+    [one] 1 regression
+   *[other] { $count } regressions
+}
+answer-improvement = { $count ->
+    [one] 1 improvement
+   *[other] { $count } improvements
+}
+answer-false-alarm = { $count ->
+    [one] 1 false alarm
+   *[other] { $count } false alarms
+}
+answer-unstable = { $count } unstable
+answer-inconclusive = { $count } inconclusive
+answer-equivalent = { $count } equivalent
+answer-named = { $count } ({ $each })
+answer-change = { $workload } { $change }
+answer-nothing = No workload was measured.
+answer-basis-prior = How much deployments differ was not measured but assumed.
+answer-basis-deployments = How much deployments differ is known from { $deployments } deployments of each side.
+answer-basis-aa-campaigns = How much deployments differ is known from { $campaigns } A/A campaigns.
 
 ## Verdicts
 
@@ -118,7 +154,6 @@ estimate-without-interval = estimate { $estimate } without an interval
 estimate-with-interval = estimate { $estimate } (95% interval { $interval })
 interval-told = 95% interval { $interval }, adjusted p { $p }
 interval-of-geometric-mean = geometric mean, { interval-told }
-arithmetic = arithmetic mean of the per-thread percentages { $mean }
 arithmetic-sentence = Arithmetic mean of the per-thread percentages { $mean }.
 outcome-change = { $verdict ->
     [improvement] The { $workload } { $metric } of { $candidate } is improved by { $size } against { $baseline } ({ $told }).
@@ -419,6 +454,11 @@ column-hash = Git hash
 column-parameter = Parameter
 column-variable = Variable
 column-workload = Workload
+column-metric = Metric
+column-change = Change
+column-interval = 95% interval
+column-p = Adjusted p
+column-verdict = Verdict
 column-gate = Gate
 column-gate-holds = What holds when it passes
 column-passed = Passed

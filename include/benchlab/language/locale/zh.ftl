@@ -77,8 +77,29 @@ subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入
 subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
 summary-aa = A/A 测试，两方相同：用于衡量噪声。
 summary-slowdown = 候选被人为减速 { $limit }。
-headline = { $workload }：{ $verdict }，{ $figures }。
-overview = { $workload }：{ $verdict }，{ $figures }，{ $arithmetic }；{ $latency }。
+
+## 结论
+
+about-cores = { $cores } 核
+about-hosts = { $hosts } 台{ $rented ->
+    [yes] EC2 主机
+   *[no] 主机
+}
+about-separator = { " · " }
+answer = { $workloads } 个负载：{ $counts }。
+answer-latency = p95 延迟：{ $counts }。
+answer-regression = { $count } 个性能退化
+answer-improvement = { $count } 个性能提升
+answer-false-alarm = { $count } 个误报
+answer-unstable = { $count } 个结果不稳定
+answer-inconclusive = { $count } 个无法判定
+answer-equivalent = { $count } 个持平
+answer-named = { $count }（{ $each }）
+answer-change = { $workload } { $change }
+answer-nothing = 没有测试任何负载。
+answer-basis-prior = 部署之间的差异没有测量，是假定的。
+answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
+answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
 
 ## 结论
 
@@ -94,7 +115,6 @@ estimate-without-interval = 估计值 { $estimate }（无置信区间）
 estimate-with-interval = 估计值 { $estimate }（95% 置信区间 { $interval }）
 interval-told = 95% 置信区间 { $interval }，校正后的 p 值 { $p }
 interval-of-geometric-mean = 几何平均，{ interval-told }
-arithmetic = 各线程数变化百分比的算术平均值 { $mean }
 arithmetic-sentence = 各线程数变化百分比的算术平均值为 { $mean }。
 outcome-change = { $verdict ->
     [improvement] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 提升了 { $size }（{ $told }）。
@@ -390,6 +410,11 @@ column-hash = Git hash
 column-parameter = 参数
 column-variable = 变量
 column-workload = 负载
+column-metric = 指标
+column-change = 变化
+column-interval = 95% 置信区间
+column-p = 校正后的 p 值
+column-verdict = 结论
 column-gate = 检查项
 column-gate-holds = 通过时成立的条件
 column-passed = 通过
