@@ -16,6 +16,8 @@ from benchlab.results.records import Campaign, TrialResult
 
 # The directory of the gates' data docs beside the report.
 DATA_DOCS = "quality"
+PAGES = ("report.html", "report.md", "evidence.zip")
+"""The files of a report that people open, or keep."""
 
 
 def make(
