@@ -14,6 +14,7 @@ from typing import Literal
 from benchlab import workloads
 from benchlab.analysis.gates import data_docs, gates
 from benchlab.analysis.gates.data_docs import CampaignRow, DataDocsError, Validation
+from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
@@ -141,7 +142,9 @@ class StoredCampaign:
         wanted = self._destinations(destinations)
         chosen = self._chosen(wanted, only)
         self.note("publish", "report")
-        publication, without_evidence = self._publication(self.finish())
+        outcome = self.finish()
+        self.store.set_verdicts(self.campaign.id, verdicts_of(outcome.comparison))
+        publication, without_evidence = self._publication(outcome)
         self._record.begin(publication.edition, list(map(place, wanted)), destinations)
         publish_everywhere(
             publication,

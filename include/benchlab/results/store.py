@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -29,7 +29,13 @@ from upath import UPath
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
-from benchlab.results.records import Campaign, SideFacts, TrialResult
+from benchlab.results.records import (
+    Campaign,
+    CampaignSummary,
+    SideFacts,
+    StoredVerdict,
+    TrialResult,
+)
 from benchlab.results.rows import (
     CAMPAIGNS,
     GATES,
@@ -39,10 +45,12 @@ from benchlab.results.rows import (
     SCHEMA_VERSION,
     STEP_TIMES,
     TRIALS,
+    VERDICTS,
     add_missing_columns,
     as_json,
     campaign_of,
     campaign_row,
+    summary_of,
     trial_of,
     trial_row,
 )
@@ -252,6 +260,45 @@ class Store:
         """Mark a campaign that is resumed as running again."""
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
+
+    # What was decided
+
+    def set_verdicts(self, campaign: str, verdicts: Sequence[StoredVerdict]) -> None:
+        """Keep what was decided for :meth:`summaries`, in place of what was kept before."""
+        with self.transaction() as connection:
+            connection.execute(VERDICTS.delete().filter_by(campaign=campaign))
+            for position, verdict in enumerate(verdicts):
+                connection.execute(
+                    VERDICTS.insert().values(
+                        campaign=campaign, position=position, **asdict(verdict)
+                    )
+                )
+
+    def summaries(self) -> list[CampaignSummary]:
+        """All campaigns as a list has them, the latest first, without reading any trial.
+
+        One that cannot be read is left out with a warning in the log, as by :meth:`campaigns`.
+
+        Example:
+            ``store.summaries()[0].verdicts[0].verdict`` is ``regression``.
+        """
+        wanted = ("id", "report", "state", "origin", "started_at", "ended_at", "plan", "spec")
+        chosen = sa.select(*(CAMPAIGNS.c[name] for name in wanted)).order_by(
+            CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id.desc()
+        )
+        decided = sa.select(VERDICTS).order_by(VERDICTS.c.campaign, VERDICTS.c.position)
+        verdicts = defaultdict(list)
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+            for row in connection.execute(decided):
+                verdicts[row.campaign].append(row)
+        found = []
+        for row in rows:
+            try:
+                found.append(summary_of(row, verdicts[row.id]))
+            except StoreError as error:
+                log.warning("left out: %s", error)
+        return found
 
     # What steps took
 

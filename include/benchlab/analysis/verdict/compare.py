@@ -25,12 +25,12 @@ from benchlab.analysis.verdict.doubts import WorkloadGates, doubts
 from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.paired import percent
-from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.rounds import LATENCY, Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
 from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
-from benchlab.results.records import GateResult, TrialResult
+from benchlab.results.records import GateResult, StoredVerdict, TrialResult
 
 if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array
@@ -168,6 +168,31 @@ def compare(
         checks=doubted.gates,
         calibration=calibration or NO_CALIBRATION,
     )
+
+
+def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
+    """What the store keeps of a comparison: of each workload its throughput, then its p95 latency.
+
+    Example:
+        ``verdicts_of(comparison)[1].metric`` is ``p95_ms``.
+    """
+    return [
+        StoredVerdict(
+            workload=workload.name,
+            metric=metric,
+            verdict=found.verdict,
+            estimate_pct=found.estimate_pct,
+            low_pct=found.ci95_pct[0] if found.ci95_pct else None,
+            high_pct=found.ci95_pct[1] if found.ci95_pct else None,
+            p_adjusted=found.p_adjusted,
+            rule=decision.RULE,
+        )
+        for workload in comparison.workloads
+        for metric, found in (
+            (workload.metric, workload),
+            (LATENCY[workload.metric], workload.p95),
+        )
+    ]
 
 
 def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
