@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from benchlab.analysis.gates.data_docs import tables
@@ -139,10 +140,9 @@ def summary(outcomes: Sequence[GateOutcome]) -> str:
 
 def _files(title: str, pages: Sequence[Evaluated]) -> dict[str, bytes]:
     """The pages by relative path: the index, and one for each suite."""
-    import great_expectations as gx
-
+    version = metadata.version("great_expectations")
     environment = templates.environment(__name__)
-    environment.globals.update(title=title, version=gx.__version__, failed_rows=_failed_rows)
+    environment.globals.update(title=title, version=version, failed_rows=_failed_rows)
     index, suite = map(environment.get_template, ("index.html.j2", "suite.html.j2"))
     texts = {"index.html": index.render(pages=pages)}
     for page in pages:
