@@ -231,4 +231,4 @@ def machine_in(
 
 def ports_of_target() -> dict[str, int]:
     """A free port for each of a local target's."""
-    return {name: free_port() for name in ("entry", "stats", "baseline", "candidate", "status")}
+    return {name: free_port() for name in ("entry", "stats", "server", "status")}

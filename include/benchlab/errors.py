@@ -18,7 +18,7 @@ defined elsewhere is listed with its module.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
-    ├── DataDocsError        gates could not be evaluated again (benchlab.analysis.gates.data_docs)
+    ├── DataDocsError        a campaign's gates not evaluated (benchlab.analysis.gates.data_docs)
     ├── LanguageError        a language, or one of its sentences, is missing (benchlab.language)
     ├── PublishedPageError   a published page cannot be read
     ├── PublishError         a report could not be published

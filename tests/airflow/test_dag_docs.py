@@ -46,7 +46,7 @@ def test_the_page_is_up_to_date_and_the_check_is_quiet() -> None:
 def test_a_stale_page_is_named_with_the_command_that_writes_it(project: Path) -> None:
     """A changed report type changes its page; the check says what to run, and that mends it."""
     report = project / "configs" / "reports" / "sysbench_local.yaml"
-    report.write_text(report.read_text().replace("rounds: 3", "rounds: 5"))
+    report.write_text(report.read_text().replace("rounds: 6", "rounds: 7"))
     before = (project / "docs" / "DAGS.md").read_text()
 
     stale = dag_docs(project, "--check")
@@ -57,7 +57,7 @@ def test_a_stale_page_is_named_with_the_command_that_writes_it(project: Path) ->
 
     assert dag_docs(project).returncode == 0
     after = (project / "docs" / "DAGS.md").read_text()
-    assert [line for line in after.splitlines() if "`rounds`" in line and "| `5` |" in line]
+    assert [line for line in after.splitlines() if "`rounds`" in line and "| `7` |" in line]
     assert dag_docs(project, "--check").returncode == 0
 
 
@@ -86,7 +86,7 @@ def test_another_airflow_on_this_machine_is_left_alone(project: Path, tmp_path: 
 def test_a_report_type_that_does_not_validate_gets_no_page(project: Path) -> None:
     """The error names its file; the page stays as it was."""
     report = project / "configs" / "reports" / "sysbench_local.yaml"
-    report.write_text(report.read_text().replace("rounds: 3", "rouns: 3"))
+    report.write_text(report.read_text().replace("rounds: 6", "rouns: 6"))
     done = dag_docs(project)
     assert done.returncode == 1
     assert "sysbench_local.yaml does not validate" in done.stderr

@@ -119,10 +119,10 @@ def test_both_sides_are_deployed_before_one_task_loads_them(
 ) -> None:
     """At once where the hosts allow; then each side is analyzed and backed up, before any trial."""
     tasks = dags[report]["tasks"]
-    order = ["provision", "deploy_baseline", "deploy_candidate", "load"]
-    for side in ("baseline", "candidate"):
-        order += [f"prepare_{side}.{step}" for step in ("analyze", "back_up")]
-        assert f"prepare_{side}.load" not in tasks
+    order = ["provision", "deploy_first", "deploy_second", "load"]
+    for place in ("first", "second"):
+        order += [f"prepare_{place}.{step}" for step in ("analyze", "back_up")]
+        assert f"prepare_{place}.load" not in tasks
     for earlier, later in zip(order, [*order[1:], "trials"], strict=True):
         assert later in downstream(dags[report], earlier)
         assert tasks[later]["rule"] == "all_success"
@@ -324,11 +324,11 @@ def deploy(side):
 
 @contextmanager
 def campaign():
-    yield SimpleNamespace(plan=SimpleNamespace(sides={"baseline": None}), deploy=deploy)
+    yield SimpleNamespace(in_order=("baseline",), deploy=deploy)
 
 stages._campaign = campaign
 try:
-    say(stages.on_side("deploy", "SIDE"))
+    say(stages.on_side("deploy", "PLACE"))
 except Exception as error:
     say(type(error).__name__, error)
 """
@@ -347,7 +347,7 @@ def test_a_lost_link_is_tried_again_and_an_unfit_host_is_not(
     airflow_env: dict[str, str], error: str, raised: str
 ) -> None:
     """The first comes back by itself; the second would cost another try's time for nothing."""
-    code = STAGE.replace("ERROR", error).replace("SIDE", "baseline")
+    code = STAGE.replace("ERROR", error).replace("PLACE", "first")
     assert told(code, airflow_env) == [raised]
 
 
@@ -355,7 +355,7 @@ def test_a_campaign_of_one_version_has_nothing_to_do_for_the_other(
     airflow_env: dict[str, str],
 ) -> None:
     """Its tasks are there, and succeed."""
-    code = STAGE.replace("ERROR", "TargetError").replace("SIDE", "candidate")
+    code = STAGE.replace("ERROR", "TargetError").replace("PLACE", "second")
     assert told(code, airflow_env) == ["None"]
 
 

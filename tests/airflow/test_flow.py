@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.campaign import recovery
 from tests.airflow.conftest import PROJECT, run_python, told
 
 DESCRIBE = """
@@ -99,11 +100,14 @@ def test_a_run_is_red_when_something_was_not_measured(dag: dict[str, Any]) -> No
 
 def test_nothing_before_the_trials_is_skipped_over(dag: dict[str, Any]) -> None:
     """Deploy, load, analyze and back up of each side, in this order, before any trial."""
-    for side in ("baseline", "candidate"):
-        steps = [f"prepare_{side}.{step}" for step in ("deploy", "load", "analyze", "back_up")]
-        for earlier, later in zip(steps, [*steps[1:], "trials"], strict=True):
-            assert later in downstream(dag, earlier)
-            assert dag["tasks"][later]["rule"] == "all_success"
+    order = [
+        f"prepare_{place}.{step}"
+        for place in ("first", "second")
+        for step in ("deploy", "load", "analyze", "back_up")
+    ]
+    for earlier, later in zip(order, [*order[1:], "trials"], strict=True):
+        assert later in downstream(dag, earlier)
+        assert dag["tasks"][later]["rule"] == "all_success"
 
 
 def test_the_form_is_kept_once_and_not_with_every_task(dag: dict[str, Any]) -> None:
@@ -129,10 +133,10 @@ def test_a_dataset_with_conditions_is_checked_twice_and_any_other_is_not(
     without = dags["sysbench_local"]["tasks"]
     assert not [name for name in without if "check" in name]
     tasks = dags["tpcc_local"]["tasks"]
-    for side in ("baseline", "candidate"):
-        check = tasks[f"prepare_{side}.check"]
-        assert check["upstream"] == [f"prepare_{side}.analyze"]
-        assert check["downstream"] == [f"prepare_{side}.back_up"]
+    for place in ("first", "second"):
+        check = tasks[f"prepare_{place}.check"]
+        assert check["upstream"] == [f"prepare_{place}.analyze"]
+        assert check["downstream"] == [f"prepare_{place}.back_up"]
         assert (check["rule"], check["timeout"]) == ("all_success", True)
     again = tasks["check_consistency"]
     assert again["upstream"] == ["repeat_2.trials"]
@@ -148,7 +152,8 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
     for task in trials.values():
         assert task["mapped"]
         assert task["one_at_a_time"] == 1
-        assert task["retries"] >= 1
+        # A trial and the deployment before it may each fail as often as the campaign tries them.
+        assert task["retries"] >= 2 * (recovery.TRIES - 1)
 
 
 def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> None:
@@ -188,7 +193,7 @@ def test_a_broken_report_type_does_not_take_the_others_with_it(
     """Among good specs a broken one becomes a DAG that shows the error; a broken topology, none."""
     shutil.copytree(PROJECT / "configs", tmp_path / "configs")
     good = (tmp_path / "configs/reports/sysbench_local.yaml").read_text()
-    broken = good.replace("rounds: 3", "rouns: 3").replace("sysbench_local", "broken one")
+    broken = good.replace("rounds: 6", "rouns: 6").replace("sysbench_local", "broken one")
     (tmp_path / "configs/reports/broken one.yaml").write_text(broken)
     (tmp_path / "configs/reports/huge.yaml").write_text(f"rounds: 0x{'f' * 9000}\n")
     (tmp_path / "configs/topologies/huge.yaml").write_text(f"kind: 0x{'f' * 9000}\n")
@@ -260,6 +265,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
         "workloads": ["oltp_insert"],
         "threads": [1, 16],
         "rounds": 5,
+        "deployments": 2,
         "seconds": 7,
         "tables": 2,
         "restore": "per_workload",
@@ -274,7 +280,8 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert spec["engines"]["mariadb"]["baseline"]["version"] == "10.11.5"
     assert spec["engines"]["mariadb"]["candidate"]["version"] == "11.4.5"
     assert (spec["workloads"], spec["threads"]) == (["oltp_insert"], [1, 16])
-    assert (spec["rounds"], spec["seconds"], spec["dataset"]["tables"]) == (5, 7, 2)
+    assert (spec["rounds"], spec["deployments"], spec["seconds"]) == (5, 2, 7)
+    assert spec["dataset"]["tables"] == 2
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
     assert (spec["sides"], spec["slowdown_pct"]) == ("same", 30)
     assert spec["languages"] == ["zh", "en"]

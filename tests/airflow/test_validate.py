@@ -37,10 +37,10 @@ def validated(env: dict[str, str], found: str) -> list[object]:
 
 
 def test_the_task_hands_on_how_often_each_gate_failed(airflow_env: dict[str, str]) -> None:
-    """Beside what is missing, repeated and excluded; disagreements are warnings."""
+    """Beside what is missing, repeated and excluded; failures over the campaign are warnings."""
     found = (
         "return Validation({}, (GateOutcome('clock', 'trials', 'validity', 's', 5, 2, 1),), "
-        "('gate clock: stored as pass',))"
+        "('tpcc, tpmc: gate headroom: too busy',))"
     )
     returned, heard = validated(airflow_env, found)
     assert returned == {
@@ -49,7 +49,7 @@ def test_the_task_hands_on_how_often_each_gate_failed(airflow_env: dict[str, str
         "excluded": 0,
         "gates": {"trials: clock": {"passed": 5, "failed": 2, "not_evaluated": 1}},
     }
-    assert heard == ["gate clock: stored as pass"]
+    assert heard == ["tpcc, tpmc: gate headroom: too busy"]
 
 
 def test_the_report_is_published_where_the_data_docs_fail(airflow_env: dict[str, str]) -> None:

@@ -25,6 +25,7 @@ from tests.bench import (
     compare,
     dag_file,
     fleet,
+    noise,
     parsing,
     plans,
     restore,
@@ -36,7 +37,7 @@ from tests.bench.row import Row, table
 # In the order in which they run: what is quick comes first.
 MEASURES = (
     *("plans", "command-line", "parsing", "compare", "dag-file", "restore", "fleet", "tpcc"),
-    "campaign",
+    *("noise", "campaign"),
 )
 
 
@@ -95,6 +96,7 @@ def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
         "restore": lambda: restore.measure(work, quick),
         "fleet": lambda: fleet.measure(home, work, quick),
         "tpcc": lambda: tpcc.measure(home, work, quick),
+        "noise": lambda: noise.measure(home, work, quick),
     }
     with alone(home):
         return measures[name]()

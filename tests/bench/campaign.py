@@ -39,7 +39,11 @@ GROWTH_TARGET_S = 0.15
 
 # 4 workloads x 1 thread count x 3 rounds x 2 sides = 24 trials of 5 s; the dataset and the
 # versions are the report type's. With a seed the plan is the same whatever the campaign's id.
-COMMON = ("engine=mariadb", "threads=4", "warmup_seconds=1", "restore=every_trial", "seed=1")
+COMMON = (
+    *("engine=mariadb", "threads=4", "warmup_seconds=1", "restore=every_trial", "seed=1"),
+    "deployments=1",
+    "load_balancer=haproxy",
+)
 FULL = (
     "workloads=oltp_point_select,oltp_read_write,oltp_update_index,oltp_update_non_index",
     "rounds=3",

@@ -116,7 +116,7 @@ write_balancer_config() { # SIDE
     cat >"$directory/$1/haproxy.cfg" <<END
 global
     maxconn $((most_threads + 100))
-    nbthread $(nproc)
+    nbthread 1
 
 defaults
     mode tcp

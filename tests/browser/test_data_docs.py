@@ -27,8 +27,7 @@ def test_a_reader_finds_the_trial_that_failed(browser: Browser, tmp_path: Path) 
         for trial in plan.trials
     ]
     used = {(result.trial.id, 1) for result in trials}
-    planned = [trial.id for trial in plan.trials]
-    docs = data_docs.build(gates, trials, used, planned, [], "c1")
+    docs = data_docs.build(gates, trials, used, [], [], "c1")
     index, *_ = files.write(docs.files, tmp_path / "quality")
 
     with browser.new_context(offline=True) as context:

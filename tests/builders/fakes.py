@@ -199,6 +199,9 @@ class FakeEngine(BaseEngine):
             return [list(item) for item in self.settings.items()]
         return [["1", self.content]]
 
+    def _take_place(self) -> None:
+        """It has none, and both sides run at once where a test loads them as a fleet does."""
+
     def restore(self) -> None:
         """Logged; the content is the snapshot's by definition."""
         self.stop()

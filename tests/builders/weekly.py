@@ -92,7 +92,7 @@ class Weeks:
         return self.add(change=math.expm1(ratio), noise=0.0, sides="same", **fields)
 
     def _trials(self, campaign: Campaign, ratio: float, unstable: bool) -> None:
-        symptom = GateResult("errors", "fail", 1.0, "no read failed", "symptom")
+        symptom = GateResult("stalls", "fail", 1.0, "no interval is empty", "symptom")
         for trial in campaign.plan.trials:
             found = (symptom,) if unstable and trial.side == "candidate" else ()
             result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found)

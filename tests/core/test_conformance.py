@@ -19,12 +19,13 @@ from typing import Any
 import pydantic
 import pytest
 
-from benchlab import engines, targets, workloads
+from benchlab import engines, home, targets, workloads
 from benchlab.campaign import fit
 from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.plan import report_type
 from benchlab.plan.dataset import AnyDataset, Dataset, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.report import publish
@@ -138,6 +139,17 @@ def test_a_target_that_needs_a_topology_refuses_none(name: str, tmp_path: Path) 
         return
     with pytest.raises(SpecError, match=f"^topology: missing.* kind {target.topology}"):
         targets.load_topology(here, spec)
+
+
+def test_without_a_load_balancer_there_is_one_server_to_connect_to() -> None:
+    """Refused before hosts are rented where a fleet has several SQL servers."""
+    spec = report_type.load(home.find().project / "configs/reports/sysbench_ec2.yaml")
+    with pytest.raises(
+        SpecError, match="load_balancer: none: topology ec2_published has 3 SQL servers"
+    ):
+        fit.check(spec.with_overrides({"load_balancer": "none"}), "x")
+    alone = plans.spec().with_overrides({"load_balancer": "none"})
+    assert fit.check(alone, "x") is alone
 
 
 @pytest.mark.parametrize("name", TARGETS)

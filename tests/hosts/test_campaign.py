@@ -201,6 +201,23 @@ def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) ->
     assert_nothing_left(rented, "loads", "restores", "differs")
 
 
+def test_both_sides_are_deployed_anew_on_the_same_hosts(rented: Rented, bucket: Any) -> None:
+    """The first deployment loads its dataset and keeps it; the second restores it."""
+    machine = rented.machine
+    settings = rented.settings(rounds=2, deployments=2, snapshots="s3://datasets/small")
+    machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "anew")
+    campaign, trials = machine.outcome("anew")
+    assert [t.trial.id for t in trials] == [t.id for t in campaign.plan.trials]
+    assert all(t.valid for t in trials), [t.reasons for t in trials]
+    assert all("check dataset" in t.phases for t in trials), "each is the first on its side's data"
+    noted = ProgressLog(machine.here.campaign("anew") / "progress.jsonl").read()[0]
+    of_second = [n.phase for n in noted if n.note.startswith("deployment 2 of 2")]
+    first, second = campaign.plan.in_order(2)
+    assert of_second[:2] == [f"deploy {first}", f"deploy {second}"]
+    assert [n.phase for n in noted].count("keep the dataset of baseline") == 1
+    assert_nothing_left(rented, "anew")
+
+
 def test_hosts_that_may_not_use_the_bucket_are_not_rented(rented: Rented) -> None:
     """Found out before anything costs money, not after hours of loading."""
     settings = rented.settings(snapshots="s3://datasets/small")

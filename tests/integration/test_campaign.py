@@ -10,9 +10,12 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
+from benchlab.campaign.progress import ProgressLog
 from benchlab.workloads import sysbench
 from tests.machine import LIMIT_S, PROJECT, Machine
 
@@ -47,6 +50,69 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert machine.holder() is None
     for side in ("baseline", "candidate"):
         assert not (machine.here.campaign("two-releases") / side / "data").exists()
+
+
+def test_a_campaign_that_dies_between_two_deployments_goes_on(machine: Machine) -> None:
+    """No round is measured on the data of another deployment, and none is measured twice."""
+    settings = machine.settings(rounds=2, deployments=2)
+    command = ("benchlab.cli.main", "run", "sysbench_local", "--campaign", "deployed", *settings)
+    run = machine.start(*command)
+    first = ""
+    while "deployment 2 of 2" not in first:
+        assert run.poll() is None, run.communicate()
+        notes = ProgressLog(machine.here.campaign("deployed") / "progress.jsonl").read()[0]
+        first = next((n.note for n in notes[::-1] if n.phase.startswith("load ")), "")
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    _, before = machine.outcome("deployed")
+    assert [result.trial.round for result in before] == [1, 1]
+    machine.run(*command)
+    campaign, trials = machine.outcome("deployed")
+    assert campaign.state == "complete"
+    assert [result.trial.id for result in trials] == [t.id for t in campaign.plan.trials]
+    assert trials[:2] == before
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    assert ["check dataset" in result.phases for result in trials] == [True] * 4, "on new data"
+    assert machine.comparison("deployed")["deployments"] == 2
+    assert "2 deployments of each side" in rendered(machine, "deployed", "md")
+    assert machine.left_running("deployed") == []
+
+
+def test_both_sides_run_in_the_same_place_and_are_reached_directly(machine: Machine) -> None:
+    """Same port, same paths, as much on the stack; without a load balancer there is no HAProxy."""
+    run = machine.start(
+        *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "direct"),
+        *machine.settings(load_balancer="none", seconds=3),
+    )
+    places, port = {}, machine.ports["server"]
+    for number in range(2):
+        step = machine.wait_for("direct", "run", after=number)
+        side = "candidate" if "candidate" in str(step.trial) else "baseline"
+        process = Path("/proc") / str(machine.pid_of("direct", f"server-{side}"))
+        there = [process.joinpath(name).read_bytes() for name in ("cmdline", "environ")]
+        size = len(b"".join(there)) + len(str(process.joinpath("exe").resolve())) + 1
+        place = next(w for w in there[0].decode().split("\0") if w.startswith("--defaults-file="))
+        places[side] = (place, size % os.sysconf("SC_PAGE_SIZE"))
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    assert places["baseline"] == places["candidate"]
+    campaign, trials = machine.outcome("direct")
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    assert "haproxy" not in campaign.environment
+    page = rendered(machine, "direct", "md")
+    jobs = list(machine.here.campaign("direct").glob("jobs/*"))
+    commands = [job.joinpath("command").read_text() for job in jobs]
+    clients = [command for command in commands if " --mysql-port=" in command]
+    assert clients
+    assert all(f"--mysql-port={port} " in command for command in clients)
+    assert not [job.name for job in jobs if "haproxy" in job.name]
+    assert "then run the client for 3 s" in page
+    assert "HAProxy" not in page
+    assert {facts.variables["datadir"] for facts in campaign.facts.values()} == {
+        f"{machine.here.campaign('direct')}/server/data/"
+    }
+    assert not machine.here.campaign("direct").joinpath("server").is_symlink()
 
 
 def test_every_figure_comes_from_a_kept_raw_output(machine: Machine) -> None:
@@ -110,6 +176,7 @@ def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
 
 DRIVE = """
 import sys
+from pathlib import Path
 from benchlab import home
 from benchlab.campaign.stages import CampaignRun
 from benchlab.results.store import Store
@@ -122,6 +189,7 @@ with Store(here.store_url, here.objects) as store:
 
 PREPARE = """
 import sys
+from pathlib import Path
 from benchlab import home
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.stages import CampaignRun
@@ -281,11 +349,11 @@ def test_a_busy_port_is_refused_before_anything_starts(machine: Machine) -> None
         port = squatter.getsockname()[1]
         output = machine.run(
             *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "busy"),
-            *machine.settings(ports__baseline=port),
+            *machine.settings(ports__server=port),
             code=1,
         )
-    assert f"ports.baseline: port {port} on 127.0.0.1 is busy" in output
-    assert "--set ports.baseline=" in output
+    assert f"ports.server: port {port} on 127.0.0.1 is busy" in output
+    assert "--set ports.server=" in output
     assert machine.holder() is None
     assert not (machine.here.campaign("busy") / "baseline").exists()
 

@@ -66,7 +66,7 @@ def test_a_run_that_could_not_measure_is_red_and_says_why(machine: Machine) -> N
     """A server that refuses its parameters fails the run; the reason reaches the terminal."""
     refused = machine.settings(engines__mariadb__parameters='{"no_such_option": 1}')
     output = machine.run(*DEMO, *refused, code=1)
-    assert "error: task prepare_baseline.deploy: " in output
+    assert "error: task prepare_first.deploy: " in output
     assert "no_such_option" in output
     campaign = campaign_of(machine)
     assert machine.outcome(campaign)[0].state == "failed"

@@ -36,7 +36,7 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         side="baseline",
         version="10.11.5",
         parameters={},
-        directory=directory / "server",
+        directory=directory / "results",
         host="127.0.0.1",
         port=port,
         status_port=0,

@@ -107,7 +107,7 @@ def sql(machine: Machine, campaign: str, side: str, statement: str, *options: st
     config = machine.here.campaign(campaign) / side / "client.cnf"
     command = ["mariadb", f"--defaults-file={config}", "--protocol=tcp", *options]
     return subprocess.run(
-        [*command, f"--port={machine.ports[side]}", "--batch", "--skip-column-names"],
+        [*command, f"--port={machine.ports['server']}", "--batch", "--skip-column-names"],
         input=statement,
         text=True,
         capture_output=True,

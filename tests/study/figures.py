@@ -28,6 +28,7 @@ from tests.study.worlds import (
     Array,
     World,
     draw,
+    in_one_column,
     one_cell,
     one_workload,
 )
@@ -95,18 +96,19 @@ Task = Callable[[np.random.Generator], Mapping[Key, Share]]
 
 def _tasks() -> Iterable[Task]:
     for world in WORLDS:
-        for campaigns in _portions(CAMPAIGNS):
+        for campaigns in portions(CAMPAIGNS):
             yield partial(_false_alarms, world, campaigns)
     for world in POWER_WORLDS:
         for change in CHANGES:
-            for campaigns in _portions(POWER_CAMPAIGNS):
+            for campaigns in portions(POWER_CAMPAIGNS):
                 yield partial(_power, world, change, campaigns)
     for world in CELL_WORLDS:
-        for campaigns in _portions(CELL_CAMPAIGNS):
+        for campaigns in portions(CELL_CAMPAIGNS):
             yield partial(_cells, world, campaigns)
 
 
-def _portions(campaigns: int) -> list[int]:
+def portions(campaigns: int) -> list[int]:
+    """So many campaigns as tasks: how many each of them simulates."""
     return [min(TASK, campaigns - start) for start in range(0, campaigns, TASK)]
 
 
@@ -121,13 +123,13 @@ def _false_alarms(world: World, campaigns: int, rng: np.random.Generator) -> dic
     for rule, found in _found(world, throughputs, rng):
         key = (rule, world.name)
         if found.alone is not None and found.counted is not None:
-            shares["alone", *key] = _share(found.alone)
-            shares["counted", *key] = _share(found.counted.any(axis=1))
-        shares["called", *key] = _share((found.called != 0).any(axis=1))
+            shares["alone", *key] = share_of(found.alone)
+            shares["counted", *key] = share_of(found.counted.any(axis=1))
+        shares["called", *key] = share_of((found.called != 0).any(axis=1))
         if isinstance(found, Ours):
-            shares["covered", *key] = _share((found.low <= 0) & (found.high >= 0))
+            shares["covered", *key] = share_of((found.low <= 0) & (found.high >= 0))
             if not OURS[rule]:
-                shares["named", world.name] = _share([any(named) for named in found.named])
+                shares["named", world.name] = share_of([any(named) for named in found.named])
     return shares
 
 
@@ -137,7 +139,7 @@ def _power(
     """One workload of the campaign has changed: how often it is called, and rightly."""
     throughputs = draw(world, campaigns, rng, change=one_workload(change))
     return {
-        ("power", rule, world.name, f"{change:g}"): _share(found.called[:, 0] == np.sign(change))
+        ("power", rule, world.name, f"{change:g}"): share_of(found.called[:, 0] == np.sign(change))
         for rule, found in _found(world, throughputs, rng)
     }
 
@@ -149,11 +151,11 @@ def _cells(world: World, campaigns: int, rng: np.random.Generator) -> dict[Key, 
     found = rules.ours(throughputs, [None] * campaigns)
     wanted = THREADS[column]
     return {
-        ("cell named", world.name): _share([wanted in workloads[0] for workloads in found.named]),
-        ("cell alone named", world.name): _share(
+        ("cell named", world.name): share_of([wanted in workloads[0] for workloads in found.named]),
+        ("cell alone named", world.name): share_of(
             [workloads[0] == (wanted,) and not any(workloads[1:]) for workloads in found.named]
         ),
-        ("cell called", world.name): _share(found.called[:, 0] != 0),
+        ("cell called", world.name): share_of(found.called[:, 0] != 0),
     }
 
 
@@ -161,13 +163,16 @@ def _found(
     world: World, throughputs: Array, rng: np.random.Generator
 ) -> Iterable[tuple[str, Found]]:
     for name, aa_campaigns in OURS.items():
-        if not aa_campaigns or world in CALIBRATED:
+        if not aa_campaigns:
+            yield name, rules.ours(throughputs, [None] * len(throughputs))
+        elif world in CALIBRATED:
             known = rules.calibrations(world, aa_campaigns, len(throughputs), rng)
-            yield name, rules.ours(throughputs, known)
+            yield name, rules.ours(in_one_column(throughputs), known)
     for name, rule in OTHERS.items():
         yield name, rule(throughputs)
 
 
-def _share(hits: ArrayLike) -> Share:
+def share_of(hits: ArrayLike) -> Share:
+    """How many of these are true."""
     flags = np.asarray(hits, dtype=bool)
     return Share(int(flags.sum()), flags.size)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, starmap
+from itertools import starmap
 
 import numpy as np
 
-from benchlab.analysis.trend import change_points, drift
+from benchlab.analysis.trend import change_points, drift, suspects
 from benchlab.analysis.trend.chain import Chain, chain
-from benchlab.analysis.trend.e_divisive import propose
+from tests.study import otava
 from tests.study.figures import PROCESSES, Share
 from tests.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
 
@@ -30,8 +30,8 @@ MOST_LATE = 12
 
 OURS = "Benchlab"
 WITHOUT_AA = "Benchlab without A/A campaigns"
-LEVELS_ALONE = "E-divisive alone, on the chain"
-ABSOLUTE = "E-divisive alone, on absolute throughputs"
+OTAVA = "Otava, on the chain"
+ABSOLUTE = "Otava, on absolute throughputs"
 
 Places = Mapping[int, float]
 """Index of the first point after the change, and the change."""
@@ -46,6 +46,7 @@ class Score:
         false: places that were found and are none.
         true: changes that there are.
         drifts: series in which a drift was found.
+        suspects: changes that may be the candidate's or its unmeasured baseline's.
     """
 
     series: int = 0
@@ -53,6 +54,7 @@ class Score:
     false: int = 0
     true: int = 0
     drifts: int = 0
+    suspects: int = 0
 
     def __add__(self, other: Score) -> Score:
         return Score(*starmap(int.__add__, zip(_counts(self), _counts(other), strict=True)))
@@ -73,9 +75,17 @@ class Score:
         """A series."""
         return self.false / self.series
 
+    @property
+    def suspected(self) -> float:
+        """A series."""
+        return self.suspects / self.series
+
 
 def _counts(score: Score) -> tuple[int, ...]:
-    return score.series, score.right, score.false, score.true, score.drifts
+    return (
+        *(score.series, score.right, score.false, score.true),
+        *(score.drifts, score.suspects),
+    )
 
 
 @dataclass(frozen=True)
@@ -123,14 +133,6 @@ def ours(made: Chain, noise_sd: float | None) -> Places:
     return {place.index: place.change for place in found}
 
 
-def e_divisive_alone(values: Sequence[float]) -> Places:
-    """All places that E-divisive proposes, with the difference of the means on both sides."""
-    series = np.asarray(values)
-    places = [0, *propose(series), len(series)]
-    means = [series[a:b].mean() for a, b in pairwise(places)]
-    return dict(zip(places[1:-1], np.diff(means).tolist(), strict=True))
-
-
 def scored(found: Places, true: Places) -> Score:
     """How many of the places found are right; each change counts once."""
     right = {
@@ -153,15 +155,16 @@ def _scores(scene: Scene, noise: float) -> dict[str, Score]:
 def _by_rule(years: Years) -> dict[str, Score]:
     made = chain(years.ratios)
     found: dict[str, Places] = {
-        LEVELS_ALONE: e_divisive_alone([point.level for point in made.points]),
-        ABSOLUTE: e_divisive_alone(years.absolute.tolist()),
+        OTAVA: otava.find([point.level for point in made.points], THRESHOLD_PCT / 100),
+        ABSOLUTE: otava.find(years.absolute.tolist(), THRESHOLD_PCT / 100),
     }
     scores = {rule: scored(places, years.changes) for rule, places in found.items()}
     for rule, known in ((OURS, years.noise_sd), (WITHOUT_AA, None)):
         places = change_points.find(made, THRESHOLD_PCT, known)
         has_drift = drift.find(made, places, THRESHOLD_PCT, known) is not None
         score = scored({place.index: place.change for place in places}, years.changes)
-        scores[rule] = score + Score(drifts=int(has_drift))
+        suspected = suspects.find(made, places, THRESHOLD_PCT, known)
+        scores[rule] = score + Score(drifts=int(has_drift), suspects=len(suspected))
     return scores
 
 

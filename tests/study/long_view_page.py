@@ -9,14 +9,14 @@ import numpy as np
 
 from benchlab.analysis.trend.chain import chain
 from benchlab.report.charts.plotting import ENGLISH_STYLE, quiet_matplotlib
-from tests.study import long_view
+from tests.study import long_view, otava
 from tests.study.figures import Share
 from tests.study.long_view import (
     ABSOLUTE,
     LATE,
-    LEVELS_ALONE,
     LOOKED_AT,
     MOST_LATE,
+    OTAVA,
     OURS,
     SERIES,
     WITHOUT_AA,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 BEGIN = "<!-- the long view, written by `make study`; edits are replaced -->"
 END = "<!-- end of the long view that `make study` writes -->"
-RULES = (OURS, WITHOUT_AA, LEVELS_ALONE, ABSOLUTE)
+RULES = (OURS, WITHOUT_AA, OTAVA, ABSOLUTE)
 _SHOWN, _SHOWN_NOISE, _SHOWN_NUMBER = "three changes of 5 %", NOISE[0], 1
 
 
@@ -54,7 +54,8 @@ series of {LOOKED_AT} of two years.
 def _of_noise(noise: float, figures: LongViewFigures) -> str:
     return f"""\
 **Campaigns with a noise of {100 * noise:g} %.** False: places that are no change, in the mean of a
-series. Drift: the share of series in which a slow drift is reported.
+series. Drift: the share of series in which a slow drift is reported. Suspected: changes that may be
+the candidate's or its unmeasured baseline's, in the mean of a series.
 
 {_scores(noise, figures)}
 """
@@ -62,8 +63,8 @@ series. Drift: the share of series in which a slow drift is reported.
 
 def _scores(noise: float, figures: LongViewFigures) -> str:
     lines = [
-        ["series", "rule", "precision", "recall", "false", "drift"],
-        ["---", "---", "---:", "---:", "---:", "---:"],
+        ["series", "rule", "precision", "recall", "false", "drift", "suspected"],
+        ["---", "---", "---:", "---:", "---:", "---:", "---:"],
     ]
     for scene in SCENES:
         for rule in RULES:
@@ -74,12 +75,14 @@ def _scores(noise: float, figures: LongViewFigures) -> str:
 
 
 def _cells(score: Score, rule: str) -> list[str]:
-    drifts = Share(score.drifts, score.series) if rule in (OURS, WITHOUT_AA) else None
+    is_ours = rule in (OURS, WITHOUT_AA)
+    drifts = Share(score.drifts, score.series) if is_ours else None
     return [
         _share(score.precision),
         _share(score.recall),
         f"{score.false_alarms:.2f}",
         _share(drifts),
+        f"{score.suspected:.2f}" if is_ours else "–",
     ]
 
 
@@ -124,8 +127,9 @@ def picture() -> bytes:
         absolute = years.absolute - years.absolute.mean()
         _series(above, levels, list(long_view.ours(chain(years.ratios), years.noise_sd)))
         above.set_title("Chained ratios, %, and the change points found (lines)")
-        _series(below, absolute.tolist(), list(long_view.e_divisive_alone(absolute.tolist())))
-        below.set_title("The same campaigns by absolute throughput, %, and what E-divisive finds")
+        found = otava.find(absolute.tolist(), long_view.THRESHOLD_PCT / 100)
+        _series(below, absolute.tolist(), list(found))
+        below.set_title("The same campaigns by absolute throughput, %, and what Otava finds")
         for axes in (above, below):
             axes.plot(
                 list(years.changes), [axes.get_ylim()[0]] * len(years.changes), "^",

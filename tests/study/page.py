@@ -18,10 +18,13 @@ from tests.study.figures import (
     Key,
     Share,
 )
+from tests.study.promises import Kept
 from tests.study.worlds import WORKLOADS, WORLDS
 
 BEGIN = "<!-- written by `make study`; edits are replaced -->"
 END = "<!-- end of what `make study` writes -->"
+BEGIN_PROMISES = "<!-- promises, written by `make study`; edits are replaced -->"
+END_PROMISES = "<!-- end of the promises that `make study` writes -->"
 
 
 def with_figures(page: str, shares: Mapping[Key, Share]) -> str:
@@ -54,6 +57,18 @@ def parts(page: str, begin: str = BEGIN, end: str = END) -> tuple[str, str]:
     if not (has_begin and has_end):
         raise SpecError(f"docs/statistics.md: must have {begin!r} and, below it, {end!r}")
     return head, tail
+
+
+def promises(found: Sequence[Kept]) -> str:
+    """What the rule promises, as a table: before, now, and what it has to keep."""
+    head = ("campaigns", "what is counted", "before", "now", "bound")
+    lines = [f"| {' | '.join(head)} |\n", "| --- | --- | ---: | ---: | ---: |\n"]
+    for one in found:
+        row = one.row
+        bound = f"{'≤' if row.at_most else '≥'} {row.bound:g}{'' if one.holds else ' **broken**'}"
+        cells = (row.world, row.counted, f"{row.before:.1f}", _cell(one.share), bound)
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
 
 
 def tables(shares: Mapping[Key, Share]) -> str:

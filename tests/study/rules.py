@@ -15,13 +15,10 @@ from scipy import stats
 
 from benchlab.analysis.verdict.calibration import Calibration, calibrate
 from benchlab.analysis.verdict.compare import judge
-from tests.study.worlds import Array, World, as_aa_campaigns, as_rounds, draw
+from tests.study.worlds import ROUNDS, Array, World, as_aa_campaigns, as_rounds, draw, in_one_column
 
 THRESHOLD_PCT = 2.0
 ALPHA = 0.05
-# So many campaigns are judged by one calibration, then another one is drawn: the fewer, the more
-# one calibration's luck differs from the next one's.
-JUDGED_BY_ONE = {5: 2, 8: 4, 20: 10}
 
 
 @dataclass(frozen=True)
@@ -44,24 +41,29 @@ class Ours(Found):
     """The same of our rule, with its intervals and the cells that it names.
 
     Attributes:
+        equivalent: which workloads are said to have no change, as ``called`` is.
         low, high: the 95 % interval, in percent.
         named: thread counts that moved against the rest, by campaign and workload.
     """
 
+    equivalent: NDArray[np.bool_]
     low: Array
     high: Array
     named: Sequence[Sequence[tuple[int, ...]]]
 
 
-def ours(throughputs: Array, calibrations: Sequence[Calibration | None]) -> Ours:
+def ours(
+    throughputs: Array, calibrations: Sequence[Calibration | None], deployments: int = 1
+) -> Ours:
     """What :func:`benchlab.analysis.verdict.compare.judge` finds, campaign by campaign.
 
     Args:
         throughputs: as :func:`tests.study.worlds.draw` gives them.
         calibrations: one for each campaign.
+        deployments: of each side, in each campaign.
     """
     judged = [
-        judge(as_rounds(campaign), THRESHOLD_PCT, calibration=known)
+        judge(as_rounds(campaign, deployments), THRESHOLD_PCT, calibration=known)
         for campaign, known in zip(throughputs, calibrations, strict=True)
     ]
     sign = {"improvement": 1, "regression": -1}
@@ -74,6 +76,7 @@ def ours(throughputs: Array, calibrations: Sequence[Calibration | None]) -> Ours
         called=np.array(
             [[sign.get(w.verdict, 0) for w in workloads] for workloads in judged], dtype=np.int8
         ),
+        equivalent=np.array([[w.verdict == "equivalent" for w in row] for row in judged]),
         low=low,
         high=high,
         named=[
@@ -83,20 +86,25 @@ def ours(throughputs: Array, calibrations: Sequence[Calibration | None]) -> Ours
 
 
 def calibrations(
-    world: World, aa_campaigns: int, campaigns: int, rng: np.random.Generator, **shape: int
+    world: World, aa_campaigns: int, campaigns: int, rng: np.random.Generator, rounds: int = ROUNDS
 ) -> list[Calibration | None]:
     """A calibration for each of so many campaigns, from A/A campaigns drawn from the same world.
 
+    Its A/A campaigns are in one column (:func:`tests.study.worlds.in_one_column`), and so have to
+    be the campaigns that are judged by it.
+
     Args:
         aa_campaigns: how many each is from; with 0 there is none.
-        shape: ``rounds`` and ``threads``, as :func:`tests.study.worlds.draw` takes them.
+        rounds: of each of them.
     """
     if not aa_campaigns:
         return [None] * campaigns
-    group = JUDGED_BY_ONE[aa_campaigns]
+    # So many campaigns are judged by one calibration, then another one is drawn: the fewer, the
+    # more one calibration's luck differs from the next one's.
+    group = max(2, aa_campaigns // 2)
     found: list[Calibration | None] = []
     while len(found) < campaigns:
-        measured = draw(world, aa_campaigns, rng, **shape)
+        measured = in_one_column(draw(world, aa_campaigns, rng, rounds=rounds))
         found += [calibrate(as_aa_campaigns(measured))] * group
     return found[:campaigns]
 

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.plan import order
 from benchlab.plan.report_type import SIDES
+from tests.builders import plans
 
 Array = NDArray[np.float64]
 
@@ -36,8 +38,12 @@ class World:
         drift_sd: step from round to round of a random walk that both blocks of a round share.
         tails: degrees of freedom of Student's t, of blocks and cells, with those scales; None:
             normal.
-        deployment_sd: of a side of a workload; it stays as it is for a whole campaign.
+        deployment_sd: of a side of a workload; it stays as it is for a whole deployment.
         alike: a side's deployment does the same to all its workloads.
+        scales: by workload, how many times as much it scatters, in all of the above but drift.
+        side_bias: what the candidate has on the baseline whatever is compared, as a logarithm: the
+            port, the host or the path of a side.
+        second_bias: what the side that is prepared second has on the other one.
     """
 
     name: str
@@ -47,6 +53,9 @@ class World:
     tails: int | None = None
     deployment_sd: float = 0.0
     alike: bool = False
+    scales: tuple[float, ...] = (1.0,) * len(WORKLOADS)
+    side_bias: float = 0.0
+    second_bias: float = 0.0
 
 
 NOISE = World("noise alone")
@@ -64,26 +73,57 @@ def draw(
     *,
     rounds: int = ROUNDS,
     threads: int = len(THREADS),
+    deployments: int = 1,
     change: Array | float = 0.0,
 ) -> Array:
     """Throughputs of shape (campaigns, workloads, rounds, threads, 2): baseline and candidate.
 
     Args:
+        deployments: of each side; the rounds are spread over them as in a plan.
         change: what the candidate truly is, as a log ratio; of shape (workloads, threads) or one
             that broadcasts to it.
     """
     size = (campaigns, len(WORKLOADS), rounds)
+    scales = np.array(world.scales)[:, None, None, None]
 
     def noise(shape: tuple[int, ...]) -> Array:
         return rng.standard_t(world.tails, shape) if world.tails else rng.standard_normal(shape)
 
-    log = np.log(1000 * np.sqrt(np.asarray(THREADS[:threads])))[:, None] + np.zeros((*size, 1, 1))
-    log = log + world.block_sd * noise((*size, 1, 2)) + world.cell_sd * noise((*size, threads, 2))
+    log = world.block_sd * noise((*size, 1, 2)) + world.cell_sd * noise((*size, threads, 2))
+    log += np.repeat(_deployed(world, campaigns, deployments, rng), _spread(rounds, deployments), 2)
+    log *= scales
+    log += np.log(1000 * np.sqrt(np.asarray(THREADS[:threads])))[:, None]
     log += np.cumsum(world.drift_sd * rng.standard_normal(size), axis=2)[..., None, None]
-    deployed = rng.standard_normal((campaigns, 1 if world.alike else size[1], 1, 1, 2))
-    log += world.deployment_sd * deployed
-    log[..., 1] += np.broadcast_to(change, (size[1], threads))[:, None, :]
+    log[..., 1] += np.broadcast_to(change, (size[1], threads))[:, None, :] + world.side_bias
+    if world.second_bias:
+        seconds = _seconds(campaigns, deployments, rng)
+        log += world.second_bias * np.repeat(seconds, _spread(rounds, deployments), 2)
     return np.asarray(np.exp(log))
+
+
+def _deployed(world: World, campaigns: int, deployments: int, rng: np.random.Generator) -> Array:
+    """What each deployment does to its rounds, of the shape that `draw` has, one row for each."""
+    workloads = 1 if world.alike else len(WORKLOADS)
+    return world.deployment_sd * rng.standard_normal((campaigns, workloads, deployments, 1, 2))
+
+
+def _seconds(campaigns: int, deployments: int, rng: np.random.Generator) -> Array:
+    """1 for the side that the plan prepares second, by deployment; 0 for the other one."""
+    spec = plans.spec(rounds=deployments, deployments=deployments)
+    seeds = rng.integers(2**32, size=campaigns).tolist()
+    first = [order.first_prepared(spec, seed) for seed in seeds]
+    second = np.array([[[side != one for side in SIDES] for one in sides] for sides in first])
+    return second[:, None, :, None, :].astype(float)
+
+
+def _spread(rounds: int, deployments: int) -> list[int]:
+    """How many rounds each deployment measures."""
+    numbers = _deployment_numbers(rounds, deployments)
+    return [numbers.count(number) for number in range(1, deployments + 1)]
+
+
+def _deployment_numbers(rounds: int, deployments: int) -> list[int]:
+    return [order.deployment_of(number, rounds, deployments) for number in range(1, rounds + 1)]
 
 
 def one_workload(percent: float) -> Array:
@@ -100,12 +140,24 @@ def one_cell(percent: float, column: int) -> Array:
     return change
 
 
-def as_rounds(throughputs: Array) -> list[Rounds]:
+def in_one_column(throughputs: Array) -> Array:
+    """The geometric mean over thread counts in the place of these: the rule decides on it alone.
+
+    It takes half the time, where no single thread count is looked for.
+    """
+    return np.asarray(np.exp(np.log(throughputs).mean(axis=-2, keepdims=True)))
+
+
+def as_rounds(throughputs: Array, deployments: int = 1) -> list[Rounds]:
     """One campaign as the rule takes it, from an array of shape (workloads, rounds, threads, 2)."""
     _, rounds, threads, _ = throughputs.shape
+    numbers = _deployment_numbers(rounds, deployments)
     return [
-        Rounds(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": tps})
-        for name, tps in zip(WORKLOADS, throughputs, strict=True)
+        Rounds(
+            *(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": tps}),
+            deployments=numbers,
+        )
+        for name, tps in zip(WORKLOADS[: len(throughputs)], throughputs, strict=True)
     ]
 
 

@@ -24,6 +24,7 @@ from benchlab.plan.report_type import (
     SideSpec,
     VersionParameters,
 )
+from benchlab.plan.topology import Ec2Topology, HostsTopology
 from benchlab.report import publish
 from benchlab.workloads.client import program_of
 
@@ -163,6 +164,17 @@ def _storage_vcpu(spec: ReportSpec) -> int | None:
     return None
 
 
+def _sql_servers(spec: ReportSpec) -> int:
+    """SQL servers of the topology; 0 where unknown: the plan says what is wrong with it."""
+    with contextlib.suppress(SpecError, KeyError):
+        topology = targets.load_topology(home.find(), spec)
+        if isinstance(topology, HostsTopology):
+            return len(topology.fleet().with_role("tidb"))
+        if isinstance(topology, Ec2Topology):
+            return topology.roles["tidb"].count
+    return 0
+
+
 def _forbidden(name: str, engine: type[BaseEngine], entry: EngineSpec) -> Iterator[str]:
     """Parameters of any side, version, component or workload that reach beyond the server."""
     layers: list[EngineSpec | VersionParameters | SideSpec] = [entry, *entry.by_version]
@@ -261,6 +273,11 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
         yield "budget: missing; what a campaign may cost has no default where hosts are rented"
     if spec.snapshots is not None and not target.rents:
         yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    if spec.load_balancer == "none" and (servers := _sql_servers(spec)) > 1:
+        yield (
+            f"load_balancer: none: topology {spec.topology} has {servers} SQL servers, and the "
+            "client connects to one address; write haproxy, or take a topology with one"
+        )
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].cluster is None:
             yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.gates import gates
@@ -11,10 +11,12 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import compare
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, figures_of, is_alike
 from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict.calibration_checks import calibration_checks
 from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.home import Home
-from benchlab.results.records import Campaign, TrialResult, inconsistencies
+from benchlab.results.records import Campaign, GateResult, TrialResult, inconsistencies
 from benchlab.results.store import Store
 
 
@@ -64,16 +66,36 @@ class Comparer:
 
     def calibration(self, campaign: Campaign) -> Calibration:
         """What other A/A campaigns of the same report type and setting show."""
-        alike = {
-            other.id: other
-            for other in self.campaigns(campaign.plan.report)
-            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
-        }
-        for name in alike.keys() - self._figures.keys():
-            self._figures[name] = figures_of(self.store, alike[name])
-        if (known := tuple(alike)) not in self._calibrations:
+        known = tuple(other.id for other in self.calibrating(campaign))
+        if known not in self._calibrations:
             self._calibrations[known] = calibrate({name: self._figures[name] for name in known})
         return self._calibrations[known]
+
+    def calibrating(self, campaign: Campaign) -> list[Campaign]:
+        """The A/A campaigns by which a campaign is calibrated; their figures are then known."""
+        alike = [
+            other
+            for other in self.campaigns(campaign.plan.report)
+            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
+        ]
+        for other in alike:
+            if other.id not in self._figures:
+                self._figures[other.id] = figures_of(self.store, other)
+        return alike
+
+    def calibration_gates(
+        self, found: Outcome
+    ) -> Iterator[tuple[str, MetricKind, tuple[GateResult, ...]]]:
+        """What the gates of the table ``calibration`` find, by workload and kind of metric."""
+        others = self.calibrating(found.campaign)
+        rows = calibration_checks(
+            figures_of(self.store, found.campaign),
+            found.campaign.started_at,
+            {other.started_at: self._figures[other.id] for other in others},
+        )
+        chosen = gates.of_table(self.gates, "calibration")
+        for workload, kind, columns in rows:
+            yield workload, kind, gates.evaluate(chosen, columns)
 
     @functools.cached_property
     def gates(self) -> tuple[Gate, ...]:

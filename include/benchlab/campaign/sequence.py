@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from benchlab import workloads
@@ -23,14 +23,26 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.recovery import Recoveries
 from benchlab.campaign.trial import Begun
-from benchlab.errors import BenchlabError, NotMeasuredError, TryFailedError
+from benchlab.errors import (
+    BenchlabError,
+    LockHeldError,
+    NotMeasuredError,
+    StoreError,
+    TargetError,
+    TryFailedError,
+)
 from benchlab.home import Home
 from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
-from benchlab.plan.steps import SKIPPED_TASK_S, minutes_after_trials, trial_minutes
+from benchlab.plan.steps import (
+    SKIPPED_TASK_S,
+    minutes_after_trials,
+    preparing_minutes,
+    trial_minutes,
+)
 from benchlab.results.records import REPLACED, SPOT_HOSTS, STOPPED, Campaign, Stop, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
@@ -38,8 +50,8 @@ from benchlab.targets.target import Deployment
 # A repeated task waits for the process that it repeats, as long as a trial takes plus this.
 FENCE_SLACK_S = 600.0
 # After this many failed tries a trial counts as one that cannot be executed; after this many such
-# trials in a row the campaign is given up.
-TRIES = 3
+# trials in a row the campaign is given up. A deployment is tried as often.
+TRIES = recovery.TRIES
 
 
 class TrialSequence:
@@ -48,6 +60,7 @@ class TrialSequence:
     Attributes:
         spending: of rented hosts, when this process last began a trial.
         redo: replaces hosts that are lost and prepares both sides again; None: cannot be done.
+        lay_out: deploys and prepares both sides for the :meth:`current` deployment.
 
     Example:
         ``TrialSequence(home, store, campaign, target).measure_next()``
@@ -63,6 +76,7 @@ class TrialSequence:
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self.spending: Spending | None = None
         self.redo: Callable[[], Collection[str]] | None = None
+        self.lay_out: Callable[[], object] = _no_other_deployment
         self.recoveries = Recoveries(self.directory)
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
@@ -86,8 +100,8 @@ class TrialSequence:
             LockHeldError, StoreError: nothing was tried; calling again would not help.
         """
         with self._fenced():
-            begun = self._begin_next(attempt)
-            return self._collect(begun) if isinstance(begun, Begun) else begun
+            self._end_deployment(attempt)
+            return self._measure_next(attempt)
 
     def begin_next(self, attempt: int = 1) -> Begun | TrialResult | None:
         """The first half of :meth:`measure_next`: up to the start of the client.
@@ -101,6 +115,7 @@ class TrialSequence:
             NotMeasuredError, TryFailedError, LockHeldError, StoreError: as :meth:`measure_next`.
         """
         with self._fenced():
+            self._end_deployment(attempt)
             return self._begin_next(attempt)
 
     def collect(self, begun: Begun) -> TrialResult:
@@ -122,21 +137,33 @@ class TrialSequence:
         Raises:
             NotMeasuredError, LockHeldError, StoreError: as :meth:`measure_next`.
         """
-        for attempt in range(1, self.spec.repeat_limit + 2):
-            while True:
-                try:
-                    if self.measure_next(attempt) is None:
-                        break
-                except TryFailedError:
-                    continue  # counted; the next call tries it again, TRIES times at most
+        for attempt in self._attempts:
+            _until_none(partial(self.measure_next, attempt))
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
-        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order."""
-        if attempt > self.spec.repeat_limit + 1 or self.stopped() is not None:
+        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order.
+
+        They are of the deployment that was measured last. What an earlier one lacks stays missing:
+        its data are gone, and in another one it would be another pair of blocks.
+        """
+        if self.stopped() is not None:
             return []
-        earlier = [r for r in self.store.trials(self.campaign.id) if r.attempt < attempt]
-        pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
-        return [planned for planned in self.plan.trials if planned.pair in pairs]
+        return self._to_repeat(self.store.trials(self.campaign.id), attempt)
+
+    def current(self) -> int:
+        """The deployment that is measured now, from 1: no earlier one is measured any more.
+
+        It follows from what is stored: the one of the latest round, or the next one once nothing
+        of that is left.
+        """
+        if self.plan.deployments == 1:
+            return 1
+        results = self.store.trials(self.campaign.id)
+        latest = self._latest(results)
+        left = (trial for attempt in self._attempts for trial in self._left(results, attempt))
+        if any(self.plan.deployment_of(trial.round) == latest for trial in left):
+            return latest
+        return min(latest + 1, self.plan.deployments)
 
     def abandon_cut_pairs(self) -> None:
         """Invalidate pairs of blocks that were interrupted, before a side is deployed again.
@@ -159,11 +186,17 @@ class TrialSequence:
         self._mark("registered").touch()
         self._mark("calm").unlink(missing_ok=True)
         self._mark("probed").unlink(missing_ok=True)
+        for number in range(1, self.plan.deployments + 1):
+            self._mark(f"deployment-{number}").unlink(missing_ok=True)
 
     def deployed(self, side: Side) -> None:
         """A side is being deployed: its dataset has to be compared with the snapshot's again."""
-        self._mark(f"checked-{side}").unlink(missing_ok=True)
-        self._mark(f"measured-{side}").unlink(missing_ok=True)
+        for mark in ("laid-out", "checked", "measured"):
+            self._mark(f"{mark}-{side}").unlink(missing_ok=True)
+
+    def backed_up(self, side: Side) -> None:
+        """A side is ready to be measured, with its snapshot, in the current deployment."""
+        self._mark(f"laid-out-{side}").write_text(str(self.current()), encoding="ascii")
 
     def has_measured(self, side: Side) -> bool:
         """Whether the last trial on the side was finished, so that its data are what it left."""
@@ -178,8 +211,28 @@ class TrialSequence:
         found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
         return found
 
+    @property
+    def _attempts(self) -> range:
+        return range(1, self.spec.repeat_limit + 2)
+
+    def _latest(self, results: Sequence[TrialResult]) -> int:
+        """The deployment that was measured last, from 1."""
+        return self.plan.deployment_of(max((r.trial.round for r in results), default=1))
+
+    def _to_repeat(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
+        if attempt not in self._attempts:
+            return []
+        earlier = [result for result in results if result.attempt < attempt]
+        pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
+        there = self._latest(results)
+        return [
+            planned
+            for planned in self.plan.trials
+            if planned.pair in pairs and self.plan.deployment_of(planned.round) == there
+        ]
+
     def _left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
-        wanted = self.plan.trials if attempt == 1 else self.repeats(attempt)
+        wanted = self.plan.trials if attempt == 1 else self._to_repeat(results, attempt)
         done = {result.trial.id for result in results if result.attempt == attempt}
         return [planned for planned in wanted if planned.id not in done]
 
@@ -213,6 +266,60 @@ class TrialSequence:
     def _stop(self, stop: Stop, why: str) -> None:
         self.store.add_to_environment(self.campaign.id, STOPPED, stop)
         self.progress.note("measure", "stopped", why)
+
+    # Deployments
+
+    def _end_deployment(self, attempt: int) -> None:
+        """Measure invalid pairs of blocks again as long as their deployment is there.
+
+        That is before the first trial of the next one. Those of the last deployment have tasks of
+        their own.
+        """
+        results = self.store.trials(self.campaign.id)
+        following = self._left(results, 1)[:1] if attempt == 1 else []
+        if any(self.plan.deployment_of(t.round) != self._latest(results) for t in following):
+            for again in self._attempts[1:]:
+                _until_none(partial(self._measure_next, again))
+
+    def _is_laid_out(self, number: int) -> bool:
+        """Whether both sides have the data of a deployment; without others there is no doubt."""
+        marks = [self._mark(f"laid-out-{side}") for side in self.plan.sides]
+        return self.plan.deployments == 1 or all(
+            mark.exists() and mark.read_text(encoding="ascii") == str(number) for mark in marks
+        )
+
+    def _has_its_deployment(self, planned: PlannedTrial) -> bool:
+        """Whether both sides are deployed for the trial's round; deploys them, if that can be.
+
+        Raises:
+            TryFailedError: this try failed; the next one may succeed.
+        """
+        number = self.plan.deployment_of(planned.round)
+        if self.stopped() is not None or self._is_laid_out(number):
+            return True
+        name = f"deployment {number} of {self.plan.deployments}"
+        needed = preparing_minutes(self.plan.steps, number)
+        needed += trial_minutes(self.spec, planned) + minutes_after_trials(self.plan.steps)
+        spending = self.deployment.spending()
+        if spending is not None and not spending.allows(needed):
+            self._stop_for_money(spending, f"{name}, with a trial and the end,", needed)
+            return False
+        mark = self._mark(f"deployment-{number}")
+        tries = _lines(mark) + 1
+        try:
+            self.lay_out()
+        except (LockHeldError, StoreError):
+            raise
+        except BenchlabError as error:
+            self.progress.note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
+            # Other hosts are prepared for this deployment as well, as often as that is allowed.
+            if not self._note_lost():
+                _add_line(mark)
+                if tries == TRIES:
+                    self._stop("deployment", f"{name} failed {TRIES} times: {error}")
+                    return False
+            raise TryFailedError(f"{name}, try {tries} of {TRIES}: {error}") from error
+        return True
 
     # Hosts that are lost
 
@@ -284,7 +391,13 @@ class TrialSequence:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
         if self.recoveries.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
+        if self.plan.deployments > 1:  # between two of them, repeats and the next one's preparation
+            limit_s += 2 * 60 * self.plan.minutes
         return fence(self.directory / "trial.fence", limit_s)
+
+    def _measure_next(self, attempt: int) -> TrialResult | None:
+        begun = self._begin_next(attempt)
+        return self._collect(begun) if isinstance(begun, Begun) else begun
 
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
@@ -297,6 +410,8 @@ class TrialSequence:
             # A client that had begun has gone with its hosts: it is not waited for.
             self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
             return None
+        if not self._has_its_deployment(planned):
+            return None
         # A client that has begun is adopted: it is paid for already.
         begun = self._mark(f"{planned.id}-a{attempt}.json").exists()
         if not begun and not self._can_pay(left, results):
@@ -307,8 +422,7 @@ class TrialSequence:
             self._wait_for_calm()
         if planned.round == self.plan.rounds > 1 and attempt == 1:
             self._probe_again()
-        with self._mark(f"{planned.id}-a{attempt}").open("a", encoding="utf-8") as file:
-            file.write(f"{datetime.now(UTC).isoformat()}\n")
+        _add_line(self._mark(f"{planned.id}-a{attempt}"))
         tries = self._tries(planned, attempt)
         try:
             return self._begin_trial(planned, attempt, results, tries)
@@ -375,8 +489,7 @@ class TrialSequence:
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried, including this try."""
-        mark = self._mark(f"{planned.id}-a{attempt}")
-        return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0
+        return _lines(self._mark(f"{planned.id}-a{attempt}"))
 
     def _begin_trial(
         self,
@@ -385,9 +498,16 @@ class TrialSequence:
         results: Sequence[TrialResult],
         tries: int,
     ) -> Begun:
-        of_side = [r for r in results if r.trial.side == planned.side]
+        deployment_of = self.plan.deployment_of
+        of_side = [
+            result
+            for result in results
+            if result.trial.side == planned.side
+            and deployment_of(result.trial.round) == deployment_of(planned.round)
+        ]
         # The plan's restores assume the plan's order, and that every earlier trial was executed.
-        out_of_plan = attempt > 1 or not all(r.executed for r in of_side[-1:])
+        # Every deployment begins as the first one does.
+        out_of_plan = attempt > 1 or not of_side or not of_side[-1].executed
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         # What an earlier try wrote when it started its client.
         notes = self._mark(f"{planned.id}-a{attempt}.json")
@@ -477,16 +597,42 @@ class TrialSequence:
         return result
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
-        total = len(self.plan.trials)
-        again = [] if attempt == 1 else [f"measured again, {attempt - 1}"]
+        done, again = planned.index, []
+        if attempt > 1:  # once all others of its deployment are measured
+            number = self.plan.deployment_of(planned.round)
+            of_it = (t for t in self.plan.trials if self.plan.deployment_of(t.round) == number)
+            done, again = max(t.index for t in of_it), [f"measured again, {attempt - 1}"]
         self.progress.write(
             ProgressNote(
                 at=time.time(),
                 stage="trial",
                 phase=phase,
-                done=planned.index if attempt == 1 else total - 1,
-                total=total,
+                done=done,
+                total=len(self.plan.trials),
                 trial=planned.title,
                 note="; ".join([*again, *([str(self.spending)] if self.spending else [])]),
             )
         )
+
+
+def _no_other_deployment() -> None:
+    raise TargetError("the campaign cannot deploy its sides anew here")
+
+
+def _until_none(measure: Callable[[], TrialResult | None]) -> None:
+    """Call it until nothing is left; a failed try is counted, and made again ``TRIES`` times."""
+    while True:
+        with contextlib.suppress(TryFailedError):
+            if measure() is None:
+                return
+
+
+def _add_line(mark: Path) -> None:
+    """Note one more try."""
+    with mark.open("a", encoding="utf-8") as file:
+        file.write(f"{datetime.now(UTC).isoformat()}\n")
+
+
+def _lines(mark: Path) -> int:
+    """How many tries were noted."""
+    return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0

@@ -45,8 +45,7 @@ from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.targets.fleet import LOADED
-from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import LOAD_THREADS
+from benchlab.targets.target import LOAD_THREADS, Balancer
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -57,6 +56,8 @@ LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
 RESUMED = "resumed"
 # How long a repeated load waits for the process that it repeats, whose work has been ended.
 LEFT_BEHIND_S = 900.0
+# Steps that a campaign has once for each deployment.
+_OF_DEPLOYMENTS = frozenset({"deploy", "load", "restore dataset", "analyze", "check", "back up"})
 QueryOn = Callable[[Database], Query | None]
 """Gives what runs one statement on a side; None: the mariadb client."""
 
@@ -97,6 +98,7 @@ class CampaignRun(StoredCampaign):
         )
         self.target.client_program = campaign.environment.get("client_program")
         self.sequence = TrialSequence(home, store, campaign, self.target)
+        self.sequence.lay_out = self.prepare
         if self.target.rents:
             self.sequence.redo = self.replace_lost
 
@@ -258,9 +260,14 @@ class CampaignRun(StoredCampaign):
         if (found := self.target.probe_hosts()) is not None:
             self.store.add_to_environment(self.campaign.id, probes.FIRST, found)
 
+    @property
+    def in_order(self) -> tuple[Side, ...]:
+        """The sides of the current deployment, the one that is prepared first before the other."""
+        return self.plan.in_order(self.sequence.current())
+
     def prepare(self, query_on: QueryOn = by_client) -> None:
-        """All stages of all sides from :meth:`deploy` to :meth:`back_up`."""
-        sides = self.target.sides
+        """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
+        sides = self.in_order
         if self.target.loads_together:
             for side in sides:
                 self.deploy(side)
@@ -342,7 +349,8 @@ class CampaignRun(StoredCampaign):
             self._load(sides)
 
     def _load(self, sides: Sequence[Side]) -> None:
-        loaded = [side for side in self.target.sides_to_load() if side in sides]
+        to_load = self.target.sides_to_load()
+        loaded = [side for side in sides if side in to_load]
         self._load_by_client(loaded)
         if self.target.dataset_source() == "load":
             self._all_loaded(sides, "load", together=self.target.loads_at_once)
@@ -390,7 +398,7 @@ class CampaignRun(StoredCampaign):
             work = zip(batch, balancers, strict=True)
             self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
 
-    def _fill(self, side: Side, balancer: HAProxy, threads: int) -> None:
+    def _fill(self, side: Side, balancer: Balancer, threads: int) -> None:
         """Run the client that loads a side, through this load balancer, and count the rows."""
         balancer.start()
         command = self.prepare_command(side, balancer.entry_port, threads)
@@ -529,6 +537,7 @@ class CampaignRun(StoredCampaign):
         if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
             self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
+        self.sequence.backed_up(side)
         self._ended("back up", side)
 
     def publish(
@@ -598,9 +607,11 @@ class CampaignRun(StoredCampaign):
 
     def _begin(self, phase: str, side: Side) -> Database:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
-        spending = self.target.spending()
-        self.note("prepare", f"{phase} {side}", str(spending or ""))
-        needed = minutes_with_end(self.plan.steps, phase, side)
+        spending, number = self.target.spending(), self.sequence.current()
+        which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
+        said = filter(None, (which, str(spending or "")))
+        self.note("prepare", f"{phase} {side}", "; ".join(said))
+        needed = minutes_with_end(self.plan.steps, phase, side, number)
         if spending is not None and not spending.allows(needed):
             raise TargetError(
                 f"{phase} {side}: {spending} are spent, and with giving the hosts back it takes "
@@ -646,12 +657,17 @@ class CampaignRun(StoredCampaign):
             large = sizes(self.spec, targets.load_topology(self.home, self.spec))
             for step, side, seconds in times:
                 took = StepTime(step, side, round(seconds, 3), large[step])
-                self.store.set_step_time(self.campaign.id, where, self.plan.engine, took)
+                of_deployment = self.sequence.current() if step in _OF_DEPLOYMENTS else 1
+                self.store.set_step_time(
+                    self.campaign.id, where, self.plan.engine, took, of_deployment
+                )
         except BenchlabError as error:  # no campaign fails for the estimates of later ones
             self.note("plan", "warning", f"what steps took is not kept: {error}")
 
     def _mark(self, phase: str, side: Side | None) -> Path:
         name = phase.replace(" ", "-") + (f"-{side}" if side else "")
+        if side and (number := self.sequence.current()) > 1:
+            name += f"-{number}"
         return self.directory / f"{name}.begun"
 
     # What the stages are made of

@@ -13,7 +13,8 @@ from typing import Literal
 
 from benchlab import workloads
 from benchlab.analysis.gates import data_docs, gates
-from benchlab.analysis.gates.data_docs import DataDocsError, Validation
+from benchlab.analysis.gates.data_docs import CampaignRow, DataDocsError, Validation
+from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
@@ -70,9 +71,10 @@ class StoredCampaign:
         return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
     def validate(self, outcome: Outcome | None = None) -> Validation:
-        """Evaluate all gates again, by Great Expectations; keep the data docs for the report.
+        """Evaluate the gates of the whole campaign by Great Expectations; keep the data docs.
 
-        No result depends on it: a caller may publish without it. Where data docs are not wanted,
+        No verdict depends on it, which reads the same definitions: a caller may publish without it.
+        Where data docs are not wanted,
         nothing is evaluated.
 
         Args:
@@ -94,7 +96,7 @@ class StoredCampaign:
             self.note("failed", "validate", str(error))
             raise
         self.note("validate", "evaluated", data_docs.summary(validation.outcomes))
-        for sentence in validation.disagreements:
+        for sentence in validation.warnings:
             self.note("validate", "warning", sentence)
         return validation
 
@@ -102,12 +104,19 @@ class StoredCampaign:
         comparison = outcome.comparison
         excluded = {(found.trial, found.attempt) for found in comparison.excluded}
         metric = self.plan.metric(self.plan.trials[0].workload)
+        rows: list[CampaignRow] = [
+            *(
+                ("workloads", found.workload, self.plan.metric(found.workload), found.gates)
+                for found in comparison.checks
+            ),
+            *(("calibration", *row) for row in self._comparer.calibration_gates(outcome)),
+        ]
         return data_docs.build(
             gates.of_campaign(self._comparer.gates, metric, fleet=self.spec.topology is not None),
             outcome.trials,
             {(result.trial.id, result.attempt) for result in outcome.trials} - excluded,
-            [trial.id for trial in self.plan.trials],
             [(cell.workload, cell.threads, cell.side, cell.gates) for cell in comparison.cells],
+            rows,
             self.campaign.id,
         )
 
@@ -133,7 +142,9 @@ class StoredCampaign:
         wanted = self._destinations(destinations)
         chosen = self._chosen(wanted, only)
         self.note("publish", "report")
-        publication, without_evidence = self._publication(self.finish())
+        outcome = self.finish()
+        self.store.set_verdicts(self.campaign.id, verdicts_of(outcome.comparison))
+        publication, without_evidence = self._publication(outcome)
         self._record.begin(publication.edition, list(map(place, wanted)), destinations)
         publish_everywhere(
             publication,

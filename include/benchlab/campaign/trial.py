@@ -25,6 +25,7 @@ from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
+from benchlab.targets.direct import Direct
 from benchlab.workloads.client import Session, program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
@@ -282,11 +283,11 @@ def _watched_hosts(setup: TrialSetup, trial: PlannedTrial, begun: Begun) -> Host
 
 
 def _harness(setup: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched, ...]:
+    client = Watched("client", job, trial.threads)
     balancer = setup.deployment.balancer(trial.side)
-    return (
-        Watched("client", job, trial.threads),
-        Watched("load balancer", haproxy.JOB, balancer.threads),
-    )
+    if isinstance(balancer, Direct):
+        return (client,)
+    return (client, Watched("load balancer", haproxy.JOB, balancer.threads))
 
 
 def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:

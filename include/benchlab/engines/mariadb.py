@@ -27,6 +27,10 @@ TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
 # The server's program, by its names since 10.5 and before.
 SERVERS = ("mariadbd", "mysqld")
+# In a side's directory. A server that starts removes every `#sql*` file in its directory of
+# temporary files, also those of other servers (`mysql_rm_tmp_tables`): in /tmp it would break their
+# statements.
+CONFIG, TEMPORARY = "my.cnf", "tmp"
 # Of an installed version: the data directory of a new server.
 EMPTY = "empty-data"
 # Statements that count as background jobs of a trial, by the names of their counters (Com_...).
@@ -119,8 +123,8 @@ class Engine(BaseEngine):
     def initialise(self) -> None:
         """Write my.cnf, and copy the system tables."""
         base = self._own_base
-        self.executor.put(self._config, self._options(base))
-        self.executor.run(["mkdir", "-p", str(self._temporary)])
+        self.executor.put(self.instance.directory / CONFIG, self._options(base))
+        self.executor.run(["mkdir", "-p", str(self.instance.directory / TEMPORARY)])
         self.executor.run(["cp", "-a", str(base / EMPTY), str(self.data)], timeout_s=120)
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
@@ -132,7 +136,7 @@ class Engine(BaseEngine):
                 f"{self._name()}: no server under {base}; run `benchlab install`"
             )
         return (
-            [str(program), f"--defaults-file={self._config}", *_run_as_root(self.executor)],
+            [str(program), f"--defaults-file={self.place / CONFIG}", *_run_as_root(self.executor)],
             dict(_libraries(base)),
         )
 
@@ -165,24 +169,11 @@ class Engine(BaseEngine):
         total = int(float(begun))
         return BackgroundJobs(total, total - int(running))
 
-    @property
-    def _config(self) -> Path:
-        return self.instance.directory / "my.cnf"
-
-    @property
-    def _temporary(self) -> Path:
-        """The server's own directory of temporary files.
-
-        A server that starts removes every ``#sql*`` file in its directory of temporary files, those
-        of other servers too (``mysql_rm_tmp_tables``): in ``/tmp`` it would break their statements.
-        """
-        return self.instance.directory / "tmp"
-
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {
             "basedir": str(base),
-            "datadir": str(self.data),
-            "tmpdir": str(self._temporary),
+            "datadir": str(self.place / self.data.name),
+            "tmpdir": str(self.place / TEMPORARY),
             "port": self.instance.port,
             "bind-address": self.instance.host,
             # Relative to the data directory, because socket paths are limited to 107 bytes.

@@ -21,15 +21,18 @@ from benchlab.errors import EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
 from benchlab.plan.builds import Nightly
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.report_type import SIDES, Parameters, Side
 
 STOP_LIMIT_S = 120.0
 SLOWDOWN_LIMIT_S = 10.0
+PLACE = "server"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(Deployed):
     """One side's server on one host; ``directory`` also holds its ``data`` and ``snapshot``.
+
+    Both sides have the same port, because only one of them runs at a time.
 
     Attributes:
         status_port: for an engine with :attr:`BaseEngine.has_status_port`.
@@ -186,12 +189,21 @@ class BaseEngine(Database):
     @property
     def job(self) -> str:
         """The job under which the server runs."""
-        return f"server-{self.instance.side}"
+        return _job(self.instance.side)
 
     @property
     def data(self) -> Path:
-        """The data directory."""
+        """The data directory, as the side's own."""
         return self.instance.directory / "data"
+
+    @property
+    def place(self) -> Path:
+        """The path by which a running server knows its side's directory, the same for both sides.
+
+        A link that each start sets, so that nothing moves: whatever is interrupted, a side's data
+        are in its own directory.
+        """
+        return self.instance.directory.with_name(PLACE)
 
     @property
     def snapshot(self) -> Path:
@@ -233,7 +245,10 @@ class BaseEngine(Database):
             self.executor.ask_job_to_end(self.job)
 
     def running(self) -> bool:
-        return self.executor.job_status(self.job).state == "running"
+        return self._runs(self.instance.side)
+
+    def _runs(self, side: Side) -> bool:
+        return self.executor.job_status(_job(side)).state == "running"
 
     def gone(self) -> str | None:
         status = self.executor.job_status(self.job)
@@ -294,7 +309,27 @@ class BaseEngine(Database):
         self.executor.stop_job(self.job, timeout_s=STOP_LIMIT_S)
 
     def _launch(self) -> None:
-        if not self.running():
-            self.executor.forget_job(self.job)
-            command, env = self.server_command()
-            self.executor.start_job(self.job, command, env=env)
+        if self.running():
+            return
+        self._take_place()
+        self.executor.forget_job(self.job)
+        command, env = self.server_command()
+        self.executor.start_job(self.job, command, env=env)
+
+    def _take_place(self) -> None:
+        """Let the place lead to this side.
+
+        Raises:
+            EngineError: the other side's server runs; it would be taken for this one.
+        """
+        for side in SIDES:
+            if side != self.instance.side and self._runs(side):
+                raise EngineError(
+                    f"{self._name()}: the server of {side} still runs, on the port of both: end it "
+                    "first, as `benchlab give-back` does"
+                )
+        self.executor.run(["ln", "-sfnT", self.instance.directory.name, str(self.place)])
+
+
+def _job(side: Side) -> str:
+    return f"server-{side}"

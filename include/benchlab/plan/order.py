@@ -3,9 +3,11 @@
 Interleaved: a round holds both sides' blocks of every workload, adjacent in time so that slow drift
 of the machine affects both alike. In which order a round has its workloads, and a pair of blocks
 its thread counts, is drawn by a seed that the plan keeps, so that no cell always has the same
-place; both blocks of a pair have the same order. Which side comes first is drawn as well, and
-balanced over the rounds of a workload. Sequential: all blocks of the baseline, then all blocks of
-the candidate, in the order of the report type, as in published reports.
+place; both blocks of a pair have the same order. Which side comes first is drawn as well, balanced
+over the rounds of a workload, from the orders that neither a slow change nor noise that alternates
+from pair to pair can be mistaken for. With ``interleave: trials`` the sides take turns within a
+pair as well, as A B B A A B by thread count. Sequential: all blocks of the baseline, then all
+blocks of the candidate, in the order of the report type, as in published reports.
 
 Example:
     ``[trial.id for trial in trials(spec, seed=1, read_only={"oltp_point_select"})]``
@@ -13,12 +15,23 @@ Example:
 
 from __future__ import annotations
 
+import cmath
 import hashlib
+import math
+import operator
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from benchlab.plan.report_type import SIDES, ReportSpec, RestorePolicy, Side
+
+# So many orders are drawn at most; with few rounds every order that there is will be among them.
+_DRAWS = 64
+# Frequencies of waves through a campaign, in cycles in a pair of blocks: periods from two pairs, in
+# which the sides' blocks see opposite halves of a wave, to about three.
+_FREQUENCIES = [sixtieths / 60 for sixtieths in range(18, 31)]
 
 
 @dataclass(frozen=True)
@@ -74,16 +87,18 @@ def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[Pl
     unchanging = frozenset(read_only)
     dirty = dict.fromkeys(SIDES, True)  # after the load: the data may differ from the snapshot
     index = 0
-    for round_number, workload, side, thread_counts in _blocks(spec, seed):
-        for position, threads in enumerate(thread_counts):
-            first = position == 0
-            restore = _restores(spec.restore, first, dirty[side])
-            yield PlannedTrial(
-                *(index, round_number, side, workload, threads, restore, spec.seconds),
-                warm_up=first or restore,
-            )
-            dirty[side] = workload not in unchanging or (dirty[side] and not restore)
-            index += 1
+    for round_number, workload, runs in _pairs(spec, seed):
+        begun: set[Side] = set()
+        for side, thread_counts in runs:
+            for position, threads in enumerate(thread_counts):
+                restore = _restores(spec.restore, side not in begun, dirty[side])
+                yield PlannedTrial(
+                    *(index, round_number, side, workload, threads, restore, spec.seconds),
+                    warm_up=position == 0 or restore,
+                )
+                dirty[side] = workload not in unchanging or (dirty[side] and not restore)
+                begun.add(side)
+                index += 1
 
 
 def is_drawn(spec: ReportSpec) -> bool:
@@ -91,25 +106,62 @@ def is_drawn(spec: ReportSpec) -> bool:
     return spec.placement == "interleaved" and spec.sides != "single"
 
 
-def _blocks(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, Side, Sequence[int]]]:
-    """Round, workload, side and thread counts of every block, all in order."""
+def deployment_of(round_number: int, rounds: int, deployments: int) -> int:
+    """Which deployment of the sides measures a round; all three count from 1.
+
+    The rounds of a deployment follow one another, and deployments differ by one round at most.
+
+    Example:
+        Of 5 rounds in 2 deployments the first 3 are of deployment 1, the others of deployment 2.
+    """
+    return (round_number - 1) * deployments // rounds + 1
+
+
+def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
+    """The side that is deployed, loaded and prepared first, of each deployment.
+
+    Drawn, and as often the one as the other where the order of the trials is drawn: preparing one
+    side does something to the other. As published, the baseline, where it is not.
+    """
+    if not is_drawn(spec):
+        return spec.measured_sides[:1]
+    return tuple(_balanced_first_sides([spec.deployments], _drawing(seed, "prepare")))
+
+
+_Runs = Sequence[tuple[Side, Sequence[int]]]
+"""Sides in turn, each with the thread counts that are measured before the other side's turn."""
+
+
+def _pairs(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, _Runs]]:
+    """Round, workload and runs of every pair of blocks, all in order; in sequence every block."""
     rounds = range(1, spec.rounds + 1)
     if not is_drawn(spec):
         for side in spec.measured_sides:
             for round_number in rounds:
                 for workload in spec.workloads:
-                    yield round_number, workload, side, spec.threads
+                    yield round_number, workload, [(side, spec.threads)]
         return
+    workloads = [_workloads_of(spec, seed, round_number) for round_number in rounds]
     first_sides = {
-        workload: _balanced_first_sides(spec.rounds, _drawing(seed, workload))
+        workload: _first_sides(spec, _drawing(seed, workload), workloads, workload)
         for workload in spec.workloads
     }
-    for round_number in rounds:
-        for workload in _workloads_of(spec, seed, round_number):
+    for round_number, in_order in zip(rounds, workloads, strict=True):
+        for workload in in_order:
             thread_counts = _threads_of(spec, seed, round_number, workload)
             first = first_sides[workload][round_number - 1]
-            for side in (first, next(other for other in SIDES if other != first)):
-                yield round_number, workload, side, thread_counts
+            yield round_number, workload, _runs(spec, first, thread_counts)
+
+
+def _runs(spec: ReportSpec, first: Side, thread_counts: Sequence[int]) -> _Runs:
+    """The blocks of a pair one after the other, or a trial of each in turn: A B, B A, A B, ..."""
+    (second,) = (side for side in SIDES if side != first)
+    if spec.interleave == "blocks":
+        return [(first, thread_counts), (second, thread_counts)]
+    # Two trials of one side meet between thread counts, where its server goes on.
+    sides = [first, *(second, first) * len(thread_counts)][: len(thread_counts) + 1]
+    ends = [thread_counts[:1], *map(list, pairwise(thread_counts)), thread_counts[-1:]]
+    return list(zip(sides, ends, strict=True))
 
 
 def _workloads_of(spec: ReportSpec, seed: int, round_number: int) -> Sequence[str]:
@@ -139,8 +191,79 @@ def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
     return by_policy[policy]
 
 
-def _balanced_first_sides(rounds: int, rng: random.Random) -> list[Side]:
-    """The side that comes first in each round: each in half of them; an odd round is random."""
-    sides: list[Side] = [*SIDES * (rounds // 2), *rng.sample(SIDES, k=rounds % 2)]
-    rng.shuffle(sides)
+def _first_sides(
+    spec: ReportSpec, rng: random.Random, workloads: Sequence[Sequence[str]], workload: str
+) -> list[Side]:
+    """The side that comes first in each round of a workload.
+
+    Args:
+        workloads: of each round, in order.
+    """
+    rounds = range(1, spec.rounds + 1)
+    sizes = Counter(deployment_of(number, spec.rounds, spec.deployments) for number in rounds)
+    places = [
+        number * len(in_order) + in_order.index(workload)
+        for number, in_order in enumerate(workloads)
+        if len(in_order) > 1
+    ]
+    return _balanced_first_sides(list(sizes.values()), rng, places)
+
+
+def _balanced_first_sides(
+    sizes: Sequence[int], rng: random.Random, places: Sequence[int] = ()
+) -> list[Side]:
+    """The side that comes first each time: each equally often, as far as that can be.
+
+    Only orders are drawn that look like none of the :func:`_disturbances`: of the 20 balanced
+    orders of six rounds there are 10 that neither alternate nor follow a trend. Where there is no
+    such order, as with three rounds, it is the one that comes closest.
+
+    Args:
+        sizes: how many there are of each deployment; each is balanced by itself.
+        places: of each in the campaign, counted in pairs of blocks; empty if nothing is in between.
+    """
+    disturbances = _disturbances(sum(sizes), places)
+    best, least = [SIDES[0]] * sum(sizes), math.inf
+    for _ in range(_DRAWS):
+        drawn = _drawn(sizes, rng)
+        signs = [1 if side == SIDES[0] else -1 for side in drawn]
+        worst = max(abs(sum(map(operator.mul, signs, shape))) for shape in disturbances)
+        if worst < least:
+            best, least = drawn, worst
+        if least <= 1:
+            break
+    return best
+
+
+def _disturbances(count: int, places: Sequence[int]) -> list[list[complex]]:
+    """What would be taken for a change if the order of the sides followed it.
+
+    The rounds by turns, a trend over them, and waves, each at the places of the pairs. An order
+    drawn without any rule has, with an alternation or a trend, a product whose mean square is 1;
+    with a wave, of any phase, a half. At 1 noise of this shape moves the mean as much as
+    independent noise does.
+    """
+    alternation: list[complex] = [(-1) ** number for number in range(count)]
+    trend: list[complex] = [number - (count - 1) / 2 for number in range(count)]
+    length = math.hypot(*map(abs, trend)) or 1
+    return [
+        [value / math.sqrt(count) for value in alternation],
+        [value / length for value in trend],
+        *(
+            [cmath.rect(1 / math.sqrt(2 * count), math.tau * frequency * place) for place in places]
+            for frequency in (_FREQUENCIES if places else ())
+        ),
+    ]
+
+
+def _drawn(sizes: Sequence[int], rng: random.Random) -> list[Side]:
+    """Any balanced order; an odd one of a deployment is balanced with those of the others."""
+    odd = sum(size % 2 for size in sizes)
+    left: list[Side] = [*SIDES * (odd // 2), *rng.sample(SIDES, k=odd % 2)]
+    rng.shuffle(left)
+    sides: list[Side] = []
+    for size in sizes:
+        own: list[Side] = [*SIDES * (size // 2), *(left.pop() for _ in range(size % 2))]
+        rng.shuffle(own)
+        sides += own
     return sides

@@ -37,6 +37,7 @@ _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
+    *("first_prepared", "interleave_minutes"),
 }
 
 
@@ -89,8 +90,13 @@ class Plan:
         workloads, threads: in the report type's order, where the trials have another.
         s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
             where none is kept, or its price is not known.
+        deployments: how often each side is deployed and loaded anew.
+        first_prepared: the side that is prepared first, by deployment; empty in plans of an earlier
+            Benchlab, which prepared the baseline first.
         most_dollars: of the dearest instance types and region that the topology allows; None
             where it allows no dearer ones.
+        interleave_minutes: how many of the minutes the sides' turns within pairs of blocks take;
+            None where they take turns by blocks.
     """
 
     report: str
@@ -124,6 +130,9 @@ class Plan:
     threads: tuple[int, ...] = ()
     s3_usd_a_month: float | None = None
     most_dollars: float | None = None
+    deployments: int = 1
+    first_prepared: tuple[Side, ...] = ()
+    interleave_minutes: float | None = None
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -135,6 +144,15 @@ class Plan:
         own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
         return tuple(count for count in self.threads or own if count in own)
 
+    def deployment_of(self, round_number: int) -> int:
+        """Which deployment of the sides measures a round, from 1."""
+        return order.deployment_of(round_number, self.rounds, self.deployments)
+
+    def in_order(self, deployment: int = 1) -> tuple[Side, ...]:
+        """The sides of the plan, the one that a deployment prepares first before the other."""
+        first = self.first_prepared[deployment - 1] if self.first_prepared else "baseline"
+        return tuple(sorted(self.sides, key=lambda side: side != first))
+
     def measures_as(self, other: Plan) -> bool:
         """Whether both have the same trials on the same hosts, in whatever order and time."""
         ours, theirs = self.to_json(), other.to_json()
@@ -142,6 +160,18 @@ class Plan:
         return all(ours.get(key) == theirs.get(key) for key in keys) and (
             {(trial.id, trial.seconds) for trial in self.trials}
             == {(trial.id, trial.seconds) for trial in other.trials}
+        )
+
+    @property
+    def server_starts(self) -> int:
+        """How often a trial begins with the start of its server: another side's turn, or a restore.
+
+        Pairs of blocks that are measured again are not counted.
+        """
+        sides = [None, *(trial.side for trial in self.trials)]
+        return sum(
+            trial.restore or trial.side != before
+            for trial, before in zip(self.trials, sides, strict=False)
         )
 
     @property
@@ -175,6 +205,8 @@ class Plan:
             if trial["warm_up"]:
                 del trial["warm_up"]
         # What earlier releases did not write either, where there is nothing to say.
+        if document["deployments"] == 1:
+            del document["deployments"]
         for key in list(document)[list(document).index("region") :]:
             if not document[key]:
                 del document[key]
@@ -256,7 +288,18 @@ def make(
         learned=dict(basis.learned),
     )
     if order.is_drawn(spec):
-        made = replace(made, workloads=spec.workloads, threads=spec.threads)
+        made = replace(
+            made,
+            workloads=spec.workloads,
+            threads=spec.threads,
+            deployments=spec.deployments,
+            first_prepared=order.first_prepared(spec, seed),
+        )
+    if spec.interleave == "trials":
+        by_blocks = spec.model_copy(update={"interleave": "blocks"})
+        as_blocks = tuple(order.trials(by_blocks, seed, read_only))
+        less = _minutes(plan_steps(by_blocks, as_blocks, topology, basis))
+        made = replace(made, interleave_minutes=round(made.minutes - less, 1))
     return (
         _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
     )

@@ -38,6 +38,7 @@ Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 Components = dict[Name, Parameters]
 
+MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # The publisher of every report.
@@ -211,15 +212,23 @@ class Ports(Frozen):
     """Where things listen: the load balancer, and the servers of a ``local`` target.
 
     ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
-    statistics. On one machine each side's server has its own port, and ``status`` is TiDB's HTTP
-    status; all listen on loopback.
+    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
+    TiDB's HTTP status; all listen on loopback.
     """
 
     entry: Port = 13390
     stats: Port = 13391
-    baseline: Port = 13410
-    candidate: Port = 13420
+    server: Port = 13410
     status: Port = 13430
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _of_two_sides(cls, raw: Any) -> Any:
+        """Report types of earlier releases name a port for each side; the baseline's is taken."""
+        if not isinstance(raw, dict) or not raw.keys() & set(SIDES):
+            return raw
+        kept = {key: value for key, value in raw.items() if key not in SIDES}
+        return {**kept, "server": raw["baseline"]} if "baseline" in raw else kept
 
     @pydantic.model_validator(mode="after")
     def _distinct(self) -> Self:
@@ -263,11 +272,15 @@ class ReportSpec(Frozen):
             again, deployed and loaded separately; ``single`` where one version is measured.
         placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
             then all of the candidate.
+        interleave: what the sides take turns by: whole ``blocks``, or ``trials``, thread count by
+            thread count, which starts a server more often.
         snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
             always loaded.
         published: the published document whose plan this is; None where there is none.
         threads: numbers of client threads. Reports have them, and ``workloads``, in this order; the
             sides in turn are measured in an order that is drawn.
+        deployments: how often each side is deployed and loaded anew; the rounds are spread over
+            them as evenly as they can be.
         seconds: measured time of a trial.
         warmup_seconds: come before the first trial of a block and whenever a server was started,
             and are not counted.
@@ -276,6 +289,7 @@ class ReportSpec(Frozen):
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
+        load_balancer: ``none`` where the client connects to the only server of a side.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -296,10 +310,12 @@ class ReportSpec(Frozen):
         tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
     ]
     rounds: Annotated[int, Field(ge=1, le=1000)]
+    deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS)] = 1
     seconds: Annotated[int, Field(ge=1, le=86_400)]
     warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
     restore: RestorePolicy
     placement: Literal["interleaved", "sequential"] = "interleaved"
+    interleave: Literal["blocks", "trials"] = "blocks"
     client: Client = Client()
     budget: Budget | None = None
     snapshots: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]+(/[A-Za-z0-9._/-]+)?$")] | None = (
@@ -310,6 +326,7 @@ class ReportSpec(Frozen):
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
+    load_balancer: Literal["haproxy", "none"] = "haproxy"
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -349,6 +366,27 @@ class ReportSpec(Frozen):
             raise ValueError(
                 f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
                 "take fewer rounds, threads or workloads"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _takes_turns(self) -> Self:
+        if self.deployments > self.rounds:
+            raise ValueError(
+                f"deployments: {self.deployments} of each side, but only {self.rounds} "
+                f"round{'s' * (self.rounds != 1)}; each deployment takes one at least"
+            )
+        if self.placement == "interleaved" and self.sides != "single":
+            return self
+        if self.deployments > 1:
+            raise ValueError(
+                f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
+                "`placement: interleaved` and two sides; write 1, or leave it out"
+            )
+        if self.interleave == "trials":
+            raise ValueError(
+                "interleave: trials: the sides take turns, which takes `placement: interleaved` "
+                "and two sides; write `blocks`, or leave it out"
             )
         return self
 
@@ -431,7 +469,8 @@ class ReportSpec(Frozen):
         """The same report type with some fields changed, checked again as a whole.
 
         Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
-        changed.
+        changed. Where the changed fields allow fewer ``deployments`` only, there are as many as
+        they allow, unless it is said how many: of 6 rounds in 6 deployments, 2 rounds leave 2.
 
         Raises:
             SpecError: an unknown key or a bad value.
@@ -441,7 +480,16 @@ class ReportSpec(Frozen):
             if key == "report":
                 raise SpecError("report: the name of a report type cannot be overridden")
             _set_dotted(raw, key, value)
+        if "deployments" not in overrides:
+            raw["deployments"] = _possible_deployments(raw)
         return validated(ReportSpec, raw, where="override")
+
+
+def _possible_deployments(raw: Mapping[str, Any]) -> Any:
+    if raw["placement"] != "interleaved" or raw["sides"] == "single":
+        return 1
+    fewer = raw["rounds"] in range(1, raw["deployments"])
+    return raw["rounds"] if fewer else raw["deployments"]
 
 
 def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Annotated, Literal, get_args
 
 from pydantic import PlainValidator
 
 from benchlab.plan.dataset import Dataset, Warehouses
-from benchlab.plan.order import PlannedTrial
+from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.rates import Learned, Size, TimedStep
 from benchlab.plan.report_type import Published, ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
@@ -206,7 +207,21 @@ def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
     return sum(step.minutes for step in steps[max(measuring, default=-1) + 1 :])
 
 
-def minutes_with_end(steps: Sequence[PlanStep], phase: str, side: Side) -> float:
+def preparing_minutes(steps: Sequence[PlanStep], deployment: int) -> float:
+    """Minutes until both sides are ready in a deployment, from 1, on hosts that are there."""
+    return sum(step.minutes for step in _preparing(steps, deployment))
+
+
+def _preparing(steps: Sequence[PlanStep], deployment: int) -> list[PlanStep]:
+    """The steps before the trials of a deployment; none in a plan that has no steps."""
+    parts = groupby(steps, key=lambda step: step.stage in (*get_args(Preparation), "prepare"))
+    found = [[*of] for prepares, of in parts if prepares]
+    return found[deployment - 1] if deployment <= len(found) else []
+
+
+def minutes_with_end(
+    steps: Sequence[PlanStep], phase: str, side: Side, deployment: int = 1
+) -> float:
     """Minutes of a stage of one side, with publishing and giving back.
 
     A step that is about all sides counts for each.
@@ -214,11 +229,13 @@ def minutes_with_end(steps: Sequence[PlanStep], phase: str, side: Side) -> float
     Args:
         phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, of
             which both are the stage ``check`` of the plan.
+        deployment: the one that is prepared, from 1.
     """
     stage = "check" if phase.startswith("check") else phase
-    of_stage = [step for step in steps if step.stage == stage and step.side in (side, None)]
-    if stage == "check":
-        of_stage = of_stage[-1:] if phase.endswith("last trial") else of_stage[:1]
+    last = phase.endswith("last trial")
+    of = steps if last else _preparing(steps, deployment)
+    of_stage = [step for step in of if step.stage == stage and step.side in (side, None)]
+    of_stage = of_stage[-1:] if last else of_stage
     end = [step for step in steps if step.stage in ("publish", "give back")]
     return sum(step.minutes for step in (*of_stage, *end))
 
@@ -282,9 +299,11 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
     if all(part in basis.learned for part in parts):
         prepare = sum(basis.learned[part].seconds for part in parts)
     check = "check, " if _has_conditions(spec) else ""
-    for side in spec.measured_sides:
-        yield "prepare", side, f"deploy, load {spec.dataset}, analyze, {check}back up", prepare
-    yield from _measuring(spec, trials, None, basis)
+    for which, _, measured in _deployments(spec, trials, basis):
+        for side in spec.measured_sides:
+            what = f"{which}deploy, load {spec.dataset}, analyze, {check}back up"
+            yield "prepare", side, what, prepare
+        yield from _measuring(spec, measured, None, basis)
     yield from _check_again(spec, RESTART_S)
     yield "publish", None, "checks, comparison, report; start and end of the campaign", CAMPAIGN_S
 
@@ -297,15 +316,35 @@ def _fleet(
     if not isinstance(topology, CloudTopology):
         what = "probe all hosts" + ", again before the last round" * (spec.rounds > 1)
         yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
-    prepared = _prepare(spec, topology, kept=basis.dataset == "kept")
-    yield from _as_learned(prepared, basis)
-    yield from _measuring(spec, trials, topology, basis)
+    for which, known, measured in _deployments(spec, trials, basis):
+        prepared = _prepare(spec, topology, kept=known.dataset == "kept")
+        for stage, side, what, seconds in _as_learned(prepared, known):
+            yield stage, side, f"{which}{what}", seconds
+        yield from _measuring(spec, measured, topology, basis)
     yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
     yield "publish", None, "checks, comparison, report", PUBLISH_S
     if isinstance(topology, HostsTopology):
         yield "give back", None, "end servers and jobs, remove data", release
     else:
         yield "give back", None, "give back everything that was rented", release
+
+
+def _deployments(
+    spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis
+) -> Iterator[tuple[str, Basis, list[PlannedTrial]]]:
+    """Each deployment's name, empty for the only one; what is then known; and its trials.
+
+    A dataset that is kept on S3 is there from the second one on.
+    """
+    later = replace(basis, dataset="kept") if spec.snapshots is not None else basis
+    for number in range(1, spec.deployments + 1):
+        which = f"deployment {number}: " * (spec.deployments > 1)
+        measured = [
+            trial
+            for trial in trials
+            if deployment_of(trial.round, spec.rounds, spec.deployments) == number
+        ]
+        yield which, basis if number == 1 else later, measured
 
 
 def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:

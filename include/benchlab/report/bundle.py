@@ -16,6 +16,8 @@ from benchlab.results.records import Campaign, TrialResult
 
 # The directory of the gates' data docs beside the report.
 DATA_DOCS = "quality"
+PAGES = ("report.html", "report.md", "evidence.zip")
+"""The files of a report that people open, or keep."""
 
 
 def make(
@@ -44,7 +46,7 @@ def make(
     texts = {
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "comparison.csv": csv_text.comparison_csv(comparison),
-        "trials.csv": csv_text.trials_csv(results, comparison),
+        "trials.csv": csv_text.trials_csv(campaign.plan, results, comparison),
     }
     build = functools.partial(model.build, campaign, comparison, results, data_docs=bool(data_docs))
     made: dict[str, bytes] = {}

@@ -27,7 +27,7 @@ SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
-Stop = Literal["limit", "lifetime", "lost"]
+Stop = Literal["limit", "lifetime", "lost", "deployment"]
 """The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
@@ -229,6 +229,48 @@ def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message
         for side, found in facts.items()
     }
     return {side: sentences for side, sentences in lost.items() if sentences}
+
+
+@dataclass(frozen=True)
+class StoredVerdict:
+    """What was decided on one metric of one workload when its report was last published.
+
+    Attributes:
+        verdict: as the rule calls it, in an A/A campaign as well.
+        estimate_pct, low_pct, high_pct: the change and its 95 % interval; None: not known.
+        rule: the number of the decision rule (``analysis.verdict.decision.RULE``).
+    """
+
+    workload: str
+    metric: str
+    verdict: str
+    estimate_pct: float | None
+    low_pct: float | None
+    high_pct: float | None
+    p_adjusted: float | None
+    rule: int
+
+
+@dataclass(frozen=True)
+class CampaignSummary:
+    """A campaign as a list has it, without its plan and its trials.
+
+    Attributes:
+        versions: by side, with what tells builds apart.
+        measures_noise: whether it is an A/A campaign.
+        verdicts: throughput before p95 latency; empty while no report was published.
+    """
+
+    id: str
+    report: str
+    engine: str
+    versions: dict[Side, str]
+    measures_noise: bool
+    state: str
+    origin: str
+    started_at: datetime
+    ended_at: datetime | None
+    verdicts: tuple[StoredVerdict, ...]
 
 
 @dataclass(frozen=True)

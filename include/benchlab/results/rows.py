@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
@@ -20,8 +20,14 @@ from sqlalchemy.schema import CreateColumn
 from benchlab.errors import StoreError
 from benchlab.plan.documents import faults
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import RecordedSpec, ReportSpec, Side
-from benchlab.results.records import Campaign, SideFacts, TrialResult
+from benchlab.plan.report_type import RecordedSpec, ReportSpec, Side, SideSpec
+from benchlab.results.records import (
+    Campaign,
+    CampaignSummary,
+    SideFacts,
+    StoredVerdict,
+    TrialResult,
+)
 
 # Counts the changes with which an older Benchlab cannot work. A new nullable column is not one of
 # them: it is added to a store that lacks it, and an older Benchlab leaves it empty.
@@ -31,6 +37,7 @@ _REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
 # What an older Benchlab did not write, such as servers and conditions, has its default.
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _TRIAL = TypeAdapter(TrialResult)
+_VERDICT = tuple(field.name for field in fields(StoredVerdict))
 
 METADATA = sa.MetaData()
 # MySQL's TEXT holds 64 KB; an index of 767 bytes holds 191 characters of utf8mb4.
@@ -130,6 +137,23 @@ STEP_TIMES = sa.Table(
     sa.Column("unit", sa.String(16), nullable=False),
 )
 
+# What was decided when a campaign's report was last published, for lists: a report itself is always
+# computed from the trials.
+VERDICTS = sa.Table(
+    "verdicts",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("workload", _Key, nullable=False),
+    sa.Column("metric", sa.String(60), nullable=False),
+    sa.Column("verdict", sa.String(16), nullable=False),
+    sa.Column("estimate_pct", sa.Double),
+    sa.Column("low_pct", sa.Double),
+    sa.Column("high_pct", sa.Double),
+    sa.Column("p_adjusted", sa.Double),
+    sa.Column("rule", sa.Integer, nullable=False),
+)
+
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
     "samples",
@@ -210,6 +234,33 @@ def campaign_of(row: Any) -> Campaign:
         facts=facts,
         planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
     )
+
+
+def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
+    """A campaign's row, without validating its report type and plan, and the rows of its verdicts.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        plan, spec = json.loads(row.plan), json.loads(row.spec)
+        sides = {side: SideSpec.model_validate(raw).label for side, raw in plan["sides"].items()}
+        return CampaignSummary(
+            id=row.id,
+            report=row.report,
+            engine=plan["engine"],
+            versions=sides,
+            measures_noise=spec.get("sides") == "same" and not plan.get("slowdown_pct"),
+            state=row.state,
+            origin=row.origin,
+            started_at=datetime.fromisoformat(row.started_at),
+            ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+            verdicts=tuple(
+                StoredVerdict(**{name: getattr(one, name) for name in _VERDICT}) for one in verdicts
+            ),
+        )
+    except (ValueError, LookupError, TypeError) as error:
+        raise _unreadable(f"campaign {row.id}", error) from error
 
 
 def _unreadable(what: str, error: Exception) -> StoreError:

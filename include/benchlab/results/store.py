@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -29,7 +29,13 @@ from upath import UPath
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
-from benchlab.results.records import Campaign, SideFacts, TrialResult
+from benchlab.results.records import (
+    Campaign,
+    CampaignSummary,
+    SideFacts,
+    StoredVerdict,
+    TrialResult,
+)
 from benchlab.results.rows import (
     CAMPAIGNS,
     GATES,
@@ -39,10 +45,12 @@ from benchlab.results.rows import (
     SCHEMA_VERSION,
     STEP_TIMES,
     TRIALS,
+    VERDICTS,
     add_missing_columns,
     as_json,
     campaign_of,
     campaign_row,
+    summary_of,
     trial_of,
     trial_row,
 )
@@ -253,21 +261,70 @@ class Store:
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None)
 
+    # What was decided
+
+    def set_verdicts(self, campaign: str, verdicts: Sequence[StoredVerdict]) -> None:
+        """Keep what was decided for :meth:`summaries`, in place of what was kept before."""
+        with self.transaction() as connection:
+            connection.execute(VERDICTS.delete().filter_by(campaign=campaign))
+            for position, verdict in enumerate(verdicts):
+                connection.execute(
+                    VERDICTS.insert().values(
+                        campaign=campaign, position=position, **asdict(verdict)
+                    )
+                )
+
+    def summaries(self) -> list[CampaignSummary]:
+        """All campaigns as a list has them, the latest first, without reading any trial.
+
+        One that cannot be read is left out with a warning in the log, as by :meth:`campaigns`.
+
+        Example:
+            ``store.summaries()[0].verdicts[0].verdict`` is ``regression``.
+        """
+        wanted = ("id", "report", "state", "origin", "started_at", "ended_at", "plan", "spec")
+        chosen = sa.select(*(CAMPAIGNS.c[name] for name in wanted)).order_by(
+            CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id.desc()
+        )
+        decided = sa.select(VERDICTS).order_by(VERDICTS.c.campaign, VERDICTS.c.position)
+        verdicts = defaultdict(list)
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+            for row in connection.execute(decided):
+                verdicts[row.campaign].append(row)
+        found = []
+        for row in rows:
+            try:
+                found.append(summary_of(row, verdicts[row.id]))
+            except StoreError as error:
+                log.warning("left out: %s", error)
+        return found
+
     # What steps took
 
-    def set_step_time(self, campaign: str, topology: str, engine: str, time: StepTime) -> None:
-        """Record what a step of a campaign took, in place of what was recorded before.
+    def set_step_time(
+        self, campaign: str, topology: str, engine: str, time: StepTime, number: int = 1
+    ) -> None:
+        """Record what a step of a campaign took.
 
         Args:
             topology: its name; of one machine the name of the target.
+            number: 1 replaces what was recorded; of the second and each later time that a campaign
+                has such a step, the mean is kept.
         """
         key = {"campaign": campaign, "step": time.step, "side": time.side or ""}
         size = {"size": time.size.number, "unit": time.size.unit}
         with self.transaction() as connection:
+            known = connection.scalar(sa.select(STEP_TIMES.c.seconds).filter_by(**key))
+            earlier = time.seconds if known is None or number == 1 else known
             connection.execute(STEP_TIMES.delete().filter_by(**key))
             connection.execute(
                 STEP_TIMES.insert().values(
-                    **key, **size, topology=topology, engine=engine, seconds=time.seconds
+                    **key,
+                    **size,
+                    topology=topology,
+                    engine=engine,
+                    seconds=earlier + (time.seconds - earlier) / number,
                 )
             )
 

@@ -9,7 +9,8 @@ from datetime import date
 
 from benchlab import engines
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, rounds_of
-from benchlab.analysis.verdict.paired import Estimate, estimate
+from benchlab.analysis.verdict.estimates import estimates
+from benchlab.analysis.verdict.paired import Estimate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.campaign import report_types
 from benchlab.campaign.outcome import Comparer
@@ -73,11 +74,9 @@ class Comparisons(Comparer):
         """A campaign's comparison. Raises as :meth:`outcome`."""
         if campaign.id not in self._compared:
             found = self.outcome(campaign)
-            estimates = {}
-            for rounds in rounds_of(campaign.plan, usable_trials(campaign.plan, found.trials)[0]):
-                d = rounds.log_ratios("throughput").mean(axis=1)
-                unseen = found.comparison.calibration.unseen(rounds, "throughput")
-                if (known := estimate(d, unseen)) is not None:
-                    estimates[rounds.workload] = known
-            self._compared[campaign.id] = ComparedCampaign(campaign, found.comparison, estimates)
+            used, _ = usable_trials(campaign.plan, found.trials)
+            calibration = found.comparison.calibration
+            shown = estimates(rounds_of(campaign.plan, used), "throughput", calibration)
+            versions = {workload: one.versions for workload, one in shown.items()}
+            self._compared[campaign.id] = ComparedCampaign(campaign, found.comparison, versions)
         return self._compared[campaign.id]

@@ -16,8 +16,9 @@ from benchlab.targets import local
 # Everything else names, publishes, pays for or orders a campaign, or is about a side, which is
 # compared as it is deployed.
 _MEASURED = (
-    *("target", "topology", "sides", "dataset", "threads", "rounds", "seconds", "warmup_seconds"),
-    *("restore", "placement", "client", "threshold_pct", "slowdown_pct", "repeat_limit"),
+    *("target", "topology", "sides", "dataset", "threads", "rounds", "deployments", "seconds"),
+    *("warmup_seconds", "restore", "placement", "interleave", "load_balancer", "client"),
+    *("threshold_pct", "slowdown_pct", "repeat_limit"),
 )
 
 

@@ -36,8 +36,8 @@ from benchlab.plan.topology import Topology
 from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
 from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, differences
-from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import LOAD_THREADS, BaseTarget, Say
+from benchlab.targets.haproxy import even_threads
+from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, Say
 
 # Program -> the Debian package that has it.
 CLIENT_TOOLS = {
@@ -202,10 +202,13 @@ class FleetTarget(BaseTarget):
     def _package(self, component: str, build: Build) -> Path:
         return builds.package(self.home, component, build)
 
-    def balancer(self, side: Side) -> HAProxy:
+    def balancer(self, side: Side) -> Balancer:
         port = self._cluster(side).instance.port
         backends = {host.name: f"{host.address}:{port}" for host in self.fleet.with_role("tidb")}
-        return self.haproxy(side, backends, self._client_cores)
+        threads = self._client_cores  # of a published plan, as its document has it
+        if self.spec.published is None:
+            threads = even_threads(threads, {trial.threads for trial in self.plan.trials})
+        return self.haproxy(side, backends, threads)
 
     # How datasets are loaded
 
@@ -304,6 +307,8 @@ class FleetTarget(BaseTarget):
                 lines = sorted({described[host.name] for host in hosts})
                 facts[f"{role}_hosts"] = f"{len(hosts)} x {' / '.join(lines)}"
         asked = {"sysbench": "sysbench --version", "haproxy": "haproxy -v", "tiup": TIUP_VERSION}
+        if self.spec.load_balancer == "none":
+            del asked["haproxy"]
         for tool, command in asked.items():
             said = self.executor.run(["sh", "-c", command], check=False).stdout.splitlines()
             if said:

@@ -11,7 +11,7 @@ import csv
 import io
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -166,6 +166,25 @@ class HAProxy:
     @property
     def _config(self) -> Path:
         return self.directory / f"{self.job}.cfg"
+
+
+def even_threads(cores: int, connections: Iterable[int]) -> int:
+    """The most threads of HAProxy, at most one a core, that treat all connections alike.
+
+    HAProxy gives a connection to the thread with the fewest (``tune.listener.multi-queue``, on by
+    default; 50 connections were seen as 25 times 2 on 25 threads, and as 1 or 2 on 36). So each
+    connection shares its thread with as many others where the threads divide the connections, and
+    with none where there are more threads than connections.
+
+    Args:
+        connections: how many there are at once, in each kind of trial.
+
+    Example:
+        For 50, 100 and 300 connections on 36 cores: 25. For 1, 16 and 64: 32.
+    """
+    most, counts = min(cores, MAX_THREADS), tuple(connections)
+    alike = (n for n in range(most, 1, -1) if all(c <= n or c % n == 0 for c in counts))
+    return next(alike, 1)
 
 
 def connection_spread(backends: Sequence[Backend]) -> float | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchlab import engines, workloads
 from benchlab.engines import builds
-from benchlab.engines.server import BaseEngine, Instance
+from benchlab.engines.server import PLACE, BaseEngine, Instance
 from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -23,8 +23,7 @@ from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.plan.steps import GIB
-from benchlab.targets.haproxy import HAProxy
-from benchlab.targets.target import BaseTarget, Say
+from benchlab.targets.target import Balancer, BaseTarget, Say
 
 HOST = "127.0.0.1"
 
@@ -136,7 +135,7 @@ class Target(BaseTarget):
             parameters=of.parameters,
             directory=self.directory / side,
             host=HOST,
-            port=getattr(self.spec.ports, side),
+            port=self.spec.ports.server,
             status_port=self.spec.ports.status,
             max_connections=self.most_threads + 50,
             database=workloads.workload_of(self.spec).DATABASE,
@@ -147,9 +146,9 @@ class Target(BaseTarget):
         )
         return engines.by_name()[self.plan.engine](self.executor, instance, self.home.servers)
 
-    def balancer(self, side: Side) -> HAProxy:
-        backends = {f"{side}1": f"{HOST}:{getattr(self.spec.ports, side)}"}
-        return self.haproxy(side, backends, os.cpu_count() or 1)
+    def balancer(self, side: Side) -> Balancer:
+        # One thread: more would compete with client and server for the same few cores.
+        return self.haproxy(side, {f"{side}1": f"{HOST}:{self.spec.ports.server}"}, 1)
 
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
@@ -161,7 +160,10 @@ class Target(BaseTarget):
             "os": _os_name(),
             "filesystem": file_system.strip(),
         }
-        for tool, flag in {"sysbench": "--version", "haproxy": "-v"}.items():
+        tools = {"sysbench": "--version"}
+        if self.spec.load_balancer == "haproxy":
+            tools["haproxy"] = "-v"
+        for tool, flag in tools.items():
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
         return facts
 
@@ -173,6 +175,8 @@ class Target(BaseTarget):
         ports = self.spec.ports.model_dump()
         if not engines.by_name()[self.plan.engine].has_status_port:
             del ports["status"]
+        if self.spec.load_balancer == "none":
+            del ports["entry"], ports["stats"]
         for field, port in ports.items():
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -217,7 +221,7 @@ def remove_data(home: Home, campaign: str) -> None:
         for part in ("data", "snapshot"):
             shutil.rmtree(directory / side / part, ignore_errors=True)
         (directory / side / "client.cnf").unlink(missing_ok=True)
-    for name in ("password", "workload.cnf"):
+    for name in ("password", "workload.cnf", PLACE):
         (directory / name).unlink(missing_ok=True)
 
 

@@ -23,9 +23,11 @@ from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Topology
 from benchlab.targets.dataset_snapshots import Source
+from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import HAProxy
 
 Say = Callable[[str], None]
+Balancer = HAProxy | Direct
 LOAD_THREADS = 16
 
 
@@ -60,7 +62,7 @@ class Deployment(Protocol):
         """The database of one side."""
 
     @abstractmethod
-    def balancer(self, side: Side) -> HAProxy:
+    def balancer(self, side: Side) -> Balancer:
         """The load balancer in front of one side."""
 
     @abstractmethod
@@ -340,8 +342,12 @@ class BaseTarget(Deployment, ABC):
         """Take or renew a lock on this machine; see :meth:`acquire`."""
         return lock.acquire(self.campaign, origin, self.home.root, driving_process(), self.lease_s)
 
-    def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> HAProxy:
-        """The load balancer of one side on the client's host."""
+    def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> Balancer:
+        """The load balancer of one side on the client's host, or none where it has one server."""
+        if self.spec.load_balancer == "none":
+            (server,) = backends.values()
+            host, _, port = server.rpartition(":")
+            return Direct(host, int(port))
         return HAProxy(
             executor=self.executor,
             directory=self.directory / side,

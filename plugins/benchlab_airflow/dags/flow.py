@@ -25,7 +25,7 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 from benchlab import home, targets, workloads
 from benchlab.campaign import recovery
 from benchlab.errors import SpecError
-from benchlab.plan.report_type import MAX_REPEATS, SIDES, ReportSpec, Side
+from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import stages, trigger_form
@@ -38,8 +38,10 @@ from benchlab_airflow.operators.trial_operator import TrialOperator
 STAGE_LIMIT = timedelta(hours=26)
 TRIAL_LIMIT = timedelta(hours=26)
 # A fleet's trial may fail as often as it is tried, and as often as replacing lost hosts is tried.
-# The campaign gives up first: then what it has measured is published.
-TRIAL_RETRIES = (1 + recovery.MOST) * recovery.TRIES
+# So may a trial before which both sides are deployed anew, as often as that is tried. The campaign
+# gives up first: then what it has measured is published.
+TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
+LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
 # A repetition with nothing to do is skipped; the tasks after it are not.
@@ -148,22 +150,25 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
 def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
     """What prepares both sides, in order; ``together``: one task loads both when both are deployed.
 
-    The deployments are then outside the groups: Airflow refuses groups that wait for each other.
+    Which side is the first is drawn for each campaign, as late as in its plan. The deployments are
+    then outside the groups: Airflow refuses groups that wait for each other.
     """
     # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
     after: list[Preparation] = ["analyze", *check, "back up"]
     if not together:
-        return [_group(side, ["deploy", "load", *after]) for side in SIDES]
-    deployed = [task(stages.on_side, task_id=f"deploy_{side}")("deploy", side) for side in SIDES]
-    return [*deployed, task(stages.load)(), *(_group(side, after) for side in SIDES)]
+        return [_group(place, ["deploy", "load", *after]) for place in stages.PLACES]
+    deployed = [
+        task(stages.on_side, task_id=f"deploy_{place}")("deploy", place) for place in stages.PLACES
+    ]
+    return [*deployed, task(stages.load)(), *(_group(place, after) for place in stages.PLACES)]
 
 
-def _group(side: Side, on_side: list[Preparation]) -> TaskGroup:
-    with TaskGroup(f"prepare_{side}") as group:
+def _group(place: stages.Place, on_side: list[Preparation]) -> TaskGroup:
+    with TaskGroup(f"prepare_{place}") as group:
         chain(
             *(
-                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, side)
+                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, place)
                 for stage in on_side
             )
         )
@@ -183,7 +188,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
         deferrable=deferrable,
         max_active_tis_per_dagrun=1,
         # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
-        retries=TRIAL_RETRIES if deferrable else 2,
+        retries=TRIAL_RETRIES if deferrable else LOCAL_RETRIES,
         # On a fleet, a link that is down for half a minute may cost one try only.
         retry_delay=timedelta(seconds=30 if deferrable else 5),
         execution_timeout=TRIAL_LIMIT,

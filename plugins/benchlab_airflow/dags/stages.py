@@ -9,7 +9,7 @@ import contextlib
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from airflow.sdk import get_current_context
 from airflow.sdk.bases.sensor import PokeReturnValue
@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Place = Literal["first", "second"]
+PLACES: tuple[Place, ...] = get_args(Place)
 # Before anything is measured, trying again does not help against these.
+ANSWER = "answer"
+"""The XCom of ``compare`` with the answer of the campaign in one sentence."""
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
 
@@ -152,26 +156,32 @@ def register() -> PokeReturnValue:
     return PokeReturnValue(is_done=True)
 
 
-def on_side(stage: Preparation, side: Side) -> None:
-    """Run one preparation of a side: deploy, load, analyze, check or back up.
+def on_side(stage: Preparation, place: Place) -> Side | None:
+    """Run one preparation of the side that is prepared first or second; return that side.
 
-    ``check`` verifies that the loaded dataset meets the workload's consistency conditions.
+    It is drawn for each campaign which side is the first. The stages are deploy, load, analyze,
+    check and back up; ``check`` verifies that the loaded dataset meets the workload's consistency
+    conditions. The campaign itself prepares its later deployments, before their first trial.
     """
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
-        if side not in work.plan.sides:
-            log.info("nothing to do: this campaign measures one version, without a %s", side)
-        elif stage == "check":
+        side = dict(zip(PLACES, work.in_order, strict=False)).get(place)
+        if side is None:
+            log.info("nothing to do: this campaign measures one version")
+            return None
+        log.info("%s: the %s side", side, place)
+        if stage == "check":
             _log_conditions(side, work.check(side, "load", query_on(work.target.engine(side))))
         else:
             getattr(work, stage.replace(" ", "_"))(side)
+    return side
 
 
 def load() -> None:
     """Load the dataset of all sides: from a dataset snapshot, else by the client."""
     with _final_errors(*_UNFIT), _campaign() as work:
-        work.load(*work.target.sides)
+        work.load(*work.in_order)
 
 
 def check_consistency() -> None:
@@ -232,8 +242,9 @@ def collect(begun: Begun) -> dict[str, Any] | None:
 def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
         if stopped := work.sequence.stopped():
-            why = f"another trial would pass the {stopped} of the hosts"
-            log.warning("not measured: %s", "hosts were lost" if stopped == "lost" else why)
+            why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed anew"}
+            otherwise = f"another trial would pass the {stopped} of the hosts"
+            log.warning("not measured: %s", why.get(stopped, otherwise))
         else:
             log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None
@@ -241,12 +252,32 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
     if not result.valid:
         log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
     values = {metric: result.value(metric) for metric in ("tpmc", "tps", "p95_ms")}
+    log.info("%s", _figures(result))
     return {
         "trial": result.trial.id,
         "title": result.trial.title,
         "valid": result.valid,
         **{metric: value for metric, value in values.items() if value is not None},
     }
+
+
+def _figures(result: TrialResult) -> str:
+    """``1,204.3 tps, p95 5.12 ms; 14 gates passed, 1 failed (client_cpu), 2 not evaluated``."""
+    values = {metric: result.value(metric) for metric in ("tpmc", "tps")}
+    shown = [f"{value:,.1f} {metric}" for metric, value in values.items() if value is not None]
+    if (p95 := result.value("p95_ms")) is not None:
+        shown.append(f"p95 {p95:,.2f} ms")
+    by_status = {
+        status: [gate.gate for gate in result.gates if gate.status == status]
+        for status in ("pass", "fail", "not evaluated")
+    }
+    failed = by_status["fail"]
+    gates = [
+        f"{len(by_status['pass'])} gates passed",
+        *([f"{len(failed)} failed ({', '.join(failed)})"] if failed else []),
+        *([f"{len(idle)} not evaluated"] if (idle := by_status["not evaluated"]) else []),
+    ]
+    return f"{', '.join(shown) or 'no figures'}; {', '.join(gates)}"
 
 
 def repeats(attempt: int) -> list[str]:
@@ -256,7 +287,7 @@ def repeats(attempt: int) -> list[str]:
 
 
 def validate() -> dict[str, Any]:
-    """Evaluate every gate again, and return what is missing, repeated and excluded.
+    """Evaluate the gates of the whole campaign, and return what is missing, repeated and excluded.
 
     If the data docs fail, the report is made without them, and the run continues.
     """
@@ -271,7 +302,7 @@ def validate() -> dict[str, Any]:
         except DataDocsError as error:
             log.error("the report will be without data docs: %s", error)
         else:
-            for sentence in found.disagreements:
+            for sentence in found.warnings:
                 log.warning("%s", sentence)
             counts = ("passed", "failed", "not_evaluated")
             gates = {
@@ -292,31 +323,40 @@ def validate() -> dict[str, Any]:
 
 
 def compare() -> dict[str, str]:
-    """The verdict of each workload, by name; the whole table goes to the log."""
+    """The verdict of each workload, by name; the whole table goes to the log.
+
+    Its answer in one sentence is the XCom :data:`ANSWER`.
+    """
     from benchlab.report.formats import terminal
     from benchlab.report.model import report as model
+    from benchlab.report.sentences import answer
 
     with _campaign() as work:
         made = work.outcome()
         report = model.build(made.campaign, made.comparison, made.trials)
     log.info("\n%s", terminal.render(report, 120, False))
+    get_current_context()["ti"].xcom_push(key=ANSWER, value=answer.sentence(report))
     return {workload.name: workload.verdict for workload in made.comparison.workloads}
 
 
 def publish() -> list[str]:
-    """Publish the report; return the paths of its files and its addresses elsewhere.
+    """Publish the report; return the paths of its pages and its addresses elsewhere.
 
     If a destination fails, the task is retried; what is published already is left alone.
     """
     from benchlab.plan.report_type import FILES
+    from benchlab.report.bundle import PAGES
 
     with _final_errors(*_UNFIT), _campaign() as work:
-        paths = [str(path) for path in work.publish()]
+        paths = [str(path) for path in work.publish() if path.name in PAGES]
         return [*paths, *(at for place, at in work.published().items() if place != FILES)]
 
 
-def verdict() -> None:
-    """Fail the run if something could not be measured; a finding is not a failure."""
+def verdict() -> str | None:
+    """Fail the run if something could not be measured; a finding is not a failure.
+
+    Returns the answer in one sentence; None where nothing was compared.
+    """
     with _final_errors(BenchlabError), _campaign() as work:
         try:
             work.verdict()
@@ -325,6 +365,8 @@ def verdict() -> None:
             if work.campaign.state == "running":
                 work.store.finish(work.campaign.id, "failed")
             raise
+    said: str | None = get_current_context()["ti"].xcom_pull(task_ids="compare", key=ANSWER)
+    return said
 
 
 def give_back(target: str) -> str:

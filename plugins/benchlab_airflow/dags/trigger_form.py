@@ -56,7 +56,7 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 # What may be sent beside the form's own fields. The rest is for those who write the report type's
 # file: where it runs and who sees it, which must not depend on who may start it.
 _OTHERS = re.compile(
-    r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|seconds"
+    r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|deployments|seconds"
     r"|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
     r"|(dataset|ports|client|budget)(\..*)?|schedule\.(measure_again|catchup_days)"
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
@@ -90,6 +90,13 @@ def form(spec: ReportSpec) -> dict[str, Param]:
             "Rounds",
             "How often everything is measured on both sides. More find smaller differences; one "
             "alone is always inconclusive.",
+        ),
+        "deployments": _own(
+            spec,
+            "deployments",
+            "Deployments",
+            "How often each side is deployed and loaded anew; the rounds are spread over them. Two "
+            "deployments of one version differ as well.",
         ),
         "seconds": _own(
             spec, "seconds", "Seconds a trial", "What is measured; the warm-up comes before."

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchlab.analysis.trend import change_points, drift
 from benchlab.analysis.trend.chain import Chain, Ratio, chain
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.trend.e_divisive import propose
+from benchlab.analysis.trend.e_divisive import propose, split
 from tests.core.analysis.test_chain import ratio
 from tests.study import weekly
 
@@ -265,7 +265,6 @@ def test_e_divisive_takes_the_pair_of_stretches_with_the_largest_statistic(
     values: list[int],
 ) -> None:
     """As its definition says, over all pairs of stretches, one after the other."""
-    from benchlab.analysis.trend.e_divisive import _split
 
     def mean_distance(one: list[int], other: list[int]) -> float:
         return sum(abs(a - b) for a in one for b in other) / (len(one) * len(other))
@@ -281,4 +280,4 @@ def test_e_divisive_takes_the_pair_of_stretches_with_the_largest_statistic(
 
     size = len(values)
     best = max(q(place, end) for end in range(2, size + 1) for place in range(1, end))
-    assert q(*_split(np.array(values, dtype=float))) == pytest.approx(best)
+    assert q(*split(np.array(values, dtype=float))) == pytest.approx(best)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from upath import UPath
 
 from benchlab.analysis.gates import data_docs
-from benchlab.analysis.gates.data_docs import DataDocsError, GateOutcome, Validation, tables
+from benchlab.analysis.gates.data_docs import (
+    DataDocsError,
+    GateOutcome,
+    Validation,
+    expectations,
+    tables,
+)
 from benchlab.analysis.gates.gates import Gate
 from benchlab.campaign import stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.results.records import GateResult
 from benchlab.results.store import Store
@@ -25,7 +29,6 @@ from tests.builders import campaigns, fakes, plans
 
 PROJECT = Path(__file__).parents[3]
 PLAN = plans.plan(rounds=1)
-BOUNDS = st.none() | st.floats(-100, 100)
 
 
 def gate(**fields: Any) -> Gate:
@@ -33,98 +36,41 @@ def gate(**fields: Any) -> Gate:
     return Gate(**{"id": "g", "sentence": "s", "column": "c", "kind": "validity", **fields})
 
 
-def inside(value: float, definition: Gate) -> bool:
-    """What Great Expectations asks of a value that is no null."""
-    above = definition.min is None or value >= definition.min
-    return above and (definition.max is None or value <= definition.max)
-
-
-@given(st.none() | st.floats(), BOUNDS, BOUNDS)
-def test_a_column_says_what_the_predicate_said(
-    observed: float | None, low: float | None, high: float | None
-) -> None:
-    """NaN and infinities too, which are not stored; and null where it was not evaluated."""
-    if low is None and high is None:
-        high = 0.0
-    definition = gate(min=low, max=high)
-    result = definition.evaluate({"c": observed})
-    trial = campaigns.trial_result(PLAN.trials[0], gates=[result])
-    (suite,) = tables.suites_of_trials([definition], [trial], set(), [trial.trial.id])
-    (value,) = suite.checks[0].values
-    assert (value is None) == (result.status == "not evaluated")
-    if value is not None:
-        assert isinstance(value, float)
-        assert inside(value, definition) == (result.status == "pass")
-
-
-def test_a_trial_has_a_row_for_each_attempt_and_one_where_it_was_never_tried() -> None:
-    """What is missing is there as a row, so that a gate can find it."""
-    first, second, *_ = PLAN.trials
-    results = [campaigns.trial_result(first, attempt=n, gates=[]) for n in (2, 1)]
-    planned = [first.id, second.id]
-    (suite,) = tables.suites_of_trials([gate(max=1)], results, {(first.id, 2)}, planned)
-    assert [(row["trial"], row["attempt"], row["used"]) for row in suite.rows] == [
-        (first.id, 1, False),
-        (first.id, 2, True),
-        (second.id, tables.NO_ATTEMPT, False),
+def test_a_trial_has_a_row_for_each_attempt_with_what_was_found_then() -> None:
+    """A value that was no number is infinite, and one that nobody evaluated is none."""
+    first, *_ = PLAN.trials
+    bad = GateResult("a", "fail", None, "s")
+    idle = GateResult("b", "not evaluated", None, "s")
+    results = [
+        campaigns.trial_result(first, attempt=2, gates=[campaigns.gate("a"), idle]),
+        campaigns.trial_result(first, attempt=1, gates=[bad, idle]),
     ]
-    assert all(row["planned"] for row in suite.rows)
-    assert not suite.checks[0].evaluated
+    (suite,) = tables.suites_of_trials(results, {(first.id, 2)})
+    assert [(row["attempt"], row["used"]) for row in suite.rows] == [(1, False), (2, True)]
+    a, b = suite.checks
+    assert (a.values, a.stored) == ((math.inf, 1.0), ("fail", "pass"))
+    assert not b.evaluated
+    (page,) = expectations.evaluate([suite])
+    assert [judged.failed for judged in page.gates] == [(0,), ()]
 
 
 def test_gates_are_apart_by_table_and_kind() -> None:
-    """And there is no suite of cells without cells."""
-    gates = [
-        gate(id="a", max=1),
-        gate(id="b", max=1, kind="symptom"),
-        gate(id="c", max=1, kind="symptom", table="cells"),
-    ]
-    results = [campaigns.trial_result(trial) for trial in PLAN.trials]
-    suites = tables.suites_of_trials(gates, results, set(), [])
-    assert [(suite.kind, [check.gate.id for check in suite.checks]) for suite in suites] == [
-        ("validity", ["a", "planned_once"]),
+    """And there is no suite without a gate."""
+    symptom = GateResult("b", "pass", 0.0, "s", "symptom")
+    results = [campaigns.trial_result(t, gates=[campaigns.gate("a"), symptom]) for t in PLAN.trials]
+    suites = tables.suites_of_trials(results, set())
+    assert [(suite.kind, [check.gate for check in suite.checks]) for suite in suites] == [
+        ("validity", ["a"]),
         ("symptom", ["b"]),
     ]
-    assert tables.suites_of_cells(gates, []) == []
-    (cells,) = tables.suites_of_cells(gates, [("oltp_insert", 8, "candidate", ())])
-    assert cells.name_of(0) == "oltp_insert at 8 threads on the candidate side"
-
-
-def test_a_planned_trial_that_is_used_twice_or_never_fails_in_each_of_its_rows() -> None:
-    """`planned_once` is evaluated here only, so that it has nothing to disagree with."""
-    first, second, third, *_ = PLAN.trials
-    results = [campaigns.trial_result(first), campaigns.trial_result(first, attempt=2)]
-    results.append(campaigns.trial_result(second))
-    used = {(first.id, 1), (first.id, 2), (second.id, 1)}
-    planned = [first.id, second.id, third.id]
-    (suite,) = tables.suites_of_trials([], results, used, planned)
-    (check,) = suite.checks
-    assert check.gate.id == "planned_once"
-    assert check.values == (0.0, 0.0, 1.0, 0.0)
-    assert check.stored == ("fail", "fail", "pass", "fail")
-
-
-@pytest.mark.parametrize("name", ["g", "side", "row"])
-def test_an_id_that_is_no_name_of_one_column_is_refused(name: str) -> None:
-    """Twice in a table, as for two metrics at once, or as what names a row."""
-    gates = [gate(max=1), gate(id=name, max=2)]
-    with pytest.raises(SpecError, match=f"gate {name}: the id is there twice among the trials"):
-        tables.suites_of_trials(gates, [], set(), [])
-
-
-def test_results_without_a_definition_are_named() -> None:
-    """As in an old campaign: they are in no suite, and would be lost without a word."""
-    trial = campaigns.trial_result(PLAN.trials[0], gates=[campaigns.gate("gone")])
-    (told,) = tables.undefined([gate(max=1)], [trial], [])
-    assert told.startswith("gate gone: the trials have results of it")
+    assert tables.suites_of_cells([]) == []
+    assert tables.suites_of_campaign([gate(max=1)], []) == []
 
 
 def test_whatever_fails_in_the_data_docs_names_the_stage() -> None:
     """A caller has one error to survive, and the error says what failed."""
     with pytest.raises(DataDocsError, match=r"validate: .* by zero"), data_docs.guarded():
         raise ZeroDivisionError("by zero")
-    with pytest.raises(DataDocsError, match="gate side: the id is there twice"):
-        data_docs.build([gate(id="side", max=1)], [], set(), [], [], "c1")
 
 
 # ---------------------------------------------------------------- in a campaign
@@ -153,7 +99,7 @@ def found(**files: str) -> Validation:
     return Validation(
         {f"{name}.html": text.encode() for name, text in files.items()},
         (outcome, dataclasses.replace(outcome, gate="clock", passed=0, failed=0, not_evaluated=16)),
-        ("gate summary: stored as pass, found failed",),
+        ("tpcc, tpmc: gate headroom: too busy",),
     )
 
 
@@ -165,7 +111,7 @@ def notes(work: CampaignRun) -> list[tuple[str, str, str]]:
 def test_the_report_has_the_data_docs_of_the_last_validation(
     work: CampaignRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under `quality/`; what disagrees is noted; another validation replaces all pages."""
+    """Under `quality/`; what failed is noted; another validation replaces all pages."""
     report = work.home.reports / "c1"
     assert not [path for path in work.publish() if "quality" in path.parts]
     for names in (("index", "old"), ("index", "new")):
@@ -175,7 +121,7 @@ def test_the_report_has_the_data_docs_of_the_last_validation(
         paths = work.publish()
         assert report / "quality" / f"{names[1]}.html" in paths
     assert report / "quality" / "old.html" not in paths
-    assert ("validate", "warning", "gate summary: stored as pass, found failed") in notes(work)
+    assert ("validate", "warning", "tpcc, tpmc: gate headroom: too busy") in notes(work)
     line = "2 gates: 1 failed at least once, 1 could not be evaluated, 0 passed"
     assert ("validate", "evaluated", line) in notes(work)
 
@@ -249,6 +195,5 @@ def test_what_is_stored_of_an_old_campaign_can_be_judged() -> None:
     """Results without a class are from gates of validity."""
     old = GateResult("summary", "pass", 1.0, "the client printed its summary")
     trial = campaigns.trial_result(PLAN.trials[0], gates=[old])
-    definition = gate(id="summary", min=1)
-    (suite,) = tables.suites_of_trials([definition], [trial], set(), [])
+    (suite,) = tables.suites_of_trials([trial], set())
     assert (suite.kind, suite.checks[0].values) == ("validity", (1.0,))

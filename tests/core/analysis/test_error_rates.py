@@ -1,7 +1,7 @@
 """The decision rule's error rates, by simulation: how often it claims a change that is not there.
 
-The seeds are fixed. What is simulated says :mod:`tests.study.worlds`. The error rates are over
-two thread counts instead of six, to be quick: the rule sees their mean only.
+The seeds are fixed. What is simulated says :mod:`tests.study.worlds`. Where no single thread count
+is looked for, the rule gets their mean, which is all that it sees of them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from benchlab.analysis.elsewhere import compare
 from benchlab.analysis.verdict.calibration import calibrate
 from benchlab.plan.report_type import SIDES
 from tests.study import rules, worlds
+from tests.study.rules import Ours
 from tests.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
 
-CAMPAIGNS = 2000
-# What the issue allows, of a nominal 5 %.
+CAMPAIGNS = 600
+# Of a nominal 5 %, with the simulation's own error.
 ALLOWED = 0.06
-FEW = 2
+FAR = replace(DEPLOYMENT, name="deployments of 1.5 %", deployment_sd=0.015)
 ALIKE = replace(DEPLOYMENT, name="deployment, alike for all workloads", alike=True)
 
 
@@ -32,18 +33,24 @@ def name(world: World) -> str:
     return world.name
 
 
+def judged(world: World, aa_campaigns: int, seed: int, campaigns: int, loss: float = 0.0) -> Ours:
+    """What the rule finds in campaigns whose first workload has lost so many percent.
+
+    Calibrations are drawn afresh all the time (one for two campaigns from five A/A campaigns, for
+    ten from twenty). So a rate is that over all calibrations; one alone may be better or worse.
+    """
+    rng = np.random.default_rng(seed)
+    throughputs = worlds.draw(world, campaigns, rng, change=worlds.one_workload(-loss))
+    known = rules.calibrations(world, aa_campaigns, campaigns, rng)
+    return rules.ours(worlds.in_one_column(throughputs), known)
+
+
 def false_alarms(world: World, aa_campaigns: int, seed: int, campaigns: int = CAMPAIGNS) -> float:
     """The share of campaigns without any change in which adjusted p is below 0.05 somewhere.
 
-    The threshold does not count, so that this is more than is called a change. Calibrations are
-    drawn afresh all the time (one for two campaigns from five A/A campaigns, for four from eight,
-    for ten from twenty). So the rate is that over all calibrations; one alone may be better or
-    worse.
+    The threshold does not count, so that this is more than is called a change.
     """
-    rng = np.random.default_rng(seed)
-    throughputs = worlds.draw(world, campaigns, rng, threads=FEW)
-    known = rules.calibrations(world, aa_campaigns, campaigns, rng, threads=FEW)
-    counted = rules.ours(throughputs, known).counted
+    counted = judged(world, aa_campaigns, seed, campaigns).counted
     assert counted is not None
     return float(counted.any(axis=1).mean())
 
@@ -56,14 +63,14 @@ def test_what_varies_from_round_to_round_makes_no_more_false_alarms_than_allowed
     assert false_alarms(world, 0, seed=1) <= ALLOWED
 
 
-def test_what_a_deployment_happens_to_be_makes_false_alarms_unless_it_is_known() -> None:
+def test_deployments_that_differ_more_than_anything_shows_make_false_alarms() -> None:
     """Without A/A campaigns there are several times as many: the other tests can fail."""
-    assert false_alarms(DEPLOYMENT, 0, seed=2, campaigns=500) > 2 * ALLOWED
+    assert false_alarms(FAR, 0, seed=2, campaigns=300) > 2 * ALLOWED
 
 
 @pytest.mark.parametrize(
     ("world", "aa_campaigns"),
-    [(DEPLOYMENT, 5), (DEPLOYMENT, 8), (DEPLOYMENT, 20), (ALIKE, 5)],
+    [(DEPLOYMENT, 5), (DEPLOYMENT, 20), (ALIKE, 5)],
     ids=lambda value: str(getattr(value, "name", value)),
 )
 def test_a_calibrated_rule_makes_no_more_false_alarms_than_allowed(
@@ -73,21 +80,17 @@ def test_a_calibrated_rule_makes_no_more_false_alarms_than_allowed(
     assert false_alarms(world, aa_campaigns, seed=3) <= ALLOWED
 
 
-@pytest.mark.parametrize("aa_campaigns", [0, 8, 20])
+@pytest.mark.parametrize("aa_campaigns", [0, 20])
 def test_a_tenth_less_is_found(aa_campaigns: int) -> None:
     """One workload lost 10 %: nearly always a regression, with a calibration too."""
-    rng = np.random.default_rng(4)
-    throughputs = worlds.draw(DEPLOYMENT, 200, rng, threads=FEW, change=worlds.one_workload(-10))
-    known = rules.calibrations(DEPLOYMENT, aa_campaigns, 200, rng, threads=FEW)
-    assert (rules.ours(throughputs, known).called[:, 0] == -1).mean() >= 0.95
+    called = judged(DEPLOYMENT, aa_campaigns, seed=4, campaigns=200, loss=10).called
+    assert (called[:, 0] == -1).mean() >= 0.95
 
 
 def test_a_tenth_less_is_found_mostly_with_five_aa_campaigns() -> None:
     """Five show a variance badly: the interval is wider, and two of three are found at least."""
-    rng = np.random.default_rng(5)
-    throughputs = worlds.draw(DEPLOYMENT, 300, rng, threads=FEW, change=worlds.one_workload(-10))
-    known = rules.calibrations(DEPLOYMENT, 5, 300, rng, threads=FEW)
-    assert (rules.ours(throughputs, known).called[:, 0] == -1).mean() >= 2 / 3
+    called = judged(DEPLOYMENT, 5, seed=5, campaigns=200, loss=10).called
+    assert (called[:, 0] == -1).mean() >= 2 / 3
 
 
 @pytest.mark.parametrize("column", [0, 5])
@@ -110,11 +113,15 @@ def test_no_thread_count_is_named_where_none_moved() -> None:
 
 
 def test_the_interval_contains_the_truth_as_often_as_it_says() -> None:
-    """95 of 100 intervals contain the change that is there, whatever its size."""
+    """95 of 100 intervals contain the change that is there, whatever its size.
+
+    With a deployment a round, nothing that varies is left to be guessed.
+    """
     rng = np.random.default_rng(8)
     truth = np.log1p(np.array([[0.0], [-0.02], [0.05], [-0.3], [1.0]]))
-    throughputs = worlds.draw(NOISE, 1000, rng, threads=FEW, change=truth)
-    found = rules.ours(throughputs, [None] * 1000)
+    throughputs = worlds.draw(NOISE, CAMPAIGNS, rng, deployments=worlds.ROUNDS, change=truth)
+    known = rules.calibrations(NOISE, 0, CAMPAIGNS, rng)
+    found = rules.ours(worlds.in_one_column(throughputs), known, worlds.ROUNDS)
     inside = (found.low <= 100 * np.expm1(truth[:, 0])) & (
         found.high >= 100 * np.expm1(truth[:, 0])
     )
@@ -124,8 +131,8 @@ def test_the_interval_contains_the_truth_as_often_as_it_says() -> None:
 def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
     """Trials in a file, A/A campaigns in another: the same verdicts, no more false alarms."""
     rng = np.random.default_rng(9)
-    trials = worlds.draw(DEPLOYMENT, 200, rng, threads=FEW)
-    aa_campaigns = worlds.draw(DEPLOYMENT, 20, rng, threads=FEW)
+    trials = worlds.draw(DEPLOYMENT, 100, rng, threads=2)
+    aa_campaigns = worlds.draw(DEPLOYMENT, 20, rng, threads=2)
     outcome = compare.compare(
         home.find(),
         written(tmp_path / "trials.csv", trials),
@@ -133,7 +140,7 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
         rules.THRESHOLD_PCT,
     )
     known = calibrate(worlds.as_aa_campaigns(aa_campaigns))
-    expected = rules.ours(trials, [known] * 200)
+    expected = rules.ours(trials, [known] * 100)
     verdicts = [[found.verdict for found in campaign.workloads] for campaign in outcome.campaigns]
     sign = {"improvement": 1, "regression": -1}
     assert [[sign.get(v, 0) for v in row] for row in verdicts] == expected.called.tolist()
@@ -142,9 +149,8 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
         dtype=float,
     )
     assert (adjusted < 0.05).any(axis=1).mean() <= ALLOWED
-    assert {found.scope for campaign in outcome.campaigns for found in campaign.workloads} == {
-        "versions"
-    }
+    bases = {found.basis for campaign in outcome.campaigns for found in campaign.workloads}
+    assert bases == {"A/A campaigns"}
 
 
 def written(path: Path, throughputs: Array) -> Path:

@@ -322,13 +322,11 @@ def test_a_directory_without_gates_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_gates_of_benchlab_can_all_be_read_together() -> None:
-    """Validity and symptoms; every gate of cells is a symptom; `planned_once` is none of theirs."""
+    """Validity and symptoms; only gates of trials can make one invalid."""
     gates = gates_module.load_all(ROOT / "configs" / "quality")
     assert {gate.kind for gate in gates} == {"validity", "symptom"}
-    trials, cells = gates_module.of_table(gates, "trials"), gates_module.of_table(gates, "cells")
-    assert len(trials) + len(cells) == len(gates)
-    assert {gate.id for gate in cells} == {"round_variation", "p95_monotone", "throughput_curve"}
-    assert gates_module.PLANNED_ONCE.id not in {gate.id for gate in gates}
+    assert {gate.table for gate in gates if gate.kind == "validity"} == {"trials"}
+    assert {gate.table for gate in gates} == {"trials", "cells", "workloads", "calibration"}
 
 
 def test_a_symptom_makes_no_trial_invalid_and_gives_no_reason() -> None:
@@ -341,32 +339,6 @@ def test_a_symptom_makes_no_trial_invalid_and_gives_no_reason() -> None:
     assert not gates_module.is_valid(results)
     (reason,) = gates_module.reasons([symptom, fault], results)
     assert reason.startswith("gate v:")
-
-
-# ---------------------------------------------------------------- every trial once
-
-
-def trial_row(trial: str, attempt: int = 1, **fields: bool) -> dict[str, object]:
-    """A planned trial whose figures are used."""
-    return {"trial": trial, "attempt": attempt, "planned": True, "used": True, **fields}
-
-
-@pytest.mark.parametrize(
-    ("rows", "passes"),
-    [
-        ([trial_row("a"), trial_row("b")], [True, True]),
-        ([trial_row("a", used=False), trial_row("a", 2), trial_row("b")], [True, True, True]),
-        ([trial_row("a"), trial_row("a", 2), trial_row("b")], [False, False, True]),
-        ([trial_row("a", used=False), trial_row("b")], [False, True]),
-        ([trial_row("a"), trial_row("x", planned=False)], [True, False]),
-        ([trial_row("a"), trial_row("x", planned=False, used=False)], [True, True]),
-    ],
-)
-def test_every_planned_trial_is_used_once(
-    rows: list[dict[str, object]], passes: list[bool]
-) -> None:
-    """One that is missing, one that counts twice, and one that nobody planned are found."""
-    assert gates_module.planned_once(rows) == passes
 
 
 # ---------------------------------------------------------------- hosts

@@ -23,6 +23,7 @@ from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, c
 from benchlab.analysis.verdict.compare import judge
 from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.variances import PRIOR_VARIANCE, deployment_variance
 
 THRESHOLD = 2.0
 
@@ -164,23 +165,25 @@ def test_the_workloads_of_a_round_stay_together() -> None:
     assert made.means[:, 1] == pytest.approx(2 * made.means[:, 0])
 
 
-def test_each_resampled_campaign_is_a_deployment_of_its_own_where_that_is_known() -> None:
-    """Its estimates are off by the deployment variance; else by nothing."""
+def test_each_resampled_campaign_is_a_deployment_of_its_own() -> None:
+    """Its estimates are off by what A/A campaigns show; without any by the prior."""
     campaigns = aa(count=20, deployment=0.01)
     known = calibrate(campaigns)
     noise = noise_of(campaigns, "throughput", known)
-    variances = [variance.value for variance in noise.variances if variance]
-    assert len(variances) == 3
+    variances = deployment_variance(noise.known)
+    assert variances == pytest.approx([1e-4] * 3, rel=0.9)
     assert resample(noise, 3).deployments.var(axis=0) == pytest.approx(variances, rel=0.05)
     unknown = noise_of(campaigns, "throughput", NO_CALIBRATION)
-    assert not resample(unknown, 3).deployments.any()
+    assert resample(unknown, 3).deployments.var(axis=0) == pytest.approx(
+        [PRIOR_VARIANCE] * 3, rel=0.05
+    )
 
 
 def test_the_family_wise_rate_is_what_the_rule_promises() -> None:
     """With noise far above the threshold, 5 % of campaigns have a false alarm, and no more."""
     found = outcome(noise_of(aa(count=40, noise=0.2), "throughput", NO_CALIBRATION), 6, THRESHOLD)
     assert found is not None
-    assert 0.035 < found.any_false_alarm / found.campaigns < 0.06
+    assert found.any_false_alarm / found.campaigns < 0.06
     for alarms in found.false_alarms.values():
         assert alarms <= found.any_false_alarm
 
@@ -262,7 +265,7 @@ def test_rounds_that_agree_to_the_last_digit_are_no_error() -> None:
     found = outcome(noise, 4, THRESHOLD)
     assert found is not None
     assert found.any_false_alarm == 0
-    assert found.smallest == pytest.approx({"w0": THRESHOLD, "w1": THRESHOLD})
+    assert all(limit is not None and limit >= THRESHOLD for limit in found.smallest.values())
 
 
 def test_a_share_has_its_exact_interval() -> None:

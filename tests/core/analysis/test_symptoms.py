@@ -346,6 +346,6 @@ def test_the_columns_that_gates_look_at_are_those_that_are_described() -> None:
     """One table says of each what it is, its unit, and when it is None."""
     described = re.findall(r"^``(\w+)``", columns_module.__doc__ or "", flags=re.MULTILINE)
     described.remove("rate_error")  # of the gates of earlier bundles, which are verified with it
-    assert sorted(described) == sorted(
-        {gate.column for gate in gates.load_all(ROOT / "configs" / "quality")}
-    )
+    known = gates.load_all(ROOT / "configs" / "quality")
+    judged = {gate.column for gate in known if gate.table not in gates.OF_CAMPAIGN}
+    assert sorted(described) == sorted(judged)

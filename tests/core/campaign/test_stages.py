@@ -214,12 +214,14 @@ def test_a_stage_that_cannot_be_paid_is_not_begun(bench: Bench) -> None:
     vars(bench.run)["provision"] = lambda: None
     with pytest.raises(TargetError) as refused:
         stages.run(bench.run)
-    assert str(refused.value).startswith("deploy baseline: 59.00 of 60.00 dollars are spent")
+    (first, _) = bench.run.in_order
+    assert str(refused.value).startswith(f"deploy {first}: 59.00 of 60.00 dollars are spent")
     assert "until budget.limit is reached" in str(refused.value)
     assert bench.acts[-1] == "give_back"
     assert bench.state == "failed"
-    notes = [step.note for step in bench.run.progress.read()[0] if step.phase == "deploy baseline"]
-    assert notes == ["59.00 of 60.00 dollars"]
+    steps = bench.run.progress.read()[0]
+    notes = [step.note for step in steps if step.phase == f"deploy {first}"]
+    assert notes == ["deployment 1 of 6; 59.00 of 60.00 dollars"]
 
 
 def test_what_was_not_asked_for_ends_a_campaign_before_data_are_loaded(bench: Bench) -> None:

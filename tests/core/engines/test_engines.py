@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,8 @@ from benchlab.engines.database import is_version
 from benchlab.engines.server import BaseEngine, Instance
 from benchlab.engines.tidb import server as tidb_server
 from benchlab.errors import CommandError, EngineError, UnavailableError
-from benchlab.hosts.executor import JobStatus
-from benchlab.plan.report_type import Parameters, SideSpec
+from benchlab.hosts.executor import TAG, JobStatus, LocalExecutor, end_tagged
+from benchlab.plan.report_type import Parameters, Side, SideSpec
 from tests.builders import fakes, plans
 
 SAMPLES: dict[str, type[BaseEngine]] = {"10.11.5": mariadb.Engine, "v6.5.0": tidb.Engine}
@@ -58,6 +61,14 @@ def program(path: Path, script: str = "") -> Path:
 
 
 @pytest.fixture
+def campaign(tmp_path: Path) -> Iterator[str]:
+    """A campaign whose processes are ended afterwards."""
+    name = f"test-{os.getpid()}-{tmp_path.name}"
+    yield name
+    end_tagged(f"{TAG}={name}", grace_s=0)
+
+
+@pytest.fixture
 def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where every sample version is installed, as far as an engine looks."""
     for name in ("bin/mariadbd", "scripts/mariadb-install-db"):
@@ -83,6 +94,52 @@ def initialised(
     return engine, executor.files[path]
 
 
+# ---------------------------------------------------------------- both sides in one place
+
+
+class Placed(fakes.FakeEngine):
+    """A server that needs its side's directory."""
+
+    _take_place = BaseEngine._take_place
+
+
+def started(side: Side, directory: Path, campaign: str) -> BaseEngine:
+    """A side's server, whose program writes into the directory that it was given."""
+    kind = "server" if side == "baseline" else "server-of-another-length"
+    script = f"echo {side} >> $1/data/{side}; exec sleep 600"
+    path = program(directory / "bin" / kind, script)
+    executor = LocalExecutor(directory, campaign)
+    made = replace(instance("10.11.5", directory), side=side, directory=directory / side)
+    engine = Placed(executor, made)  # type: ignore[arg-type]
+    command = [str(path), str(engine.place)]
+    vars(engine).update(server_command=lambda: (command, {}), wait_until_ready=lambda: None)
+    engine.data.mkdir(parents=True, exist_ok=True)
+    engine.start()
+    return engine
+
+
+@pytest.mark.parametrize("interrupted", ["before the link", "after the link"])
+def test_a_sides_data_are_its_own_whatever_was_interrupted(
+    tmp_path: Path, campaign: str, interrupted: str
+) -> None:
+    """Both reach their data by one path; what decides is the name of the side's own directory."""
+    first = started("baseline", tmp_path, campaign)
+    with pytest.raises(EngineError, match="the server of baseline still runs"):
+        started("candidate", tmp_path, campaign)
+    first.stop()
+    first.place.unlink()
+    if interrupted == "after the link":
+        first.place.symlink_to("baseline")
+    second = started("candidate", tmp_path, campaign)
+    assert second.place == first.place
+    for engine in (first, second):
+        side = engine.instance.side
+        while not (found := [path.name for path in engine.data.iterdir()]):
+            time.sleep(0.005)
+        assert found == [side]
+    second.stop()
+
+
 # ---------------------------------------------------------------- configuration
 
 
@@ -96,7 +153,7 @@ def test_mariadbs_configuration_says_what_was_asked_for(servers: Path) -> None:
     for line in (
         *("bind-address=127.0.0.1", "port=13420", "max_connections=350", "skip-ssl"),
         *("innodb_buffer_pool_size=268435456", "sync_binlog=OFF"),
-        f"datadir={servers.parent}/candidate/data",
+        f"datadir={servers.parent}/server/data",
     ):
         assert line in lines
     assert "hunter2" not in text
@@ -169,7 +226,7 @@ def test_no_password_is_on_the_servers_command_line(version: str, servers: Path)
     engine, text = initialised(version, servers)
     command, env = engine.server_command()
     assert "hunter2" not in " ".join([*command, *env.values(), text, repr(engine.instance)])
-    assert str(engine.instance.directory) in " ".join(command)
+    assert str(engine.place) in " ".join(command)
 
 
 @pytest.mark.parametrize("version", SAMPLES)

@@ -213,6 +213,21 @@ def test_a_jobs_arguments_reach_the_program_as_they_are(executor: LocalExecutor)
     assert executor.job_output("a").strip() == repr(odd)
 
 
+def test_what_lies_on_a_programs_stack_fills_whole_pages(
+    executor: LocalExecutor, tmp_path: Path
+) -> None:
+    """So that a side's name or version, or the number of a task, shifts nothing in its memory."""
+    for job, seconds in (("server-baseline", "600"), ("server-candidate", "600.0000")):
+        executor.start_job(job, [str(Path("/bin/sleep").resolve()), seconds], env={"X": job})
+        pid = (tmp_path / "jobs" / job / "pid").read_text().strip()
+        process = Path("/proc") / pid
+        until(lambda: process.joinpath("comm").read_text() == "sleep\n")  # noqa: B023
+        there = [process.joinpath(name).read_bytes() for name in ("cmdline", "environ")]
+        path = os.fsencode(process.joinpath("exe").resolve()) + b"\0"
+        assert len(b"".join(there) + path) % os.sysconf("SC_PAGE_SIZE") == 0
+        executor.stop_job(job)
+
+
 def test_only_one_of_two_starts_a_job(executor: LocalExecutor) -> None:
     """The second finds the job there and leaves it running: there are never two clients."""
     assert executor.start_job("a", SLEEP)

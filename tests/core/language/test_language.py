@@ -127,7 +127,6 @@ def definitions() -> Iterator[tuple[str, str]]:
     """Every gate with its sentence."""
     for gate in quality.load_all(find().configs / "quality"):
         yield gate.id, gate.sentence
-    yield quality.PLANNED_ONCE.id, quality.PLANNED_ONCE.sentence
 
 
 @pytest.mark.parametrize("code", OTHERS)

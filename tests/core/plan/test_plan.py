@@ -301,6 +301,60 @@ def test_the_weekly_comparison_is_affordable() -> None:
     assert plan.dollars <= 36
 
 
+def test_each_deployment_is_planned_with_its_rounds() -> None:
+    """Provisioning is paid once; each side is deployed and loaded before its own rounds."""
+    one, three = (on_fleet(weekly(rounds=5, deployments=number)) for number in (1, 3))
+    stages = [step.stage for step in three.steps]
+    prepared = ["deploy", "deploy", "load", *2 * ["analyze", "back up"]]
+    assert stages == [
+        *("provision", "provision"),
+        *(*prepared, "measure", "measure"),
+        *(*prepared, "measure", "measure"),
+        *(*prepared, "measure"),
+        *("publish", "give back"),
+    ]
+    of_one = steps.preparing_minutes(one.steps, 1)
+    assert [steps.preparing_minutes(three.steps, n) for n in (1, 2, 3)] == 3 * [of_one]
+    assert three.minutes == pytest.approx(one.minutes + 2 * of_one, abs=0.2)
+    assert three.disk_gib == one.disk_gib
+    paid = (steps.minutes_with_end(plan.steps, "load", "baseline") for plan in (one, three))
+    assert len({*paid}) == 1, "one deployment's"
+    assert [three.deployment_of(number) for number in range(1, 6)] == [1, 1, 2, 2, 3]
+    assert Plan.from_json(json.loads(json.dumps(three.to_json()))) == three
+
+
+def test_a_dataset_that_the_campaign_keeps_is_restored_from_then_on() -> None:
+    """The first deployment loads it, every later one takes minutes."""
+    plan = on_fleet(weekly(**SNAPSHOTS, deployments=2))
+    first, second = (steps.preparing_minutes(plan.steps, number) for number in (1, 2))
+    assert first > 2 * second
+    assert second < steps.preparing_minutes(on_fleet(weekly()).steps, 1)
+
+
+def test_no_more_deployments_are_planned_than_the_changed_fields_allow() -> None:
+    """Whoever asks for fewer rounds need not know of them; what was asked for is not changed."""
+    spec = testing.spec(rounds=6, deployments=6)
+    assert spec.with_overrides({"rounds": 2}).deployments == 2
+    assert spec.with_overrides({"placement": "sequential"}).deployments == 1
+    assert spec.with_overrides({"rounds": 12}).deployments == 6
+    with pytest.raises(SpecError, match="deployments: 6 of each side, but only 2 rounds"):
+        spec.with_overrides({"rounds": 2, "deployments": 6})
+
+
+def test_either_side_may_be_prepared_first_and_each_as_often() -> None:
+    """What preparing one side does to the other then falls on both."""
+    spec = testing.spec(rounds=4, deployments=4, seed=None)
+    firsts = [
+        tuple(plan.in_order(number)[0] for number in (1, 2, 3, 4))
+        for plan in (planning.make(spec, "mariadb", f"c{n}", READ_ONLY) for n in range(40))
+    ]
+    assert {first.count("baseline") for first in firsts} == {2}
+    assert {first[0] for first in firsts} == {*SIDES}
+    earlier = planning.make(testing.spec(seed=None), "mariadb", "c1", READ_ONLY).to_json()
+    del earlier["first_prepared"]
+    assert Plan.from_json(earlier).in_order() == SIDES
+
+
 def test_a_dataset_snapshot_saves_the_load() -> None:
     """A plan without one says what it would take with one, and with one it takes just that."""
     loaded, seeded = on_fleet(weekly()), on_fleet(weekly(**SNAPSHOTS), basis=KEPT)

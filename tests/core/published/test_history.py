@@ -214,6 +214,9 @@ def view_of(weeks: int, *changes: int, bridged: bool = False, why_not: str = "")
                                 f"week-{week - 1}", "v8.1.0", "v8.2.0", ("week-3",))
                     for week in changes
                 ),
+                suspects=(),
+                minutes=10.0,
+                dollars=None,
                 addresses={f"week-{week}": () for at in changes for week in (at - 1, at)},
                 drift=Drift(weeks - 10, weeks - 1, "v8.1.0", "v8.9.0", -0.04, interval, 9, 1e-4)
                 if changes

@@ -32,7 +32,9 @@ WHERE = (("Report", "https://bench/c1/report.html?a=1&b=2"), ("Airflow run", "da
 
 def campaign(**fields: Any) -> Campaign:
     """Of three workloads and four rounds."""
-    return campaigns.campaign(**{"workloads": [POINT, INDEX, INSERT], "rounds": 4, **fields})
+    return campaigns.campaign(
+        **{"workloads": [POINT, INDEX, INSERT], "rounds": 4, "deployments": 4, **fields}
+    )
 
 
 def compared(made: Campaign, changes: dict[str, float], noise: float = 0.002) -> Comparison:
@@ -116,7 +118,7 @@ def test_a_slowdown_on_purpose_is_no_regression() -> None:
 
 def test_inconclusive_workloads_are_reported_with_their_reasons() -> None:
     """Unless the campaign is reported as failed, which is why they are inconclusive."""
-    made = campaign(rounds=1)
+    made = campaign(rounds=1, deployments=1)
     outcome = compared(made, {})
     (event,) = events.of_comparison(made, outcome)
     assert workloads([event]) == {"inconclusive": [POINT, INDEX, INSERT]}

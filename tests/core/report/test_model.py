@@ -21,7 +21,7 @@ from benchlab.report.model import hosts
 from benchlab.report.model import report as model
 from benchlab.report.model.commands import of_campaign
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import method, setting, wording
+from benchlab.report.sentences import answer, method, setting, wording
 from benchlab.results.records import TrialResult
 from tests.builders import campaigns, plans
 
@@ -78,7 +78,7 @@ def test_no_sentence_claims_a_change_that_the_verdict_does_not(
         reasons=("one reason",),
         ci95_pct=(estimate - 1, estimate + 1),
     )
-    for text in (outcome(report), wording.headline(report, report.sections[0])):
+    for text in (outcome(report), answer.sentence(report)):
         assert verdict in text
         assert not any(word in text for word in CHANGE_WORDS)
         assert "no difference" not in text.lower()
@@ -87,7 +87,10 @@ def test_no_sentence_claims_a_change_that_the_verdict_does_not(
 def test_inconclusive_says_that_nothing_was_shown_or_ruled_out_and_why() -> None:
     """`inconclusive` is never worded as the absence of a change."""
     text = outcome(report_of({"oltp_point_select": 0.01}, noise=0.1))
-    assert "No change of 2% or more was shown, and none was ruled out (the rounds differ" in text
+    assert (
+        "No change of 2% or more was shown, and none was ruled out (not decidable by this plan"
+        in text
+    )
 
 
 def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:
@@ -99,18 +102,19 @@ def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:
 
 def test_an_interval_beside_zero_is_explained_where_the_verdict_is_inconclusive() -> None:
     """An interval that leaves zero out beside `inconclusive` is put down to the adjustment."""
-    reason = reason_of([0.06, 0.02, 0.05, -0.01, 0.06, 0.03])
+    reason = reason_of([0.075, 0.035, 0.065, 0.005, 0.075, 0.045])
     assert reason.startswith("taken alone the interval leaves zero out")
+    assert "it can neither show a change of 2% nor rule one out; that would take about" in reason
 
 
 def test_a_shown_difference_below_the_threshold_is_not_called_indistinguishable() -> None:
     """Where p is small and the estimate below the threshold, that is the reason given."""
-    reason = reason_of([0.0180, 0.0215, 0.0170, 0.0205, 0.0190, 0.0218])
+    reason = reason_of([0.070, 0.0715, 0.069, 0.071, 0.070, 0.0705], threshold=8.0)
     assert reason.startswith("the sides do differ (adjusted p ")
-    assert "but the estimate is below 2%" in reason
+    assert "but the estimate is below 8%" in reason
 
 
-def reason_of(ratios: list[float]) -> str:
+def reason_of(ratios: list[float], threshold: float = 2.0) -> str:
     """The reason beside `inconclusive` for a workload with these log ratios by round."""
     workloads = ["oltp_insert", "oltp_point_select", "oltp_read_write", "oltp_update_index"]
     plan = plans.plan(workloads=workloads, threads=[4], rounds=len(ratios))
@@ -120,9 +124,9 @@ def reason_of(ratios: list[float]) -> str:
         changes = ratios if trial.workload == "oltp_insert" else noisy
         return 1000 * math.exp(changes[trial.round - 1] * (trial.side == "candidate"))
 
-    found = compare(plan, campaigns.results_of(plan, tps=tps), 2.0).workloads[0]
+    found = compare(plan, campaigns.results_of(plan, tps=tps), threshold).workloads[0]
     assert found.verdict == "inconclusive"
-    return str(found.reasons[-1])
+    return "; ".join(map(str, found.reasons))
 
 
 def test_an_aa_campaign_says_that_it_measures_noise() -> None:
@@ -130,7 +134,7 @@ def test_an_aa_campaign_says_that_it_measures_noise() -> None:
     report = report_of({}, sides="same")
     assert wording.title(report).endswith("10.2.11 against itself (A/A)")
     assert "measures noise" in wording.subject(report)
-    assert wording.summary(report).startswith("A/A campaign")
+    assert answer.summary(report).startswith("A/A campaign")
     assert report.sides["baseline"].label == "10.2.11 (baseline)"
     assert report.sides["candidate"].label == "10.2.11 (candidate)"
     assert "10.11.5" not in markdown.render(report)
@@ -158,7 +162,7 @@ def test_a_slowdown_on_purpose_is_never_taken_for_the_version_s(sides: str, labe
     assert label in wording.title(report)
     assert "slowed down by 30% on purpose" in wording.subject(report)
     assert "say nothing about the candidate's version" in wording.subject(report)
-    assert wording.summary(report).startswith("Candidate slowed down by 30% on purpose.")
+    assert answer.summary(report).startswith("Candidate slowed down by 30% on purpose.")
     assert wording.verdict(report, report.sections[0]) == "regression"
     assert "false alarm" not in outcome(report)
     assert label in outcome(report)
@@ -216,11 +220,12 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
     raw = json_text.to_json(made, compare(made.plan, results, 2.0), results)
     assert json.loads(json.dumps(raw, allow_nan=False)) == raw
     assert list(raw) == [
-        *("campaign", "report", "aa", "sides", "rounds", "seed", "scope", "target"),
-        *("placement", "engine", "engine_reason", "threshold_pct", "workloads", "gates"),
+        *("campaign", "report", "aa", "sides", "rounds", "deployments", "seed", "target"),
+        *("placement", "engine", "engine_reason", "rule", "threshold_pct"),
+        *("workloads", "gates"),
         *("calibration", "excluded", "repeated_pairs", "missing", "hosts"),
     ]
-    assert raw["scope"] == "this deployment"
+    assert {workload["basis"] for workload in raw["workloads"]} == {"prior"}
     assert raw["workloads"][0]["estimate_pct"] is None
     assert raw["workloads"][0]["cells"] == [
         {
@@ -349,7 +354,7 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
     }
     report = report_of({}, environment=told, **TIDB)
     assert "The figures compare the SQL layer, not TiKV." in method.notes(report)
-    assert wording.title(report).startswith("TiDB Sysbench Performance Test Report -- v6.5.0 vs.")
+    assert wording.title(report).startswith("TiDB Sysbench Performance Test Report – v6.5.0 vs.")
     assert "--mysql-ignore-errors=1213,9007 " in command_of_a_trial(report)
     assert report.machine == {"cores": "2"}
     assert report.software == {"sysbench": "1.0.20"}

@@ -250,11 +250,11 @@ def test_the_csv_files_have_tpmc_and_its_percentiles() -> None:
 def test_the_trials_csv_has_tpmc_also_where_nothing_was_measured() -> None:
     """The column of what decides is never left out; sysbench's files do not have it."""
     made = golden_case()[0]
-    text = csv_text.trials_csv([], compare(made.plan, [], 2.0))
+    text = csv_text.trials_csv(made.plan, [], compare(made.plan, [], 2.0))
     assert "tpmc" in text.splitlines()[0].split(",")
     sysbench = campaigns.campaign()
     results = campaigns.results_of(sysbench.plan)
-    text = csv_text.trials_csv(results, compare(sysbench.plan, results, 2.0))
+    text = csv_text.trials_csv(sysbench.plan, results, compare(sysbench.plan, results, 2.0))
     assert "tpmc" not in text.splitlines()[0].split(",")
 
 

@@ -1,4 +1,4 @@
-"""How far a verdict is trusted: symptoms on one side, scope, thread counts that moved, p95."""
+"""How far a verdict is trusted: symptoms on one side, deployments, moved thread counts, p95."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from benchlab.analysis.verdict.compare import (
     WorkloadComparison,
     compare,
     rounds_of,
-    scope_of,
 )
 from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
@@ -200,29 +199,27 @@ CHANGES = (-0.03, -0.02, 0.0, 0.02, 0.03)
 
 
 def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> None:
-    """-4 % is then within what deployments differ by; the report says so, and by whom."""
+    """Without any a variance is assumed; the report says what each interval knows, and by whom."""
     made = add(store, campaign(), -0.04)
     alone = compare(made.plan, store.trials(made.id), 2.0, calibration=calibration_for(store, made))
-    assert (scope_of(alone.workloads), alone.workloads[0].verdict) == (
-        "this deployment",
-        "regression",
-    )
-    assert "this deployment only" in said(made, alone, store)
-    assert "known so far: 0." in said(made, alone, store)
+    assert alone.workloads[0].basis == "prior"
+    assert "±0.7% a side is assumed" in said(made, alone, store)
+    assert "The rounds of this deployment alone" in said(made, alone, store)
     for number, change in enumerate(CHANGES):
         add(store, aa(number), change)
     known = calibration_for(store, made)
     found = compare(made.plan, store.trials(made.id), 2.0, calibration=known)
-    assert (scope_of(found.workloads), found.workloads[0].verdict) == ("versions", "inconclusive")
-    assert "for the versions" in said(made, found, store)
+    assert found.workloads[0].basis == "A/A campaigns"
+    assert found.workloads[0].verdict == "inconclusive"
+    assert "known from 5 A/A campaigns" in said(made, found, store)
     assert known.campaigns == tuple(f"aa{n}" for n in range(5))
     page = markdown.render(model.build(made, found, store.trials(made.id)))
     assert "aa0, aa1, aa2, aa3, aa4" in page
 
 
 def said(made: Campaign, found: Comparison, store: Store) -> str:
-    """What the report says of the scope."""
-    return trust.scope(model.build(made, found, store.trials(made.id)))
+    """What the report says of deployments."""
+    return trust.deployments(model.build(made, found, store.trials(made.id)))
 
 
 @pytest.mark.parametrize(
@@ -246,7 +243,6 @@ def test_only_aa_campaigns_that_show_deployments_count(store: Store, other: Camp
     add(store, other, 0.5)
     known = calibration_for(store, campaign(id="new"))
     assert known.campaigns == ("aa0", "aa1", "aa2", "aa3")
-    assert not known.deployments
 
 
 def test_an_aa_campaign_does_not_calibrate_itself(store: Store) -> None:
@@ -292,4 +288,4 @@ def test_without_data_docs_no_page_refers_to_them() -> None:
     report = model.build(made, compare(made.plan, measured, 2.0), measured)
     page = markdown.render(report)
     assert "quality/index.html" not in page
-    assert "p95 latency: n/a" in page
+    assert "| p95 latency | n/a | n/a | n/a | inconclusive |" in page

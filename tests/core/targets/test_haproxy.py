@@ -18,7 +18,13 @@ import pytest
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.targets import haproxy
-from benchlab.targets.haproxy import Backend, HAProxy, connection_spread, parse_statistics
+from benchlab.targets.haproxy import (
+    Backend,
+    HAProxy,
+    connection_spread,
+    even_threads,
+    parse_statistics,
+)
 from tests.ports import free_port, free_ports
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "haproxy"
@@ -97,6 +103,17 @@ def test_it_listens_on_loopback_only(executor: LocalExecutor, tmp_path: Path) ->
     binds = [line.split()[1] for line in lines if line.split()[:1] == ["bind"]]
     assert len(binds) == 2
     assert all(address.startswith("127.0.0.1:") for address in binds)
+
+
+@pytest.mark.parametrize(
+    ("cores", "connections", "threads"),
+    [(36, (50, 100, 300), 25), (36, (1, 16, 64), 32), (2, (5,), 1), (96, (128,), 64), (8, (3,), 8)],
+)
+def test_every_connection_shares_its_thread_with_as_many(
+    cores: int, connections: tuple[int, ...], threads: int
+) -> None:
+    """At every thread count of the plan, with as much of the machine as that allows."""
+    assert even_threads(cores, connections) == threads
 
 
 @needs_haproxy

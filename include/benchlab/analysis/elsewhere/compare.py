@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,21 @@ from benchlab.analysis.elsewhere import table
 from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.by_side import error_p_values
 from benchlab.analysis.verdict.calibration import (
     MIN_CAMPAIGNS,
     NO_CALIBRATION,
     Calibration,
     calibrate,
 )
+from benchlab.analysis.verdict.campaign_checks import Seen, error_columns
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
+from benchlab.analysis.verdict.doubts import out_of_bounds
+from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import SpecError
 from benchlab.home import Home
+from benchlab.plan.report_type import SIDES
 
 THRESHOLD_PCT = 2.0
 
@@ -70,14 +75,24 @@ def compare(
     threshold_pct = THRESHOLD_PCT if threshold_pct is None else threshold_pct
     if not (math.isfinite(threshold_pct) and 0 < threshold_pct <= 50):
         raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
-    known = None
+    known, figures = None, dict[str, Sequence[Rounds]]()
     if calibration is not None:
         found = campaigns(table.read(calibration))
-        known = calibrate({one.campaign: one.workloads for one in found})
+        figures = {one.campaign: one.workloads for one in found}
+        known = calibrate(figures)
     gates = quality.load_all(home.configs / "quality")
     file = table.read(trials)
-    compared = (_compared(one, gates, known, threshold_pct) for one in campaigns(file))
+    same = calibration is not None and calibration.samefile(trials)
+    compared = (
+        # A campaign that counts in its own calibration widens its own interval.
+        _compared(one, gates, _without(figures, one) if same else known, threshold_pct)
+        for one in campaigns(file)
+    )
     return ComparedFile(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
+
+
+def _without(figures: Mapping[str, Sequence[Rounds]], one: MeasuredElsewhere) -> Calibration:
+    return calibrate({name: found for name, found in figures.items() if name != one.campaign})
 
 
 def _compared(
@@ -87,20 +102,42 @@ def _compared(
     threshold_pct: float,
 ) -> ComparedFileCampaign:
     cells = [cell for rounds in measured.workloads for cell in cell_gates(rounds, gates)]
+    errors = _error_columns(measured)
     doubts = {
         rounds.workload: (
             *one_sided_symptoms(rounds, gates, (), cells),
-            *measured.doubts[rounds.workload],
+            *out_of_bounds(_of_errors(gates), errors.get(rounds.workload, {}), "unstable"),
         )
         for rounds in measured.workloads
     }
     workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
     if known is not None:
         uncalibrated = (
-            f"{workload.name}: not calibrated: {workload.aa_campaigns} A/A campaigns with its "
-            f"metrics, its thread counts and two complete rounds, {MIN_CAMPAIGNS} are needed"
+            f"{workload.name}: hardly calibrated: {workload.aa_campaigns} A/A campaigns with its "
+            f"metrics, its thread counts and two complete rounds, fewer than {MIN_CAMPAIGNS}"
             for workload in workloads
-            if workload.scope != "versions"
+            if workload.aa_campaigns < MIN_CAMPAIGNS
         )
         measured = dataclasses.replace(measured, notes=(*measured.notes, *uncalibrated))
     return ComparedFileCampaign(measured, workloads, tuple(cells))
+
+
+def _error_columns(measured: MeasuredElsewhere) -> dict[str, dict[str, Seen]]:
+    """What the comparison of a campaign would see of errors, by workload."""
+    import numpy as np
+
+    p_values = error_p_values(measured.errors)
+    totals = {
+        name: np.nansum(errors, axis=0).astype(int).tolist()
+        for name, (errors, _) in measured.errors.items()
+    }
+    return {
+        name: error_columns(name, dict(zip(SIDES, totals[name], strict=True)), p)
+        for name, p in p_values.items()
+    }
+
+
+def _of_errors(gates: Sequence[Gate]) -> list[Gate]:
+    """The gates of the table ``workloads`` that a file has the columns of."""
+    known = error_columns("", dict.fromkeys(SIDES, 0), None)
+    return [gate for gate in quality.of_table(gates, "workloads") if gate.column in known]

@@ -2,36 +2,36 @@
 
 Columns: ``workload``, ``threads``, ``round``, ``side`` (``baseline`` or ``candidate``) and any of
 ``tps`` (1/s), ``qps`` (1/s), ``tpmc`` (1/min), ``p95_ms`` and ``errors``; with ``campaign`` the
-file holds several. What was planned is not in such a file: it is taken to be every thread count
-of a workload in every round of its campaign, on both sides.
+file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a campaign were
+measured after both sides had been deployed and loaded anew. What was planned is not in such a file:
+it is taken to be every thread count of a workload in every round of its campaign, on both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.elsewhere.table import (
     CAMPAIGN,
+    DEPLOYMENT,
     ERRORS,
     LATENCY,
     THROUGHPUT,
     Excluded,
     TrialsTable,
 )
-from benchlab.analysis.verdict.one_sided import one_sided
-from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.language import Message, message
+from benchlab.analysis.verdict.rounds import LATENCY_STEP, Rounds
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
 
-# Workloads that only read. In the others, so many errors on one side alone are more than chance.
-READ_ONLY = ("oltp_point_select", "oltp_read_only")
-LEAST_ERRORS = 6
+    from benchlab.analysis.verdict.rounds import Array
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ class MeasuredElsewhere:
         excluded: rows whose figures are not used.
         missing: what the file lacks, by cell and side.
         notes: what a reader should know, as sentences.
-        doubts: by workload, why no change can be concluded from its figures.
+        errors: by workload, errors and throughputs of shape (rounds, 2), summed over the thread
+            counts: the file does not say how long a trial took, and all took as long. NaN where a
+            trial lacks one; without the workloads whose trials all lack them.
     """
 
     campaign: str
@@ -52,7 +54,7 @@ class MeasuredElsewhere:
     excluded: tuple[Excluded, ...]
     missing: tuple[str, ...]
     notes: tuple[str, ...]
-    doubts: dict[str, tuple[Message, ...]]
+    errors: dict[str, tuple[Array, Array]]
 
     @property
     def rounds(self) -> int:
@@ -77,9 +79,9 @@ def campaigns(table: TrialsTable) -> tuple[MeasuredElsewhere, ...]:
 def _campaign(
     name: str, rows: pd.DataFrame, excluded: tuple[Excluded, ...], common: tuple[str, ...]
 ) -> MeasuredElsewhere:
-    numbers = sorted(rows["round"].unique().tolist())
-    workloads, missing, notes, doubts = [], list[str](), list(common), {}
-    if gaps := [_span(a + 1, b - 1) for a, b in pairwise(numbers) if b - a > 1]:
+    deployments = dict(sorted(zip(rows["round"].tolist(), rows[DEPLOYMENT].tolist(), strict=True)))
+    workloads, missing, notes, errors = [], list[str](), list(common), {}
+    if gaps := [_span(a + 1, b - 1) for a, b in pairwise(deployments) if b - a > 1]:
         plural = "s" * (len(gaps) > 1 or "-" in gaps[0])
         notes.append(f"not in the file: round{plural} {', '.join(gaps)}")
     missing += [f"round {gap}, everything" for gap in gaps]
@@ -88,22 +90,29 @@ def _campaign(
         counts = {column: int(own[column].count()) for column in THROUGHPUT if column in own}
         # The metric that most trials have; the first on a tie.
         metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
-        workloads.append(_rounds(workload, metric, numbers, own))
+        workloads.append(_rounds(workload, metric, deployments, own))
         notes += _units(workload, metric, own)
         missing += _missing(workloads[-1])
-        doubts[workload] = tuple(_one_sided_errors(workload, own))
-    return MeasuredElsewhere(name, tuple(workloads), excluded, tuple(missing), tuple(notes), doubts)
+        if ERRORS in own and own[ERRORS].notna().any():
+            errors[workload] = _errors(workloads[-1], own)
+    return MeasuredElsewhere(name, tuple(workloads), excluded, tuple(missing), tuple(notes), errors)
 
 
-def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) -> Rounds:
+def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.DataFrame) -> Rounds:
+    """The figures of a workload.
+
+    Args:
+        deployments: by round, in rising order, the one that measured it.
+    """
     import numpy as np
     import pandas as pd
 
+    numbers = list(deployments)
     threads = rows["threads"].unique().tolist()
     place = (
         np.searchsorted(np.asarray(numbers), rows["round"]),
         pd.Index(threads).get_indexer(pd.Index(rows["threads"])),
-        pd.Index(SIDES).get_indexer(pd.Index(rows["side"])),
+        _sides(rows),
     )
     shown = dict.fromkeys((metric, *(m for m in (*THROUGHPUT, LATENCY) if m in rows)))
     values = {}
@@ -111,7 +120,12 @@ def _rounds(name: str, metric: str, numbers: Sequence[int], rows: pd.DataFrame) 
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
         if column in rows:
             values[column][place] = rows[column]
-    return Rounds(name, metric, LATENCY, numbers, tuple(threads), SIDES, values)
+    step = LATENCY_STEP["tpmc" if metric == "tpmc" else "tps"]
+    return Rounds(
+        *(name, metric, LATENCY, numbers, tuple(threads), SIDES, values),
+        latency_step=step,
+        deployments=[deployments[number] for number in numbers],
+    )
 
 
 def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
@@ -127,18 +141,22 @@ def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
             )
 
 
-def _one_sided_errors(workload: str, rows: pd.DataFrame) -> Iterator[Message]:
-    """A reason to doubt a workload with errors on one side only.
+def _errors(rounds: Rounds, rows: pd.DataFrame) -> tuple[Array, Array]:
+    """Errors and throughputs by round and side; a row that lacks one makes its round NaN."""
+    import numpy as np
 
-    The file does not say how long a trial took, so there is no rate: the number of errors counts.
-    A few errors of writes are conflicts, which any side may meet.
-    """
-    if ERRORS not in rows:
-        return
-    counts = {side: int(rows.loc[rows["side"] == side, ERRORS].sum()) for side in SIDES}
-    least = 1 if workload in READ_ONLY else LEAST_ERRORS
-    if any(counts.values()) and (found := one_sided(counts, least)):
-        yield message("reason-errors", where=found.where("errors"))
+    place = np.searchsorted(np.asarray(rounds.rounds), rows["round"]), _sides(rows)
+    shape = (len(rounds.rounds), len(SIDES))
+    errors, throughputs = np.zeros(shape), np.zeros(shape)
+    np.add.at(errors, place, rows[ERRORS])
+    np.add.at(throughputs, place, rows.get(rounds.metric, np.nan))
+    return errors, throughputs
+
+
+def _sides(rows: pd.DataFrame) -> NDArray[np.intp]:
+    import pandas as pd
+
+    return pd.Index(SIDES).get_indexer(pd.Index(rows["side"]))
 
 
 def _missing(rounds: Rounds) -> Iterator[str]:

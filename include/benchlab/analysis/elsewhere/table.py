@@ -26,6 +26,7 @@ ERRORS = "errors"
 USED = "used"
 FIGURES = ("tps", "qps", "tpmc", LATENCY, ERRORS)
 CAMPAIGN = "campaign"
+DEPLOYMENT = "deployment"
 LINE = "line"
 # A throughput, latency or count outside these bounds is a mistake in the file.
 LEAST, MOST = 1e-6, 1e12
@@ -48,8 +49,9 @@ class TrialsTable:
     """A cleaned file.
 
     Attributes:
-        rows: with the columns of ``KEYS``, ``campaign`` and those of ``FIGURES`` that the file has,
-            NaN where one is missing; each trial once.
+        rows: with the columns of ``KEYS``, ``campaign``, ``deployment`` (1 where the file has no
+            such column) and those of ``FIGURES`` that the file has, NaN where one is missing; each
+            trial once.
         several: whether the file has a column ``campaign``.
         unused: columns that mean nothing here.
         excluded: by campaign, the rows whose figures are not used.
@@ -72,7 +74,7 @@ def read(path: Path) -> TrialsTable:
             round or side is wrong; names the line.
     """
     table = _table(path)
-    known = (*KEYS, *FIGURES, USED, CAMPAIGN, LINE)
+    known = (*KEYS, *FIGURES, USED, CAMPAIGN, DEPLOYMENT, LINE)
     unused = tuple(name for name in table.columns if name not in known)
     several = CAMPAIGN in table.columns
     if not several:
@@ -147,7 +149,12 @@ def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
         table[name] = table[name].str.strip()
     table["side"] = table["side"].str.lower()
-    numbers = {name: pd.to_numeric(table[name], errors="coerce") for name in ("threads", "round")}
+    if DEPLOYMENT not in table:
+        table[DEPLOYMENT] = "1"
+    numbers = {
+        name: pd.to_numeric(table[name], errors="coerce")
+        for name in ("threads", "round", DEPLOYMENT)
+    }
     wrong = {
         "workload": (table["workload"] == "", "a name"),
         "side": (~table["side"].isin(SIDES), "baseline or candidate"),
@@ -155,6 +162,8 @@ def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
                     "a whole number from 1"),
         "round": (~(numbers["round"].mod(1).eq(0) & numbers["round"].between(0, 1e15)),
                   "a whole number from 0"),
+        DEPLOYMENT: (~(numbers[DEPLOYMENT].mod(1).eq(0) & numbers[DEPLOYMENT].between(1, 1e9)),
+                     "a whole number from 1"),
     }  # fmt: skip
     for name, (mask, wanted) in wrong.items():
         if mask.any():
@@ -163,7 +172,22 @@ def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
                 f"{path}: line {first['line']}: {name}: must be {wanted}, found {first[name]!r} "
                 f"({int(mask.sum())} such row{'s' * (int(mask.sum()) != 1)})"
             )
-    return table.assign(**{name: values.astype("int64") for name, values in numbers.items()})
+    table = table.assign(**{name: values.astype("int64") for name, values in numbers.items()})
+    _refuse_rounds_of_two(path, table)
+    return table
+
+
+def _refuse_rounds_of_two(path: Path, table: pd.DataFrame) -> None:
+    """Refuse a file in which two deployments measure one round."""
+    rounds = [*([CAMPAIGN] if CAMPAIGN in table else []), "round"]
+    of_two = table.groupby(rounds)[DEPLOYMENT].transform("nunique") > 1
+    if of_two.any():
+        first = table[of_two].iloc[0]
+        found = sorted(table[of_two & (table["round"] == first["round"])][DEPLOYMENT].unique())
+        raise SpecError(
+            f"{path}: line {first['line']}: {DEPLOYMENT}: must be the same in all rows of a round, "
+            f"found {' and '.join(map(str, found))} in round {first['round']}"
+        )
 
 
 def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:

@@ -6,9 +6,10 @@ that the rule reports is a false alarm. If the candidate is slowed down by a kno
 verdict other than a regression is a miss. All trials are assumed to be present and without
 symptoms: `unstable` verdicts do not depend on noise and are not simulated.
 
-Campaigns are judged thousands at a time, as arrays: :func:`changed` implements the rule a second
-time, and a test checks that both give the same verdicts. For each campaign the smallest slowdown
-that the rule would have found follows without a search (:func:`found_from`), so that power is a
+Campaigns are judged thousands at a time, as arrays: :func:`changed` takes the variances of the rule
+itself, and counts workloads as Holm does; a test checks that both give the same verdicts. For each
+campaign the smallest slowdown that the rule would have found follows without a search
+(:func:`found_from`), so that power is a
 share of campaigns: it never falls as the slowdown grows, and rests on the same random numbers for
 all slowdowns.
 """
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, resample
 from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.analysis.verdict.variances import Squares, estimated
 
 if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array
@@ -152,26 +154,24 @@ def share_ci95(count: int, of: int) -> tuple[float, float]:
 
 
 def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
-    """Variances of the means with their degrees of freedom, added as ``paired.Variance`` does."""
+    """Variances of the means with their degrees of freedom, as the rule has them."""
     import numpy as np
 
-    own, own_df = made.variances, made.rounds - 1
-    beside = np.array([variance.value if variance else 0.0 for variance in noise.variances])
-    beside_df = np.array([variance.df if variance else 1.0 for variance in noise.variances])
-    total = own + beside
-    spread = own**2 / own_df + beside**2 / beside_df
-    # If both variances are zero, the larger df. An unknown one has df 1, and rounds have 1 or more.
-    df = np.where(
-        spread > 0, total**2 / np.where(spread > 0, spread, 1), np.maximum(own_df, beside_df)
+    nothing = np.zeros(made.variances.shape[-1])
+    own = Squares(
+        within=made.variances * made.rounds * (made.rounds - 1),
+        within_df=nothing + made.rounds - 1,
+        between=nothing,
+        between_df=nothing,
+        inverse_rounds=nothing + 1 / made.rounds,
     )
-    return total, df
+    found = estimated(own, noise.known, nothing + 1)
+    total = found.versions + noise.coarseness
+    return total, total**2 / (found.versions**2 / found.versions_df)
 
 
 def _p_values(means: Array, variances: Array, df: Array) -> Array:
     import numpy as np
     from scipy.special import stdtr
 
-    error = np.sqrt(variances)
-    t = np.divide(abs(means), error, out=np.full_like(means, np.inf), where=error > 0)
-    t[(error == 0) & (means == 0)] = 0
-    return np.asarray(2 * stdtr(df, -t))
+    return np.asarray(2 * stdtr(df, -abs(means) / np.sqrt(variances)))

@@ -7,10 +7,11 @@
   real ones. So some noise is added to each, and the sum is shrunk to the variance before: the
   smoothed bootstrap with shrinkage (Silverman and Young 1987), its bandwidth the normal reference
   rule h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
-* Where the deployment variance is known, every campaign made is a deployment of its own: what that
-  adds to its workloads is normal, with this variance, and correlated between workloads as in the
-  A/A campaigns. The variance is taken as it was estimated; the rule's degrees of freedom allow for
-  the uncertainty of a few campaigns. Otherwise everything is within one deployment.
+* Every campaign made is a deployment of its own: what that adds to its workloads is normal, with
+  the
+  variance that the A/A campaigns and the prior show together
+  (:func:`benchlab.analysis.verdict.variances.deployment_variance`), and correlated between
+  workloads as in the A/A campaigns.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.decision import MetricKind
-from benchlab.analysis.verdict.paired import Variance
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,9 +46,8 @@ class NoiseModel:
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: rounds that were complete for some of the workloads only.
         deployments: what the campaigns' estimates were, of shape (campaigns, workloads).
-        variances: by workload, what the rounds cannot show, chiefly the deployment variance
-            (:meth:`benchlab.analysis.verdict.calibration.Calibration.unseen`); None where nothing
-            is known.
+        known: what A/A campaigns show of deployments, by workload.
+        coarseness: what coarsely printed latencies add to the variance of an estimate, by workload.
     """
 
     kind: MetricKind
@@ -55,7 +55,8 @@ class NoiseModel:
     residuals: Array
     left_out: int
     deployments: Array
-    variances: tuple[Variance | None, ...]
+    known: Squares
+    coarseness: Array
 
     @property
     def round_variances(self) -> Array:
@@ -72,7 +73,7 @@ class Resampled:
     Attributes:
         means: of the rounds' log ratios, of shape (campaigns, workloads).
         variances: of these means, as the rounds of each campaign show them.
-        deployments: what each deployment adds to the means; zero where its variance is not known.
+        deployments: what each deployment adds to the means.
     """
 
     rounds: int
@@ -119,14 +120,15 @@ def noise_of(
             pooled.append((d[whole] - mean) * (n / (n - 1)) ** 0.5)
             estimates.append(mean)
     empty = np.empty((0, len(first)))
-    unseen = tuple(calibration.unseen(rounds, kind) for rounds in first.values())
+    shown = list(first.values()) if pooled else []
     return NoiseModel(
         kind=kind,
         workloads=tuple(first) if pooled else (),
         residuals=np.concatenate(pooled) if pooled else empty[:, :0],
         left_out=left_out,
         deployments=np.array(estimates) if estimates else empty[:, :0],
-        variances=unseen if pooled else (),
+        known=by_workload([calibration.squares(rounds, kind) for rounds in shown]),
+        coarseness=np.array([rounds.coarseness(kind).value for rounds in shown]),
     )
 
 
@@ -149,7 +151,7 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
     bandwidth = 1.06 * len(pool) ** -0.2
     d += bandwidth * _normal_like(pool, size, random)
     d /= (1 + bandwidth**2) ** 0.5
-    spread = np.sqrt([variance.value if variance else 0.0 for variance in noise.variances])
+    spread = np.sqrt(deployment_variance(noise.known))
     return Resampled(
         rounds=rounds,
         means=d.mean(axis=1),

@@ -26,7 +26,7 @@ nor T.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
 
@@ -143,9 +143,7 @@ class Sensitivity:
     def settings(self, wanted_pct: float) -> list[tuple[int, int]]:
         """For each trial length the fewest rounds that find a slowdown, as (rounds, seconds).
 
-        Every number of rounds is tried: where the deployment variance is known only roughly, more
-        rounds may find less, because the interval then rests on it alone. A length that takes as
-        many rounds as a shorter one is left out.
+        A length that takes as many rounds as a shorter one is left out.
         """
         found: list[tuple[int, int]] = []
         for seconds in self._lengths():
@@ -167,11 +165,6 @@ class Sensitivity:
             if (detects := self.detects(rounds, seconds)) is not None
         ]
         return (min(found)[1], seconds) if found else None
-
-    def within_deployment(self) -> Sensitivity:
-        """The same for verdicts that hold for one deployment only."""
-        noise = replace(self._noise, variances=(None,) * len(self._variances))
-        return Sensitivity(noise, self._variances, self._threshold_pct)
 
     def _lengths(self) -> list[int]:
         measured = self._variances[0].seconds

@@ -6,17 +6,18 @@ for, where it is not for all. Columns are plain numbers, computed from what the 
 from what the target reports about the trial. A missing column leaves its gate ``not evaluated``; it
 never passes for want of data.
 
-:func:`planned_once` is not a column within bounds: it is evaluated once over all trials.
+What no trial can show by itself is a row of another table: one a workload over the whole campaign
+(:mod:`benchlab.analysis.verdict.campaign_checks`), or one a workload and kind of metric over its
+A/A campaigns. ``then`` says what becomes of the verdict where such a gate fails.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,7 +27,10 @@ from benchlab.errors import SpecError
 from benchlab.plan.documents import from_yaml, read_text
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
-Table = Literal["trials", "cells"]
+Table = Literal["trials", "cells", "workloads", "calibration"]
+OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
+"""The tables of what no trial can show by itself, which Great Expectations evaluates."""
+Consequence = Literal["unstable", "not equivalent", "note"]
 
 
 class Gate(BaseModel):
@@ -35,7 +39,8 @@ class Gate(BaseModel):
     Attributes:
         kind: ``class`` in the file. A failed gate of validity makes its trial invalid; a symptom
             may be the candidate's own doing, and is kept and shown.
-        table: what a row of its column is: one trial, or one cell on one side over all rounds.
+        table: what a row of its column is: one trial; one cell on one side over all rounds; one
+            workload over all its trials and attempts; or what A/A campaigns show of one.
         metric: of the workloads it is for (``tps``, ``tpmc``); None: for all. The same id may be
             there once for each metric, with bounds that fit what its clients print.
         fleet: true: of trials on a fleet; false: on this machine; None: of all. The same id may be
@@ -43,6 +48,8 @@ class Gate(BaseModel):
         unstable_from: how many failures of a symptom in a workload, all on one side, make its
             verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
             is only shown.
+        then: what becomes of a workload's verdict where a gate of ``workloads`` fails: it is
+            ``unstable``; it is anything but ``equivalent``; or it stays, and the failure is noted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -55,6 +62,7 @@ class Gate(BaseModel):
     metric: str | None = None
     fleet: bool | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None
+    then: Consequence | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
 
@@ -89,20 +97,18 @@ class Gate(BaseModel):
             return "fleet is for gates of validity: a symptom says the same of every target"
         if self.kind == "validity" and self.table == "cells":
             return "table cells is for symptoms: only a trial can be invalid"
+        return self._fault_of_campaign()
+
+    def _fault_of_campaign(self) -> str | None:
+        if self.table not in OF_CAMPAIGN:
+            return "then is for tables workloads and calibration" if self.then else None
+        if self.kind == "validity" or self.unstable_from is not None:
+            return f"table {self.table} is for symptoms without unstable_from: `then` says it"
+        if self.then is None:
+            return f"table {self.table} needs then: unstable, not equivalent or note"
+        if self.table == "calibration" and self.then != "note":
+            return "table calibration: only `then: note`: the decision rule itself widens"
         return None
-
-
-PLANNED_ONCE = Gate.model_validate(
-    {
-        "id": "planned_once",
-        "sentence": "every planned trial is present exactly once "
-        "among those whose figures are used",
-        "column": "planned_once",
-        "class": "validity",
-        "min": 1,
-    }
-)
-"""The one gate that judges all trials of a campaign together: see :func:`planned_once`."""
 
 
 def load(path: Path) -> tuple[Gate, ...]:
@@ -175,27 +181,13 @@ def most(gates: Sequence[Gate], column: str, *, fleet: bool) -> float | None:
 
 
 def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
-    """The gates whose columns are those of a trial, or of a cell."""
+    """The gates whose columns are those of a table."""
     return tuple(gate for gate in gates if gate.table == table)
 
 
 def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
     """Judge one trial, or one cell, by all gates."""
     return tuple(gate.evaluate(columns) for gate in gates)
-
-
-def planned_once(rows: Sequence[Mapping[str, Any]]) -> list[bool]:
-    """Whether each row's trial is used exactly once; an unplanned trial must not be used.
-
-    The attempts of a trial share its answer.
-
-    Args:
-        rows: one for each trial and attempt, with ``trial`` (its id), ``planned`` (it is in the
-            plan) and ``used`` (its figures are in the report). A planned trial that was never
-            executed needs a row as well, to be found missing.
-    """
-    used = Counter(row["trial"] for row in rows if row["used"])
-    return [used[row["trial"]] == int(row["planned"]) for row in rows]
 
 
 def is_valid(results: Sequence[GateResult]) -> bool:

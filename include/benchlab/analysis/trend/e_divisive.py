@@ -42,15 +42,19 @@ def propose(values: NDArray[np.float64], alpha: float = ALPHA) -> tuple[int, ...
         # With two values, one on each side, nothing shows how they scatter.
         if end - begin < 3:
             continue
-        place, until = _split(values[begin:end])
+        place, until = split(values[begin:end])
         if _p_value(values[begin : begin + place], values[begin + place : begin + until]) <= alpha:
             places.append(begin + place)
             searched += [(begin, begin + place), (begin + place, end)]
     return tuple(sorted(places))
 
 
-def _split(values: NDArray[np.float64]) -> tuple[int, int]:
-    """Where the second stretch of the best pair begins, and where it ends."""
+def split(values: NDArray[np.float64]) -> tuple[int, int]:
+    """Where the second stretch of the best pair begins, and where it ends.
+
+    Args:
+        values: two at least.
+    """
     import numpy as np
 
     size = len(values)

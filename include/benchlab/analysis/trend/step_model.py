@@ -82,7 +82,14 @@ class StepModel:
         counted: for each point, whether its campaign counts; outliers do not.
     """
 
-    def __init__(self, chain: Chain, noise_sd: float | None) -> None:
+    def __init__(
+        self, chain: Chain, noise_sd: float | None, *, unchanged: str | None = None
+    ) -> None:
+        """Of a chain.
+
+        Args:
+            unchanged: a bridged baseline that is taken to have the level that it was given.
+        """
         import numpy as np
 
         self.chain = chain
@@ -93,8 +100,15 @@ class StepModel:
         self._variances, self._is_scale_known = _variances(
             [ratio.standard_error for ratio in ratios], noise_sd
         )
-        # A bridged baseline was not measured: its links say nothing about it.
-        self._links = [() if point.bridged_from else point.before for point in chain.points]
+        # The version whose level its baseline has; a bridged baseline's links say nothing about it.
+        self._level_of = [
+            (point.ratio.baseline == unchanged and point.bridged_from) or point.ratio.baseline
+            for point in chain.points
+        ]
+        self._links = [
+            () if point.bridged_from and own == point.ratio.baseline else point.before
+            for point, own in zip(chain.points, self._level_of, strict=True)
+        ]
         self._of_levels = np.eye(self.size)
         for index, before in enumerate(self._links):
             if before:
@@ -259,8 +273,8 @@ class StepModel:
         import numpy as np
 
         unmeasured = [
-            None if before else order(point.ratio.baseline)
-            for point, before in zip(self.chain.points, self._links, strict=True)
+            None if before else order(version)
+            for version, before in zip(self._level_of, self._links, strict=True)
         ]
         columns = [
             [version == baseline for version in unmeasured]

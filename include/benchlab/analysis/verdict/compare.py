@@ -11,30 +11,29 @@ estimate, and the report says what is missing.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import decision
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, NO_CALIBRATION, Calibration
-from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
+from benchlab.analysis.verdict.by_side import loses_by_side
+from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
+from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
+from benchlab.analysis.verdict.doubts import WorkloadGates, doubts
+from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
-from benchlab.analysis.verdict.one_sided import one_sided as where_lost
-from benchlab.analysis.verdict.paired import estimate, percent
-from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.rounds import LATENCY, Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
 from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
-from benchlab.results.records import GateResult, TrialResult
+from benchlab.results.records import GateResult, StoredVerdict, TrialResult
 
 if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array
-
-Scope = Literal["versions", "this deployment"]
-"""How far a verdict reaches."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,9 @@ class WorkloadComparison(Decision):
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
         p95: the decision on its p95 latency; a positive estimate is a longer latency.
-        scope: whether the verdict holds for the versions, or for this deployment only.
-        aa_campaigns: how many A/A campaigns have it; from five on the verdict is for the versions.
+        basis: what the interval of its throughput knows of how deployments differ.
+        deployments: of how many deployments its complete rounds are.
+        aa_campaigns: how many A/A campaigns have it.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
         heterogeneous: the thread counts that moved against the rest, in throughput.
     """
@@ -83,7 +83,8 @@ class WorkloadComparison(Decision):
     arithmetic_mean_pct: float | None
     cells: tuple[CellComparison, ...]
     p95: Decision
-    scope: Scope
+    basis: Basis
+    deployments: int
     aa_campaigns: int
     heterogeneous: tuple[Moved, ...]
 
@@ -98,6 +99,7 @@ class Comparison:
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
         cells: the gates of cells, of the trials whose figures are used.
+        checks: the gates of what no trial can show by itself.
         calibration: what A/A campaigns show about deployments.
     """
 
@@ -107,6 +109,7 @@ class Comparison:
     missing: tuple[str, ...]
     gates: tuple[GateResult, ...]
     cells: tuple[CellGates, ...] = ()
+    checks: tuple[WorkloadGates, ...] = ()
     calibration: Calibration = NO_CALIBRATION
 
     @property
@@ -119,12 +122,6 @@ class Comparison:
         """The gates that could be evaluated nowhere, by name."""
         evaluated = {found.gate for found in self.all_gates if found.status != "not evaluated"}
         return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
-
-
-def scope_of(workloads: Iterable[WorkloadComparison]) -> Scope:
-    """``versions`` if every workload's verdict reaches that far."""
-    scopes = {workload.scope for workload in workloads}
-    return "versions" if scopes == {"versions"} else "this deployment"
 
 
 def compare(
@@ -151,27 +148,51 @@ def compare(
     """
     used, excluded = usable_trials(plan, results)
     workloads = rounds_of(plan, used)
-    distrust = [
-        message("reason-unsound", side=side_name(side), why=why)
-        for side, found in (unsound or {}).items()
-        for why in found
-    ]
     cells = [cell for rounds in workloads for cell in cell_gates(rounds, gates)]
-    doubts = {
-        rounds.workload: [*one_sided_symptoms(rounds, gates, used, cells), *distrust]
-        for rounds in workloads
-    }
+    doubted = doubts(plan, results, used, workloads, cells, gates, threshold_pct, unsound or {})
     measured = {result.trial.id for result in used}
     in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
     return Comparison(
-        workloads=judge(workloads, threshold_pct, doubts=doubts, calibration=calibration),
+        workloads=judge(
+            workloads,
+            threshold_pct,
+            doubts=doubted.unstable,
+            not_equivalent=doubted.not_equivalent,
+            calibration=calibration,
+        ),
         excluded=tuple(excluded),
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
         gates=tuple(gate for result in in_order for gate in result.gates),
         cells=tuple(cells),
+        checks=doubted.gates,
         calibration=calibration or NO_CALIBRATION,
     )
+
+
+def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
+    """What the store keeps of a comparison: of each workload its throughput, then its p95 latency.
+
+    Example:
+        ``verdicts_of(comparison)[1].metric`` is ``p95_ms``.
+    """
+    return [
+        StoredVerdict(
+            workload=workload.name,
+            metric=metric,
+            verdict=found.verdict,
+            estimate_pct=found.estimate_pct,
+            low_pct=found.ci95_pct[0] if found.ci95_pct else None,
+            high_pct=found.ci95_pct[1] if found.ci95_pct else None,
+            p_adjusted=found.p_adjusted,
+            rule=decision.RULE,
+        )
+        for workload in comparison.workloads
+        for metric, found in (
+            (workload.metric, workload),
+            (LATENCY[workload.metric], workload.p95),
+        )
+    ]
 
 
 def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
@@ -195,6 +216,7 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
                 (r.trial.round, r.trial.threads, r.trial.side, r.figures)
                 for r in by_workload.get(name, ())
             ),
+            [plan.deployment_of(number) for number in range(1, plan.rounds + 1)],
         )
         for name in plan.workloads_in_order
     ]
@@ -205,6 +227,7 @@ def judge(
     threshold_pct: float,
     *,
     doubts: Mapping[str, Sequence[Said]] | None = None,
+    not_equivalent: Mapping[str, Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
 ) -> tuple[WorkloadComparison, ...]:
     """Decide on figures, wherever they are from.
@@ -213,23 +236,40 @@ def judge(
         workloads: of one campaign.
         threshold_pct: the smallest change that is called one, in percent.
         doubts: by workload, why no change can be concluded from its figures.
+        not_equivalent: by workload, why it cannot be `equivalent`.
         calibration: what A/A campaigns show about deployments.
     """
-    known, doubts = calibration or NO_CALIBRATION, doubts or {}
-    by_kind = {}
+    known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}
+    cell_count = sum(len(rounds.threads) for rounds in workloads)
+    apart = {
+        r.workload: moved(
+            r.compared("throughput"), r.log_ratios("throughput"), threshold_pct, cell_count
+        )
+        for r in workloads
+    }
+    by_kind, estimated = {}, {}
     for kind in KINDS:
+        losing = loses_by_side(workloads, kind)
+        estimated[kind] = estimates(workloads, kind, known)
         measured = {
-            r.workload: _measured(r, kind, known, doubts.get(r.workload)) for r in workloads
+            r.workload: replace(
+                _measured(
+                    r,
+                    kind,
+                    estimated[kind].get(r.workload),
+                    doubts.get(r.workload, ()),
+                    one_sided=r.workload in losing,
+                ),
+                not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
+            )
+            for r in workloads
         }
         by_kind[kind] = decision.decide(measured, threshold_pct)
-    cell_count = sum(len(rounds.threads) for rounds in workloads)
     compared = []
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        # Where the p95 latency was measured, it needs as many A/A campaigns as the throughput.
-        kinds = [kind for kind in KINDS if kind == "throughput" or len(rounds.log_ratios(kind))]
-        aa_campaigns = min(known.count(rounds, kind) for kind in kinds)
+        own = estimated["throughput"].get(rounds.workload)
         comparison = WorkloadComparison(
             **vars(by_kind["throughput"][rounds.workload]),
             name=rounds.workload,
@@ -237,31 +277,52 @@ def judge(
             arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
             cells=cells,
             p95=by_kind["p95"][rounds.workload],
-            scope="versions" if aa_campaigns >= MIN_CAMPAIGNS else "this deployment",
-            aa_campaigns=aa_campaigns,
-            heterogeneous=moved(
-                rounds.threads, rounds.log_ratios("throughput"), threshold_pct, cell_count
-            ),
+            basis=own.basis if own else "prior",
+            deployments=len(rounds.by_deployment("throughput")),
+            aa_campaigns=known.count(rounds),
+            heterogeneous=apart[rounds.workload],
         )
         compared.append(comparison)
     return tuple(compared)
 
 
+def _apart(moved: Sequence[Moved], kind: MetricKind) -> Iterator[Message]:
+    """Why a workload is not `equivalent` in throughput: equal on average is not equal."""
+    if kind == "throughput":
+        for one in moved:
+            yield message("reason-moved", threads=one.threads, change=f"{one.change_pct:+.1f}")
+
+
 def _measured(
-    rounds: Rounds, kind: MetricKind, calibration: Calibration, doubts: Sequence[Said] | None
+    rounds: Rounds,
+    kind: MetricKind,
+    found: WorkloadEstimate | None,
+    doubts: Sequence[Said],
+    *,
+    one_sided: bool,
 ) -> Measurement:
-    d = rounds.log_ratios(kind).mean(axis=1)
+    deployments = rounds.by_deployment(kind)
     missing = rounds.missing(kind)
     lost = _lost(missing, kind)
-    one_sided = lost if len(rounds.sides) > 1 and where_lost(missing) else None
     return Measurement(
         kind=kind,
-        mean=float(d.mean()) if len(d) else None,
-        estimate=estimate(d, calibration.unseen(rounds, kind)),
-        rounds=len(d),
-        notes=(lost,) if lost and not one_sided else (),
-        doubts=(*([one_sided] if one_sided else ()), *(doubts or ())),
+        mean=statistics.fmean(float(d.mean()) for d in deployments) if deployments else None,
+        estimate=found.versions if found else None,
+        of_rounds=found.rounds if found else None,
+        rounds=sum(map(len, deployments)),
+        deployments=len(deployments),
+        notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
+        doubts=(*([lost] if lost and one_sided else ()), *doubts),
     )
+
+
+def _notes(rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None) -> Iterator[Message]:
+    """What a reader should know of the estimate, whatever the verdict."""
+    compared = rounds.compared(kind)
+    if found and (absent := [str(count) for count in rounds.threads if count not in compared]):
+        yield message("reason-threads-absent", threads=", ".join(absent))
+    if found and found.quieter > 1:
+        yield message("reason-quieter", times=f"{found.quieter:.1f}")
 
 
 def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:

@@ -1,19 +1,19 @@
 """The decision rule: log ratios, one per round, become an estimate, an interval and a verdict.
 
-Per workload and metric: in each round r, d_r is the mean over thread counts of
+Per workload and metric: in each round, d is the mean over thread counts of
 ln(candidate / baseline). The two blocks of a round are adjacent in time, so what disturbs both
-alike cancels in the ratio. d_1 .. d_R are then one sample of a paired t test:
+alike cancels in the ratio.
 
-* estimate = mean(d), variance = s^2 / R, R - 1 degrees of freedom (Student 1908; any textbook on
-  paired comparisons);
-* the effect of one deployment does not vary within a campaign, so the rounds cannot show it. Where
-  A/A campaigns have shown its variance (:mod:`benchlab.analysis.verdict.calibration`), that is
-  added, with degrees of freedom after Satterthwaite (1946);
-* 95 % interval = estimate +- t(0.975, df) * standard error;
+* The estimate is the mean of the rounds' d (of the deployments' means, where there are several).
+* Its variance has what rounds and what deployments differ by
+  (:mod:`benchlab.analysis.verdict.variances`): the interval is about the versions, not about where
+  one deployment happened to put its data. The interval of the rounds alone stands beside it.
+* 95 % interval = estimate +- t(0.975, df) * standard error (Student 1908);
 * p values are adjusted by Holm (1979) over the workloads, separately for each metric, which holds
   the chance of any false alarm in a campaign on that metric at 5 %;
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
-  inside the threshold on both sides.
+  inside the threshold on both sides. Something may forbid it, such as a thread count that moved
+  against the rest: equal on average is not equal.
 
 Ratios are averaged as logarithms, so that +100 % and -50 % are the same distance (Fleming and
 Wallace 1986: the geometric mean is the right average of ratios). Percentages are printed as
@@ -22,7 +22,8 @@ Wallace 1986: the geometric mean is the right average of ratios). Percentages ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,6 +35,11 @@ MetricKind = Literal["throughput", "p95"]
 """What is decided on: more throughput is better, and less p95 latency."""
 KINDS: tuple[MetricKind, MetricKind] = ("throughput", "p95")
 ALPHA = 0.05
+RULE = 2
+"""Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
+interval was about one deployment's rounds, unless there were five A/A campaigns."""
+# More rounds or deployments than this are no plan that anyone would run.
+_MOST_NAMED = 100
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,9 @@ class Decision:
     Attributes:
         rounds_used: rounds in which every thread count has a figure on both sides.
         estimate_pct: geometric mean of the ratios over rounds and threads, as a percentage.
+        ci95_pct: about the versions: it knows of rounds and of deployments.
+        rounds_ci95_pct: the narrower one of the rounds of these deployments alone; None where each
+            deployment has one round.
         p_adjusted: two-sided p value, adjusted by Holm over the campaign's workloads.
         reasons: why the verdict is what it is.
     """
@@ -50,6 +59,7 @@ class Decision:
     rounds_used: int
     estimate_pct: float | None
     ci95_pct: tuple[float, float] | None
+    rounds_ci95_pct: tuple[float, float] | None
     p_adjusted: float | None
     verdict: Verdict
     reasons: tuple[Said, ...]
@@ -61,18 +71,23 @@ class Measurement:
 
     Attributes:
         mean: of the log ratios; None where there is no complete round.
-        estimate: None with fewer than two complete rounds.
-        rounds: how many are complete.
+        estimate: about the versions; None with fewer than two complete rounds.
+        of_rounds: the same by the rounds of these deployments alone.
+        rounds, deployments: how many rounds are complete, and of how many deployments.
         notes: what a reader should know, whatever the verdict.
         doubts: why no change can be concluded: the verdict is then `unstable`.
+        not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
     """
 
     kind: MetricKind
     mean: float | None
     estimate: Estimate | None
     rounds: int
+    of_rounds: Estimate | None = None
+    deployments: int = 1
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
+    not_equivalent: tuple[Said, ...] = ()
 
 
 def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
@@ -96,6 +111,9 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
         rounds_used=measured.rounds,
         estimate_pct=None if measured.mean is None else percent(measured.mean),
         ci95_pct=percents(found.interval(0.95)) if found else None,
+        rounds_ci95_pct=(
+            percents(measured.of_rounds.interval(0.95)) if measured.of_rounds else None
+        ),
         p_adjusted=p_adjusted,
         verdict=verdict,
         reasons=(*measured.notes, *reasons),
@@ -112,11 +130,14 @@ def _verdict(
         return "inconclusive", (message("reason-rounds", rounds=measured.rounds),)
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
-        return ("improvement" if is_better(measured.kind, change) else "regression"), ()
+        verdict: Verdict = "improvement" if is_better(measured.kind, change) else "regression"
+        return verdict, tuple(_winners_curse(found, threshold_pct))
     low, high = percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
+        if measured.not_equivalent:
+            return "inconclusive", measured.not_equivalent
         return "equivalent", ()
-    return "inconclusive", (_why_inconclusive(found, p_adjusted, threshold_pct),)
+    return "inconclusive", tuple(_why_inconclusive(measured, found, p_adjusted, threshold_pct))
 
 
 def is_better(kind: MetricKind, change_pct: float) -> bool:
@@ -124,11 +145,41 @@ def is_better(kind: MetricKind, change_pct: float) -> bool:
     return change_pct < 0 if kind == "p95" else change_pct > 0
 
 
-def _why_inconclusive(found: Estimate, p_adjusted: float, threshold_pct: float) -> Message:
-    """The sentence that does not seem to contradict the interval beside it."""
+def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
+    """What is called is on average larger than the truth (Gelman and Carlin 2014, type M errors).
+
+    That matters where the interval reaches down to less than the threshold.
+    """
+    nearest = min(percents(found.interval(0.95)), key=abs)
+    if abs(nearest) < threshold_pct:
+        yield message("reason-winners-curse", limit=f"{threshold_pct:g}")
+
+
+def _why_inconclusive(
+    measured: Measurement, found: Estimate, p_adjusted: float, threshold_pct: float
+) -> Iterator[Message]:
+    """Sentences that do not seem to contradict the interval beside them, and what would decide."""
     if p_adjusted < ALPHA:
-        return message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
+        yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
+        return
     low, high = found.interval(0.95)
+    least, most = found.interval(0.90)
+    wide = (most - least) / 2 / math.log1p(threshold_pct / 100)
     if low > 0 or high < 0:
-        return message("reason-holm", p=f"{p_adjusted:.2g}")
-    return message("reason-noise", limit=f"{threshold_pct:g}")
+        yield message("reason-holm", p=f"{p_adjusted:.2g}")
+    elif wide < 1:
+        yield message("reason-noise", limit=f"{threshold_pct:g}")
+    if wide < 1:
+        return
+    of_rounds = measured.of_rounds
+    by_rounds = of_rounds is not None and of_rounds.error**2 > found.error**2 / 2
+    unit, count = (
+        ("rounds", measured.rounds) if by_rounds else ("deployments", measured.deployments)
+    )
+    yield message(
+        "reason-undecidable",
+        limit=f"{threshold_pct:g}",
+        unit=unit,
+        count=min(math.ceil(count * wide**2) + 1, _MOST_NAMED),
+        most="yes" if count * wide**2 >= _MOST_NAMED else "no",
+    )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.variances import LEAST_SD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +68,8 @@ def _furthest(
     own = ratios[:, left]
     others = (own.sum(axis=1, keepdims=True) - own) / (len(left) - 1)
     mean = (own - others).mean(axis=0)
-    error = (own - others).std(axis=0, ddof=1) / math.sqrt(rounds)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.where(error > 0, 2 * stdtr(rounds - 1, -abs(mean) / error), np.where(mean, 0.0, 1.0))
+    spread = np.maximum((own - others).std(axis=0, ddof=1), LEAST_SD)
+    p = 2 * stdtr(rounds - 1, -abs(mean) * math.sqrt(rounds) / spread)
     named = np.flatnonzero((p * tests < ALPHA) & (abs(100 * np.expm1(mean)) >= threshold_pct))
     if not len(named):
         return None

@@ -6,13 +6,8 @@ Their sources are with the rule, in :mod:`benchlab.analysis.verdict.decision`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -67,24 +62,6 @@ class Estimate:
 
         half = float(stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
         return self.mean - half, self.mean + half
-
-
-def estimate(
-    d: Sequence[float] | NDArray[np.float64], beside: Variance | None = None
-) -> Estimate | None:
-    """The mean of ``d``, one value a round; None with fewer than two.
-
-    Args:
-        d: log ratios.
-        beside: a variance of the mean that the rounds cannot show, to be added to theirs.
-    """
-    if len(d) < 2:
-        return None
-    import numpy as np
-
-    values = np.asarray(d, dtype=float)
-    own = Variance(float(values.var(ddof=1)) / len(values), len(values) - 1)
-    return Estimate(float(values.mean()), own if beside is None else own + beside)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.decision import MetricKind
+from benchlab.analysis.verdict.paired import Variance
 from benchlab.plan.report_type import SIDES, Side
 
 if TYPE_CHECKING:
@@ -43,9 +45,10 @@ class Rounds:
         rounds: the numbers of those that were planned.
         threads: thread counts, in the order of the plan.
         sides: those that were planned.
+        deployments: the number of the deployment that measured each round; empty: all are of one.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
         latency_step: between two p95 latencies that its client can print, as a difference of
-            logarithms; 0 where that is not known.
+            logarithms.
     """
 
     workload: str
@@ -56,25 +59,71 @@ class Rounds:
     sides: tuple[Side, ...]
     values: Mapping[str, Array]
     latency_step: float = 0.0
+    deployments: Sequence[int] = ()
 
     def metric_of(self, kind: MetricKind) -> str:
         """The metric that is decided on."""
         return self.metric if kind == "throughput" else self.latency
 
     def log_ratios(self, kind: MetricKind) -> Array:
-        """ln(candidate / baseline) of the complete rounds, of shape (complete rounds, threads).
+        """ln(candidate / baseline) of the complete rounds.
 
-        A round is complete where every thread count has a figure on both sides.
+        A round is complete where every thread count that is compared has a figure on both sides.
+        Of shape (complete rounds, :meth:`compared`).
         """
         import numpy as np
 
-        ratios = self._planned_log_ratios(kind)
+        ratios = self._log_ratios(kind)
         return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
+
+    def compared(self, kind: MetricKind) -> tuple[int, ...]:
+        """The thread counts that are compared: those that most rounds have on both sides.
+
+        All of them, where most rounds have none.
+        """
+        import numpy as np
+
+        present = np.isfinite(self._planned_log_ratios(kind))
+        kept = 2 * present.sum(axis=0) > len(self.rounds)
+        if not kept.any():
+            return self.threads
+        return tuple(count for count, keep in zip(self.threads, kept, strict=True) if keep)
+
+    def coarseness(self, kind: MetricKind) -> Variance:
+        """What coarsely printed p95 latencies add to the variance of the mean, in all rounds alike.
+
+        A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
+        two, and the mean of T ratios has a T-th of that. A/A campaigns do not show it: both sides
+        have the same latency there, in the same step.
+        """
+        step = self.latency_step if kind == "p95" else 0.0
+        return Variance(2 * step**2 / 12 / len(self.threads), math.inf)
 
     def by_round(self, kind: MetricKind) -> Array:
         """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
-        means: Array = self._planned_log_ratios(kind).mean(axis=1)
-        return means
+        import numpy as np
+
+        return np.asarray(self._log_ratios(kind).mean(axis=1))
+
+    def by_deployment(self, kind: MetricKind) -> list[Array]:
+        """The mean log ratio of each complete round, by deployment; those without one are left out.
+
+        Example:
+            Of 4 rounds in 2 deployments, the third incomplete: arrays of 2 values and of 1.
+        """
+        import numpy as np
+
+        means = self.by_round(kind)
+        numbers = np.asarray(self.deployments or [1] * len(self.rounds))
+        complete = np.isfinite(means)
+        present = sorted(set(numbers[complete].tolist()))
+        return [np.asarray(means[complete & (numbers == number)]) for number in present]
+
+    def _log_ratios(self, kind: MetricKind) -> Array:
+        import numpy as np
+
+        columns = [self.threads.index(count) for count in self.compared(kind)]
+        return np.asarray(self._planned_log_ratios(kind)[:, columns])
 
     def _planned_log_ratios(self, kind: MetricKind) -> Array:
         import numpy as np
@@ -104,6 +153,7 @@ def collect(
     threads: Sequence[int],
     sides: tuple[Side, ...],
     figures: Iterable[Figure],
+    deployments: Sequence[int] = (),
 ) -> Rounds:
     """Put figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
@@ -135,4 +185,5 @@ def collect(
         sides=sides,
         values=values,
         latency_step=LATENCY_STEP[metric],
+        deployments=deployments,
     )

@@ -40,6 +40,8 @@ DOWNLOAD_LIMIT_S = 1800.0
 ASK_MIRROR_LIMIT_S = 20.0
 # From this version on there is `temp-dir`, for index creation; older versions refuse the item.
 TEMP_DIR_SINCE = (6, 3, 0)
+# In a side's directory.
+CONFIG, TEMPORARY = "tidb.toml", "tmp"
 # Every Linux program begins with these bytes.
 ELF = b"\x7fELF"
 
@@ -175,8 +177,9 @@ class Engine(TiDB, BaseEngine):
 
     def initialise(self) -> None:
         """Write the configuration, and make empty directories for data and temporary files."""
-        self.executor.put(self._config, self._options())
-        self.executor.run(["mkdir", "-p", str(self.data), str(self._temporary)])
+        temporary = self.instance.directory / TEMPORARY
+        self.executor.put(self.instance.directory / CONFIG, self._options())
+        self.executor.run(["mkdir", "-p", str(self.data), str(temporary)])
 
     def server_command(self) -> tuple[list[str], dict[str, str]]:
         """The server in the foreground; its log is the job's output."""
@@ -186,9 +189,9 @@ class Engine(TiDB, BaseEngine):
             raise UnavailableError(f"{self._name()}: the binary is gone; run `benchlab install`")
         command = [
             str(program),
-            f"--config={self._config}",
+            f"--config={self.place / CONFIG}",
             "--store=unistore",
-            f"--path={self.data}",
+            f"--path={self.place / self.data.name}",
             f"--host={self.instance.host}",
             f"-P={self.instance.port}",
             f"--status-host={self.instance.host}",
@@ -208,26 +211,18 @@ class Engine(TiDB, BaseEngine):
         items = self.sql("SHOW CONFIG WHERE type = 'tidb'")
         return super().variables() | {row[2]: row[3] for row in items if len(row) >= 4}
 
-    @property
-    def _config(self) -> Path:
-        return self.instance.directory / "tidb.toml"
-
-    @property
-    def _temporary(self) -> Path:
-        return self.instance.directory / "tmp"
-
     def _options(self) -> str:
         options: Parameters = {
             "enable-telemetry": False,
             # No socket, and no file outside the server's own directory.
             "socket": "",
-            "tmp-storage-path": str(self._temporary),
-            "log.slow-query-file": str(self.instance.directory / "slow.log"),
+            "tmp-storage-path": str(self.place / TEMPORARY),
+            "log.slow-query-file": str(self.place / "slow.log"),
             "log.level": "warn",
             **{k: v for k, v in self.instance.parameters.items() if is_config(k)},
         }
         if versions.parse(self.instance.version).numbers >= TEMP_DIR_SINCE:
-            options["temp-dir"] = str(self._temporary)
+            options["temp-dir"] = str(self.place / TEMPORARY)
         return _toml(options)
 
 

@@ -14,6 +14,16 @@ reason-rounds = { $rounds ->
 reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
 reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
 reason-noise = the rounds differ too much to tell a change of { $limit }% from none
+reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; that would take { $most ->
+    [yes] more than { $count }
+   *[no] about { $count }
+} { $unit ->
+    [rounds] rounds
+   *[deployments] deployments of each side
+}
+reason-winners-curse = what is just large enough to be called is on average larger than the truth: the interval reaches below { $limit }%
+reason-quieter = the rounds scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
+reason-threads-absent = left out, as half of the rounds or more lack a figure on a side: { $threads } threads
 reason-lost-throughput-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side
    *[other] { $count } planned trials have no valid result, only on the { $side } side
@@ -33,6 +43,17 @@ condition-fault = { $violations ->
 }
 reason-symptom = the symptom { $gate } shows { $where }: it is not so that { $sentence }
 reason-errors = the client met errors { $where }
+reason-gate = the gate { $gate } fails: it is not so that { $sentence }
+reason-rejected = over all workloads and attempts, gates of validity failed in { $count } trials on the { $side } side against { $against } on the other (p { $p }), { $own } of them in this workload; { $bounds }
+reason-rejected-change = gates of validity failed more often on the { $side } side, in { $count ->
+    [one] 1 trial
+   *[other] { $count } trials
+}; { $bounds }
+rejected-bounds = with the rejected figures the throughput changes by { $rejected }%, without them by { $without }%
+rejected-unbounded = the rejected trials have no figures that would bound their effect
+reason-headroom = client or load balancer used { $share }% of the CPU granted to them at { $threads } threads on the { $side } side: a client at its limit hides what the servers can do
+reason-plateau = on neither side is throughput at { $threads } threads more than 5% above that at { $fewer }, and the client's CPU is not known: a client at its limit would look the same
+reason-moved = at { $threads } threads the throughput changed by { $change }%, unlike at the others: equal on average is not equal
 where-trials-only = { $count ->
     [one] only on the { $side } side, at 1 trial
    *[other] only on the { $side } side, at { $count } trials
@@ -63,8 +84,8 @@ recorded-texts = What servers, hosts, trials and report types said is in English
 
 ## Title and overview
 
-title = { $system } Performance Test Report -- { $candidate } vs. { $baseline }
-title-aa = { $system } Performance Test Report -- { $version } against itself (A/A)
+title = { $system } Performance Test Report – { $candidate } vs. { $baseline }
+title-aa = { $system } Performance Test Report – { $version } against itself (A/A)
 label-apart = { $version } ({ $apart })
 label-slowdown = slowed down by { $limit } on purpose
 measured-how = { $client ->
@@ -80,8 +101,44 @@ subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice:
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
 summary-aa = A/A campaign, both sides alike: it measures noise.
 summary-slowdown = Candidate slowed down by { $limit } on purpose.
-headline = { $workload }: { $verdict }, { $figures }.
-overview = { $workload }: { $verdict }, { $figures }, { $arithmetic }; { $latency }.
+
+## The answer
+
+about-cores = { $cores ->
+    [1] 1 core
+   *[other] { $cores } cores
+}
+about-hosts = { $hosts } { $rented ->
+    [yes] EC2 hosts
+   *[no] hosts
+}
+about-separator = { " · " }
+answer = { $workloads ->
+    [one] 1 workload
+   *[other] { $workloads } workloads
+}: { $counts }.
+answer-latency = p95 latency: { $counts }.
+answer-regression = { $count ->
+    [one] 1 regression
+   *[other] { $count } regressions
+}
+answer-improvement = { $count ->
+    [one] 1 improvement
+   *[other] { $count } improvements
+}
+answer-false-alarm = { $count ->
+    [one] 1 false alarm
+   *[other] { $count } false alarms
+}
+answer-unstable = { $count } unstable
+answer-inconclusive = { $count } inconclusive
+answer-equivalent = { $count } equivalent
+answer-named = { $count } ({ $each })
+answer-change = { $workload } { $change }
+answer-nothing = No workload was measured.
+answer-basis-prior = How much deployments differ was not measured but assumed.
+answer-basis-deployments = How much deployments differ is known from { $deployments } deployments of each side.
+answer-basis-aa-campaigns = How much deployments differ is known from { $campaigns } A/A campaigns.
 
 ## Verdicts
 
@@ -97,7 +154,6 @@ estimate-without-interval = estimate { $estimate } without an interval
 estimate-with-interval = estimate { $estimate } (95% interval { $interval })
 interval-told = 95% interval { $interval }, adjusted p { $p }
 interval-of-geometric-mean = geometric mean, { interval-told }
-arithmetic = arithmetic mean of the per-thread percentages { $mean }
 arithmetic-sentence = Arithmetic mean of the per-thread percentages { $mean }.
 outcome-change = { $verdict ->
     [improvement] The { $workload } { $metric } of { $candidate } is improved by { $size } against { $baseline } ({ $told }).
@@ -128,11 +184,18 @@ moved = At { $threads } threads, throughput changed by { $change }, { $against }
 
 ## Scope
 
-scope-versions = The verdicts hold for the versions, not only for this deployment: each side was deployed once and filled with data once, but how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and every interval includes it.
-scope-deployment = { $which ->
-    [all] The verdicts hold
-   *[some] What is said of { $workloads } holds
-} for this deployment only: each side was deployed once and filled with data once, so the effects of that one deployment, such as how its data lie on disk, cannot be told apart from those of the version. Telling them apart takes { $needed } A/A campaigns of this report type, each loaded on its own; known so far: { $campaigns }.
+basis-of-intervals = { $which ->
+    [all] The intervals are
+   *[some] The intervals of { $workloads } are
+} about the versions, not only about this deployment
+basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
+basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
+basis-prior = { basis-of-intervals }: each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+rounds-alone-each = { $workload } { $interval }
+rounds-alone = { $deployments ->
+    [one] The rounds of this deployment alone, which say nothing of the next one, have
+   *[other] The rounds of these deployments alone, which say nothing of the next one, have
+} these 95% intervals: { $each }.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
 scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 
@@ -155,6 +218,7 @@ missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
 stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
+stopped-by-deployment = Measuring ended before the plan did: the sides could not be deployed anew.
 stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
@@ -198,7 +262,10 @@ value-cut = { $value }… ({ $length } characters)
 
 environment = Test environment
 environment-ec2 = Test environment (AWS EC2)
-shared-machine = Client, load balancer and server share one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+shared-machine = { $balancer ->
+    [none] Client and server share
+   *[haproxy] Client, load balancer and server share
+} one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -210,6 +277,10 @@ fleet-entry = The client connects to HAProxy on its own host ({ $host }, port { 
     [one] the one TiDB server
    *[other] the { $servers } TiDB servers
 } in turn (roundrobin).
+fleet-entry-direct = The client on its own host ({ $host }), { $others ->
+    [none] where nothing else runs
+   *[other] which also runs { $others }: client and servers compete for it
+}, connects to the one TiDB server; there is no load balancer.
 fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and of no interval.
 fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
 published-document = This report measures the plan of “{ $document }” again. The document's figures come from other hosts and another time: its changes can be compared with those in this report, its throughputs cannot.
@@ -249,6 +320,7 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
    *[both] after the load and once more after its last trial
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
+step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
 step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a slowdown on purpose, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:
@@ -267,13 +339,28 @@ restore-per-workload = Before each block the side's data are restored from its s
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
-    [fleet] For each trial: start the cluster, wait until every server answers and the load balancer reports all TiDB servers up,
-   *[machine] For each trial: start the server, wait until it answers and the load balancer reports it up,
+    [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
+        [none] {""}
+       *[haproxy] {" "}and the load balancer reports all TiDB servers up
+    },
+   *[machine] For each trial: start the server, wait until it answers{ $balancer ->
+        [none] {""}
+       *[haproxy] {" "}and the load balancer reports it up
+    },
 } { $warmup ->
-    [cold] then run the client through the load balancer for { $seconds } s, without a warm-up.
+    [cold] then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s, without a warm-up.
    *[other] { $when ->
-        [started] then run the client through the load balancer for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
-       *[each] warm up for { $warmup } s (not counted), then run the client through the load balancer for { $seconds } s.
+        [started] then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
+       *[each] warm up for { $warmup } s (not counted), then run the client{ $balancer ->
+            [none] {""}
+           *[haproxy] {" "}through the load balancer
+        } for { $seconds } s.
     }
 }
 step-repeat = { $limit ->
@@ -297,8 +384,8 @@ read-estimate = { $deployments ->
 read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
 read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
 read-unstable = { $dataset ->
-    [checked] Unstable: trials are missing, or symptoms show, on one side only, or its dataset no longer met a consistency condition after the last trial, so its figures cannot be taken at face value.
-   *[other] Unstable: trials are missing, or symptoms show, on one side only, so its figures cannot be taken at face value.
+    [checked] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; the client was near its limit; or a side's dataset no longer met a consistency condition after the last trial. The figures cannot be taken at face value.
+   *[other] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; or the client was near its limit. The figures cannot be taken at face value.
 }
 read-inconclusive = Inconclusive: anything else. The data do not decide, in either direction; more rounds or longer trials might.
 read-inconclusive-one-round = Inconclusive: anything else. With a single round it is always this: a change cannot be told from noise.
@@ -367,6 +454,11 @@ column-hash = Git hash
 column-parameter = Parameter
 column-variable = Variable
 column-workload = Workload
+column-metric = Metric
+column-change = Change
+column-interval = 95% interval
+column-p = Adjusted p
+column-verdict = Verdict
 column-gate = Gate
 column-gate-holds = What holds when it passes
 column-passed = Passed

@@ -11,6 +11,16 @@ reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次�
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
 reason-noise = 各轮次之间差异过大，无法把 { $limit }% 的变化与没有变化区分开
+reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；要判定需要{ $most ->
+    [yes] 超过 { $count }
+   *[no] 约 { $count }
+} { $unit ->
+    [rounds] 个轮次
+   *[deployments] 次部署（每一方）
+}
+reason-winners-curse = 刚好大到足以被判定的变化，平均而言会比真实变化大：置信区间延伸到了 { $limit }% 以内
+reason-quieter = 各轮次的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
+reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-throughput-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
 reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
 reason-lost-p95-one-side = 有 { $count } 个计划内的试验没有 p95 延迟，且都在{ $side }一方
@@ -21,6 +31,14 @@ reason-after-last-trial = 最后一次试验之后，{ $fault }
 condition-fault = 不满足 TPC-C 一致性条件 { $clause }：{ $sentence }（{ $violations } 处违反）
 reason-symptom = 症状 { $gate } { $where }，即以下情况不成立：{ $sentence }
 reason-errors = 客户端遇到错误，{ $where }
+reason-gate = 检查项 { $gate } 未通过，即以下情况不成立：{ $sentence }
+reason-rejected = 在所有负载和所有尝试中，{ $side }一方有 { $count } 个试验未通过有效性检查，另一方有 { $against } 个（p 值为 { $p }），其中本负载有 { $own } 个；{ $bounds }
+reason-rejected-change = { $side }一方未通过有效性检查的试验较多，共 { $count } 个；{ $bounds }
+rejected-bounds = 计入被剔除的数据时吞吐量变化为 { $rejected }%，不计入时为 { $without }%
+rejected-unbounded = 被剔除的试验没有数据，无法估计其影响的范围
+reason-headroom = 在 { $threads } 个线程时，{ $side }一方的客户端或负载均衡器用掉了分配给它的 CPU 的 { $share }%：达到极限的客户端会掩盖服务器的真实能力
+reason-plateau = 两方在 { $threads } 个线程时的吞吐量都没有比 { $fewer } 个线程时高出 5% 以上，而客户端的 CPU 用量未知：达到极限的客户端也会呈现同样的现象
+reason-moved = 在 { $threads } 个线程时吞吐量变化了 { $change }%，与其他线程数不同：平均相等并不等于相等
 where-trials-only = 只出现在{ $side }一方，共 { $count } 个试验
 where-trials-more = 在{ $side }一方明显更多，{ $count } 个试验对 { $against } 个
 where-cells-only = 只出现在{ $side }一方，共 { $count } 个线程数
@@ -59,8 +77,29 @@ subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入
 subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
 summary-aa = A/A 测试，两方相同：用于衡量噪声。
 summary-slowdown = 候选被人为减速 { $limit }。
-headline = { $workload }：{ $verdict }，{ $figures }。
-overview = { $workload }：{ $verdict }，{ $figures }，{ $arithmetic }；{ $latency }。
+
+## 结论
+
+about-cores = { $cores } 核
+about-hosts = { $hosts } 台{ $rented ->
+    [yes] EC2 主机
+   *[no] 主机
+}
+about-separator = { " · " }
+answer = { $workloads } 个负载：{ $counts }。
+answer-latency = p95 延迟：{ $counts }。
+answer-regression = { $count } 个性能退化
+answer-improvement = { $count } 个性能提升
+answer-false-alarm = { $count } 个误报
+answer-unstable = { $count } 个结果不稳定
+answer-inconclusive = { $count } 个无法判定
+answer-equivalent = { $count } 个持平
+answer-named = { $count }（{ $each }）
+answer-change = { $workload } { $change }
+answer-nothing = 没有测试任何负载。
+answer-basis-prior = 部署之间的差异没有测量，是假定的。
+answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
+answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
 
 ## 结论
 
@@ -76,7 +115,6 @@ estimate-without-interval = 估计值 { $estimate }（无置信区间）
 estimate-with-interval = 估计值 { $estimate }（95% 置信区间 { $interval }）
 interval-told = 95% 置信区间 { $interval }，校正后的 p 值 { $p }
 interval-of-geometric-mean = 几何平均，{ interval-told }
-arithmetic = 各线程数变化百分比的算术平均值 { $mean }
 arithmetic-sentence = 各线程数变化百分比的算术平均值为 { $mean }。
 outcome-change = { $verdict ->
     [improvement] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 提升了 { $size }（{ $told }）。
@@ -107,11 +145,18 @@ moved = 线程数为 { $threads } 时，吞吐变化了 { $change }，相对其�
 
 ## 结论的适用范围
 
-scope-versions = 上述结论对两个版本本身成立，而不仅限于本次部署：每一方只部署一次、写入数据一次，但不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并计入了每个置信区间。
-scope-deployment = { $which ->
-    [all] 上述结论
-   *[some] { $workloads } 的结论
-}仅对本次部署成立：每一方只部署一次、写入数据一次，因此无法区分单次部署的偶然因素（例如数据在磁盘上的分布）与版本带来的差异。要区分二者，需要该报告类型的 { $needed } 次 A/A 测试，且每次都独立导入数据；目前已有 { $campaigns } 次。
+basis-of-intervals = { $which ->
+    [all] 这些置信区间
+   *[some] { $workloads } 的置信区间
+}针对两个版本本身，而不仅限于本次部署
+basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
+basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-prior = { basis-of-intervals }：每一方只部署一次、写入数据一次，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
+rounds-alone-each = { $workload } { $interval }
+rounds-alone = { $deployments ->
+    [one] 仅就本次部署的各轮次而言
+   *[other] 仅就这几次部署的各轮次而言
+}（不能说明下一次部署），95% 置信区间为：{ $each }。
 scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
 scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 
@@ -134,6 +179,7 @@ missing-none = 计划内但没有有效结果的试验：无。
 missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
+stopped-by-deployment = 测试提前结束：无法重新部署两方。
 stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
 trials-reporting = 在报告了该项的 { $trials } 个试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
@@ -174,7 +220,10 @@ value-cut = { $value }…（共 { $length } 个字符）
 
 environment = 测试环境
 environment-ec2 = 测试环境 (AWS EC2)
-shared-machine = 客户端、负载均衡器和服务器共用一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+shared-machine = { $balancer ->
+    [none] 客户端和服务器共用
+   *[haproxy] 客户端、负载均衡器和服务器共用
+}一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -186,6 +235,10 @@ fleet-entry = 客户端连接到本机（{ $host }，端口 { $port }）上的 H
     [1] 唯一的 TiDB 服务器
    *[other] { $servers } 台 TiDB 服务器
 }。
+fleet-entry-direct = 客户端位于其所在主机（{ $host }），{ $others ->
+    [none] 该主机上没有运行其他服务
+   *[other] 该主机同时运行 { $others }：压测客户端与服务器会相互争用资源
+}；它直接连接到唯一的 TiDB 服务器，没有负载均衡器。
 fleet-sequential = 两方按先后顺序测试：基线的所有测试均在候选之前完成。其间主机或云环境发生的任何变化都会计入两方的差异，而不体现在任何置信区间中。
 fleet-restored-dataset = 两方的数据集均从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
 published-document = 本次测试按照文档“{ $document }”的方案重新进行。该文档的数据来自其他主机和其他时间：其中的变化幅度可以与本报告的变化幅度对照，吞吐的绝对值则不可对照。
@@ -229,6 +282,7 @@ step-consistency = { $moments ->
    *[both] 导入数据之后以及最后一次试验之后，
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
 step-snapshot = 停止每一方，并对其数据做快照。
+step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
 step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，{ $order ->
@@ -241,13 +295,28 @@ restore-per-workload = 每个测试块之前，从快照恢复该方的数据；
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->
-    [fleet] 对于每个试验：启动集群，等待所有服务器响应且负载均衡器报告所有 TiDB 服务器可用，
-   *[machine] 对于每个试验：启动服务器，等待其响应且负载均衡器报告其可用，
+    [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
+        [none] {""}
+       *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
+    }，
+   *[machine] 对于每个试验：启动服务器，等待其响应{ $balancer ->
+        [none] {""}
+       *[haproxy] 且负载均衡器报告其可用
+    }，
 }{ $warmup ->
-    [cold] 不预热，然后通过负载均衡器运行客户端 { $seconds } 秒。
+    [cold] 不预热，然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。
    *[other] { $when ->
-        [started] 然后通过负载均衡器运行客户端 { $seconds } 秒。每个测试块的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
-       *[each] 预热 { $warmup } 秒（不计入结果），然后通过负载均衡器运行客户端 { $seconds } 秒。
+        [started] 然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。每个测试块的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
+       *[each] 预热 { $warmup } 秒（不计入结果），然后{ $balancer ->
+            [none] {""}
+           *[haproxy] 通过负载均衡器
+        }运行客户端 { $seconds } 秒。
     }
 }
 step-repeat = { $limit ->
@@ -271,8 +340,8 @@ read-estimate = { $deployments ->
 read-change = 性能退化或性能提升：估计值达到 { $limit } 或以上，且针对 { $workloads } 个负载经 Holm 校正后的 p 值小于 { $alpha }，从而将因轮次间波动而出现任何一次误报的概率控制在 { $level }。吞吐与 p95 延迟分别按此规则判定。
 read-equivalent = 持平：90% 置信区间在 ±{ $limit } 之内。
 read-unstable = { $dataset ->
-    [checked] 结果不稳定：缺失的试验或出现的症状只在其中一方，或者其数据集在最后一次试验之后不再满足某项一致性条件，因此不能直接采信其数据。
-   *[other] 结果不稳定：缺失的试验或出现的症状只在其中一方，因此不能直接采信其数据。
+    [checked] 结果不稳定：症状只出现在其中一方；或一方缺失、被剔除或遇到错误的试验多于随机波动所能解释的数量；或客户端接近极限；或一方的数据集在最后一次试验之后不再满足某项一致性条件，因此不能直接采信其数据。
+   *[other] 结果不稳定：症状只出现在其中一方；或一方缺失、被剔除或遇到错误的试验多于随机波动所能解释的数量；或客户端接近极限，因此不能直接采信其数据。
 }
 read-inconclusive = 无法判定：除此之外的情况。数据不足以说明任何一个方向；增加轮次或延长试验可能有帮助。
 read-inconclusive-one-round = 无法判定：除此之外的情况。只有一个轮次时总是如此：无法区分变化与噪声。
@@ -341,6 +410,11 @@ column-hash = Git hash
 column-parameter = 参数
 column-variable = 变量
 column-workload = 负载
+column-metric = 指标
+column-change = 变化
+column-interval = 95% 置信区间
+column-p = 校正后的 p 值
+column-verdict = 结论
 column-gate = 检查项
 column-gate-holds = 通过时成立的条件
 column-passed = 通过
@@ -426,6 +500,28 @@ gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现
     .of = every planned trial is present exactly once among those whose figures are used
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $n1 }%
     .of = throughput is at most { $n1 } % below the line through the neighbouring thread counts
+gate-rejected-by-side = 两方未通过有效性检查的频率相同（在随机波动范围内）
+    .of = gates of validity failed on either side as often, as far as chance allows
+gate-rejected-change = 计入被剔除试验的数据后，{ $n1 }% 置信区间仍在阈值之内
+    .of = with the figures of the rejected trials, the { $n1 }% interval stays within the threshold
+gate-errors-by-side = 两方客户端遇到错误的频率相同（在随机波动范围内）
+    .of = the client met errors on either side as often, as far as chance allows
+gate-read-errors = 没有只在一方失败的读操作
+    .of = no reads failed on one side only
+gate-headroom = 在每个线程数下，客户端和负载均衡器所用的 CPU 都低于分配给它们的 { $n1 }%
+    .of = client and load balancer stayed below { $n1 } % of the CPU granted to them at every thread count
+gate-plateau = 吞吐量随线程数增长，或客户端的 CPU 用量已知
+    .of = throughput grows with the threads, or the client's CPU is known
+gate-complete-rounds = 每一轮在两方的每个线程数上都有数据
+    .of = every round has a figure for every thread count on both sides
+gate-balanced-order = 两方先被测量的轮次数相同，最多相差一轮
+    .of = either side was measured first in as many rounds, to within one
+gate-aa-unbiased = A/A 测试的平均值为零（在随机波动范围内）
+    .of = the A/A campaigns' mean is zero, as far as chance allows
+gate-aa-alike = 各轮次的波动与 A/A 测试相同（在随机波动范围内）
+    .of = the rounds vary as much as those of the A/A campaigns, as far as chance allows
+gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $n1 } 天
+    .of = the newest A/A campaign lies at most { $n1 } days from this one
 
 ## 引擎的说明：英文见其定义
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from benchlab.analysis.verdict.decision import RULE
 from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import REPORT, Bundle
@@ -24,7 +25,7 @@ FIGURES = "report.json"
 # one of them differs.
 _FILES = {FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"}
 _KEYS = {
-    *("campaign", "sides", "baseline", "candidate", "version", "rounds", "scope"),
+    *("campaign", "sides", "baseline", "candidate", "version", "rounds"),
     *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
     *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
 }
@@ -35,6 +36,9 @@ _COLUMNS = {
 # Kinds of what cannot be verified.
 _PAGES, _PICTURES = "pages of another Benchlab", "pictures that are drawn otherwise here"
 _ONE_ONLY = "files or figures that only one Benchlab writes"
+_DECISIONS = "decisions by another rule"
+# What a rule decides: keys of report.json and columns of tables, by the place in a file.
+_DECIDED = re.compile(r"\b(?:rule|ci95_pct|p_adjusted|(?:p95_)?verdict|reasons|calibration)\b")
 _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 
 
@@ -44,8 +48,8 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
     If the same Benchlab wrote them they have to be equal byte for byte, except that figures at full
     precision may differ by :data:`RELATIVE`. If another one did, ``report.json`` is compared key by
     key and a table cell by cell; its pages, and pictures that were drawn with other libraries or
-    fonts, are not verified unless they are equal. Which Benchlab it was is in the manifest, where a
-    forger can write anything.
+    fonts, are not verified unless they are equal. Nor is what another rule decided (the report says
+    which). Which Benchlab it was is in the manifest, where a forger can write anything.
 
     Args:
         again: contents by path within the report.
@@ -54,6 +58,7 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
         FaultyFileError: a file cannot be read.
     """
     published = {name.removeprefix(REPORT): name for name in bundle.names(REPORT)}
+    rule = _rule(bundle, published.get(FIGURES))
     docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
     if docs:
         findings.notes.append(
@@ -62,16 +67,26 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
         )
     for name in sorted((published.keys() | again.keys()) - set(docs)):
         content = bundle.read(published[name]) if name in published else None
-        _Compared(name, bundle.manifest, findings).compare(content, again.get(name))
+        _Compared(name, bundle.manifest, rule, findings).compare(content, again.get(name))
+
+
+def _rule(bundle: Bundle, name: str | None) -> object:
+    """The rule that decided, as the report says; the first one did not say it."""
+    try:
+        document = parsed(name, bundle.read(name)) if name else {}
+    except FaultyFileError:  # said where the file is compared
+        return RULE
+    return document.get("rule", 1) if isinstance(document, dict) else RULE
 
 
 class _Compared:
     """One file of a report, by its path, to be compared with the one rendered again."""
 
-    def __init__(self, name: str, said: Manifest, findings: Findings) -> None:
+    def __init__(self, name: str, said: Manifest, rule: object, findings: Findings) -> None:
         self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
         self.same, self.same_charts = said.same(TEXT_BY), said.same(CHARTS_BY)
         self.version = said.made_with.get("benchlab", "unknown")
+        self.rule = RULE if self.same else rule
 
     def compare(self, published: bytes | None, again: bytes | None) -> None:
         """Compare the two; None: there is none."""
@@ -178,6 +193,10 @@ class _Compared:
         self.findings.cannot_verify(_PICTURES, f"{self.file}:{part} {why}")
 
     def _differs(self, where: str, found: str, again: str) -> None:
+        if self.rule != RULE and _DECIDED.search(where):
+            why = f"{found} by rule {self.rule}, {again} by the rule {RULE} of this Benchlab"
+            self.findings.cannot_verify(_DECISIONS, f"{self.file}: {where}: {why}")
+            return
         self.findings.differs(self.file, found, where=where, recomputed=again)
 
 

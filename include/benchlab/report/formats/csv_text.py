@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model import figures
 from benchlab.results.records import UNITS, TrialResult
@@ -21,8 +22,8 @@ _ALWAYS = (
 )
 
 
-def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
-    """One row per executed trial, including invalid and excluded ones.
+def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Comparison) -> str:
+    """One row per executed trial of a plan, including invalid and excluded ones.
 
     ``used`` says whether its figures are in the comparison: the trials behind one cell's
     figures are the rows of its workload, threads and side with ``used``. ``restored`` says
@@ -35,7 +36,8 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
     wanted = measured.union(_ALWAYS, (workload.metric for workload in comparison.workloads))
     metrics = [metric for metric in UNITS if metric in wanted]
     header = [
-        *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used", "reasons"),
+        *("trial", "round", "deployment", "attempt", "side", "workload", "threads"),
+        *("valid", "used", "reasons"),
         *metrics,
         *("restored", "adopted", "started_at", "ended_at"),
         *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
@@ -46,8 +48,8 @@ def trials_csv(results: Sequence[TrialResult], comparison: Comparison) -> str:
         trial, key = result.trial, (result.trial.id, result.attempt)
         rows.append(
             [
-                *(trial.id, trial.round, result.attempt, trial.side, trial.workload),
-                *(trial.threads, result.valid, key not in reasons),
+                *(trial.id, trial.round, plan.deployment_of(trial.round), result.attempt),
+                *(trial.side, trial.workload, trial.threads, result.valid, key not in reasons),
                 "; ".join(map(str, reasons.get(key, ()))),
                 *(result.value(metric) for metric in metrics),
                 *(_restored(result), result.adopted),

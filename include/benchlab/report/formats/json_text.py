@@ -13,9 +13,10 @@ from typing import Any
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, scope_of
-from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
+from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.variances import deployment_variance, together
 from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.report_type import SIDES, SideSpec
@@ -53,12 +54,13 @@ def to_json(
             for side, spec in campaign.plan.sides.items()
         },
         "rounds": campaign.plan.rounds,
+        "deployments": campaign.plan.deployments,
         "seed": campaign.plan.seed,
-        "scope": scope_of(comparison.workloads),
         "target": campaign.plan.target,
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
         "engine_reason": campaign.engine_reason,
+        "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [_workload_json(workload) for workload in comparison.workloads],
         "gates": _gates_json(comparison.all_gates),
@@ -97,7 +99,7 @@ def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dic
         "campaign": measured.campaign,
         "sides": {side: {"version": None} for side in SIDES},
         "rounds": measured.rounds,
-        "scope": scope_of(workloads),
+        "rule": RULE,
         "threshold_pct": outcome.threshold_pct,
         "workloads": [_workload_json(workload) for workload in workloads],
         "gates": _gates_json(gate for cell in cells for gate in cell.gates),
@@ -114,7 +116,7 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
     """The A/A campaigns and what they show; None if there are none."""
-    if not calibration.deployments:
+    if not calibration.found:
         return None
     return {
         "campaigns": list(calibration.campaigns),
@@ -123,10 +125,10 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
                 "workload": key[0],
                 "metric": key[1],
                 "threads": sorted(key[2]),
-                "campaigns": calibration.counts[key],
-                "standard_deviation_pct": percent(math.sqrt(deployment.value)),
+                "campaigns": len(found),
+                "standard_deviation_pct": percent(math.sqrt(deployment_variance(together(found)))),
             }
-            for key, deployment in calibration.deployments.items()
+            for key, found in calibration.found.items()
         ],
     }
 
@@ -158,7 +160,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
     return {
         "name": workload.name,
         "metric": workload.metric,
-        "scope": workload.scope,
+        "basis": workload.basis,
         **_decision_json(workload),
         "arithmetic_mean_pct": workload.arithmetic_mean_pct,
         "geometric_mean_pct": workload.estimate_pct,
@@ -195,6 +197,7 @@ def _decision_json(decision: Decision | WorkloadComparison) -> dict[str, Any]:
         "rounds_used": decision.rounds_used,
         "estimate_pct": decision.estimate_pct,
         "ci95_pct": list(decision.ci95_pct) if decision.ci95_pct else None,
+        "rounds_ci95_pct": list(decision.rounds_ci95_pct) if decision.rounds_ci95_pct else None,
         "p_adjusted": decision.p_adjusted,
         "verdict": decision.verdict,
         "reasons": [str(reason) for reason in decision.reasons],

@@ -20,7 +20,7 @@ from benchlab.report.charts import charts
 from benchlab.report.formats.pages import TOP, Page
 from benchlab.report.model import commands, figures, hardware, hosts, probed, software
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import method, setting, trust, wording
+from benchlab.report.sentences import answer, method, setting, trust, wording
 
 # Characters with a meaning in a line of Markdown or of a table; "_" within a word has none.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
@@ -72,9 +72,10 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     )
     made.filters["shown"] = _shown
     made.globals.update(
-        wording=wording, trust=trust, method=method, setting=setting, figures=figures, hosts=hosts,
-        hardware=hardware, probed=probed, software=software, commands=commands.of_campaign,
-        items=items, stem=charts.file_stem, PLACE=wording.PLACE, REFERENCE=REFERENCE,
+        answer=answer, wording=wording, trust=trust, method=method, setting=setting,
+        figures=figures, hosts=hosts, hardware=hardware, probed=probed, software=software,
+        commands=commands.of_campaign, items=items, stem=charts.file_stem, PLACE=wording.PLACE,
+        REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
 

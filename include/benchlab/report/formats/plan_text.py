@@ -52,7 +52,7 @@ def question(spec: ReportSpec, plan: Plan) -> str:
 
 def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     versions = " vs. ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
-    yield f"**{plan.report}**: {plan.engine}, {versions}; {len(plan.trials)} trials"
+    yield f"**{plan.report}**: {plan.engine}, {versions}; {rounds(plan)}, {len(plan.trials)} trials"
     yield ""
     if plan.dollars is None:
         yield f"- {_unpriced(plan)}"
@@ -93,12 +93,28 @@ def duration(minutes: float) -> str:
     return f"{minutes / 60:.1f} h" if minutes >= 120 else f"{minutes:.1f} min"
 
 
+def rounds(plan: Plan) -> str:
+    """How many, and of how many deployments: ``2 deployments of each side, 2 or 3 rounds each``."""
+    if plan.deployments == 1:
+        return f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
+    least, more = divmod(plan.rounds, plan.deployments)
+    each = f"{least} or {least + 1}" if more else str(least)
+    plural = "s" * (more > 0 or least != 1)
+    return f"{plan.deployments} deployments of each side, {each} round{plural} each"
+
+
 def _head(plan: Plan, reason: str) -> Iterator[str]:
     versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
-    rounds = f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
-    yield f"{versions}; {plan.placement}, {rounds}, {len(plan.trials)} trials, seed {plan.seed}"
+    order = f"{plan.placement}, {rounds(plan)}"
+    yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
+    if plan.interleave_minutes is not None:
+        yield (
+            "the sides take turns trial by trial, so that noise that comes and goes within a pair "
+            f"of blocks meets both alike: {duration(plan.interleave_minutes)} of the time, and "
+            f"{plan.server_starts} starts of a server"
+        )
     if plan.slowdown_pct:
         yield f"the candidate is slowed down by {plan.slowdown_pct:g}% on purpose"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich import box
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -9,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
-from benchlab.analysis.verdict.compare import scope_of
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
@@ -17,7 +18,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, text_of
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import method, trust, wording
+from benchlab.report.sentences import answer, method, trust, wording
 
 # So many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
@@ -26,7 +27,7 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def render(report: Report, width: int, colour: bool) -> str:
-    """One block of rows per workload, its verdict first; ``colour`` asks for ANSI codes."""
+    """One block of rows per workload, then the answer; ``colour`` asks for ANSI codes."""
     console = console_for(width, colour)
     console.print(Text(wording.title(report), style="bold"))
     console.print(Text(wording.subject(report)))
@@ -36,7 +37,11 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(line))
     if (spent := method.spent(report)) is not None:
         console.print(Text(f"{report.language.say('provenance-spent')}: {spent}"))
-    console.print(Text(trust.scope(report), style="dim"))
+    console.print(Text(trust.deployments(report), style="dim"))
+    console.print()
+    console.print(_answers(answer.lines(report), report.campaign.is_aa))
+    console.print(Text(answer.sentence(report), style="bold"))
+    console.print(Text(method.about(report), style="dim"))
     return text_of(console)
 
 
@@ -50,22 +55,15 @@ def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
 
 def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Console) -> str:
     """One campaign that was measured elsewhere: two rows per workload, then sentences."""
-    measured, workloads, numbers = compared.measured, compared.workloads, Numbers(english())
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in ("workload", "metric", "change", "95% interval", "adjusted p", "verdict"):
-        table.add_column(heading)
-    for workload in workloads:
-        for metric, found in ((workload.metric, workload), ("p95", workload.p95)):
-            table.add_row(
-                plain(workload.name),
-                metric,
-                numbers.estimate(found.estimate_pct, threshold_pct),
-                numbers.interval(found.ci95_pct, threshold_pct),
-                numbers.p_value(found.p_adjusted),
-                Text(found.verdict, style=_COLOUR.get(found.verdict, "")),
-            )
+    measured, workloads = compared.measured, compared.workloads
+    table = _answers(
+        answer.line(plain(workload.name), english(), threshold_pct, metric, found, found.verdict)
+        for workload in workloads
+        for metric, found in ((workload.metric, workload), ("p95", workload.p95))
+    )
+    basis = ", ".join(dict.fromkeys(workload.basis for workload in workloads))
     rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
-    title = f"{plain(measured.campaign)}, {rounds}; holds for {scope_of(workloads)}"
+    title = f"{plain(measured.campaign)}, {rounds}; deployments known by: {basis}"
     console.print(Text(title, style="bold"))
     console.print(table)
     sentences: list[str] = []
@@ -82,6 +80,18 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
         console.print(Text(plain(sentence), style="dim"))
     console.print()
     return text_of(console)
+
+
+def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
+    """What came out, a row for each metric of a workload."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in answer.COLUMNS:
+        table.add_column(english().say(f"column-{name}").lower())
+    for line in lines:
+        style = "" if is_aa else _COLOUR.get(line.found, "")
+        *texts, verdict = (getattr(line, name) for name in answer.COLUMNS)
+        table.add_row(*map(Text, texts), Text(verdict, style=style))
+    return table
 
 
 def _table(report: Report, section: Section) -> Group:

@@ -57,6 +57,7 @@ class FleetHardware:
         wanted_region: the region of the plan, where another one was rented in.
         spot: names of the spot hosts.
         replaced: hosts that were lost and replaced, each time with the number of trials before.
+        balanced: whether there is a load balancer, on the client's host.
     """
 
     rented: bool
@@ -68,6 +69,7 @@ class FleetHardware:
     wanted_region: str | None = None
     spot: tuple[str, ...] = ()
     replaced: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    balanced: bool = True
 
     def number(self, role: str) -> int:
         """How many hosts have a role."""
@@ -95,6 +97,7 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
         wanted_region=plain(region) if zone and region and not zone.startswith(region) else None,
         spot=tuple(map(plain, filter(None, campaign.environment.get(SPOT_HOSTS, "").split(", ")))),
         replaced=tuple((int(after), tuple(map(plain, who.split(", ")))) for after, who in replaced),
+        balanced=campaign.report_type.load_balancer != "none",
     )
 
 
@@ -110,7 +113,7 @@ def rows(found: FleetHardware, client: str | None, language: Language) -> list[l
     """A row per role; ``client`` names the client's host, as on published pages."""
     return [
         [
-            _service(role.role, client, language),
+            _service(found, role.role, client, language),
             (role.instance_type if found.rented else items(role.hosts, language)) or MISSING,
             str(role.number),
             *(value or MISSING for value in (role.cores, role.memory, role.cpu)),
@@ -157,10 +160,11 @@ def sentences(found: FleetHardware, language: Language) -> list[str]:
     return said
 
 
-def _service(role: str, client: str | None, language: Language) -> str:
+def _service(found: FleetHardware, role: str, client: str | None, language: Language) -> str:
     if role != "client":
         return service_of(role)
-    return language.say("hardware-client", client=client or language.say("hardware-some-client"))
+    name = client or language.say("hardware-some-client")
+    return language.say("hardware-client", client=name) if found.balanced else name
 
 
 def _role(role: str, members: list[Host], line: str | None) -> RoleHosts:

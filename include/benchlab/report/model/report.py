@@ -249,7 +249,7 @@ class Report:
     @cached_property
     def calibration(self) -> tuple[str, ...]:
         """The A/A campaigns that show the deployment variance; empty if no verdict uses it."""
-        if all(section.figures.scope != "versions" for section in self.sections):
+        if all(section.figures.aa_campaigns == 0 for section in self.sections):
             return ()
         return tuple(plain(campaign) for campaign in self.comparison.calibration.campaigns)
 

@@ -64,7 +64,7 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
     rows = (_rows(report, section) for section in report.sections)
     return _message(
         f"{_HEADINGS[event.kind]}: {report.plan.report}, {candidate} against {baseline}: {titles}",
-        [*chain.from_iterable(outcomes), trust.scope(report)],
+        [*chain.from_iterable(outcomes), trust.deployments(report)],
         links,
         (_COLUMNS, *chain.from_iterable(rows)),
     )

@@ -22,7 +22,8 @@ def notes(report: Report) -> tuple[str, ...]:
     """What limits the conclusions because of where, and on which engine, it was measured."""
     say, found = report.language.say, []
     if report.plan.target == "local":
-        found.append(say("shared-machine", cores=report.machine.get("cores", MISSING)))
+        cores = report.machine.get("cores", MISSING)
+        found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -40,6 +41,7 @@ def steps(report: Report) -> tuple[str, ...]:
         say("step-analyze"),
         *_consistency(report),
         say("step-snapshot"),
+        *_deployments(report),
         *_slowdown(report),
         _order(report),
         _restore(report),
@@ -94,6 +96,12 @@ def _consistency(report: Report) -> tuple[str, ...]:
     return (report.language.say("step-consistency", moments=moments),)
 
 
+def _deployments(report: Report) -> tuple[str, ...]:
+    if (number := report.plan.deployments) == 1:
+        return ()
+    return (report.language.say("step-deployments", deployments=number),)
+
+
 def _slowdown(report: Report) -> tuple[str, ...]:
     if not report.plan.slowdown_pct:
         return ()
@@ -129,6 +137,7 @@ def _trial(report: Report) -> str:
     return report.language.say(
         "step-trial",
         where=_where(report),
+        balancer=report.spec.load_balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
@@ -153,6 +162,21 @@ def how_to_read(report: Report) -> tuple[str, ...]:
         wording.sentences((say("read-equivalent", limit=limit), unstable), report),
         say(f"read-inconclusive{one_round}"),
         say("read-rows"),
+    )
+
+
+def about(report: Report) -> str:
+    """Which campaign it is, when and where it was measured, and how long that took: one line."""
+    say, fleet, ended = report.language.say, report.fleet, report.campaign.ended_at
+    machine = [report.machine[name] for name in ("memory",) if name in report.machine]
+    cores = report.machine.get("cores")
+    where = [*([say("about-cores", cores=cores)] if cores else ()), *machine]
+    if fleet is not None:
+        where = [say("about-hosts", hosts=fleet.total, rented="yes" if fleet.rented else "no")]
+    took = report.numbers.duration(ended - report.campaign.started_at) if ended else None
+    began = _when(report.campaign.started_at, report)
+    return say("about-separator").join(
+        filter(None, (report.campaign.id, began, took, items(where, report.language)))
     )
 
 

@@ -31,13 +31,14 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
     client = next((role for role in fleet.roles if role.role == "client"), None)
     host = client.hosts[0] if client and client.hosts else None
     others = [role for role in fleet.shared.get(host or "", ()) if role != "client"]
-    return report.language.say(
-        "fleet-entry",
-        host=host or report.language.say("fleet-client-host"),
-        port=str(report.spec.ports.entry),
-        others=items(others, report.language) or "none",
-        servers=fleet.number("tidb"),
-    )
+    where = {
+        "host": host or report.language.say("fleet-client-host"),
+        "others": items(others, report.language) or "none",
+    }
+    if report.spec.load_balancer == "none":
+        return report.language.say("fleet-entry-direct", **where)
+    port, servers = str(report.spec.ports.entry), fleet.number("tidb")
+    return report.language.say("fleet-entry", port=port, servers=servers, **where)
 
 
 def published(report: Report) -> str:

@@ -1,6 +1,7 @@
 """The sentences on how far a verdict can be trusted, and on what stands beside it.
 
-Plain text, as in :mod:`benchlab.report.sentences.wording`: the scope of the verdicts, p95 latency,
+Plain text, as in :mod:`benchlab.report.sentences.wording`: what intervals know of deployments, p95
+latency,
 thread counts that moved against the rest, symptoms. ``latency_in_short(report, section)`` is
 ``"p95 latency: regression, +4.12%"``.
 """
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.language import Language, Value, side_name
 from benchlab.language.names import clauses, items
 from benchlab.language.numbers import MISSING, Numbers
@@ -21,21 +22,42 @@ from benchlab.report.sentences import wording
 _MOST_PLACES = 4
 
 
-def scope(report: Report) -> str:
-    """How far the verdicts reach; it belongs in a report once."""
-    say = report.language.say
-    known = [s for s in report.sections if s.figures.scope == "versions"]
-    others = [s for s in report.sections if s.figures.scope != "versions"]
-    said = say(
-        "scope-deployment" if others else "scope-versions",
-        which="some" if known else "all",
-        workloads=items((section.title for section in others), report.language),
-        campaigns=min(section.figures.aa_campaigns for section in others or known),
-        needed=MIN_CAMPAIGNS,
-    )
+def deployments(report: Report) -> str:
+    """What the intervals know of deployments, and what the rounds alone say; once in a report."""
+    say, sections = report.language.say, report.sections
+    said = []
+    for basis in dict.fromkeys(section.figures.basis for section in sections):
+        own = [section for section in sections if section.figures.basis == basis]
+        said.append(
+            say(
+                f"basis-{basis.replace('/', '').replace(' ', '-').lower()}",
+                which="all" if len(own) == len(sections) else "some",
+                workloads=items((section.title for section in own), report.language),
+                deployments=min(section.figures.deployments for section in own),
+                campaigns=min(section.figures.aa_campaigns for section in own),
+                side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
+            )
+        )
+    alone = [
+        say(
+            "rounds-alone-each",
+            workload=section.title,
+            interval=report.numbers.interval(found, report.spec.threshold_pct),
+        )
+        for section in sections
+        if (found := section.figures.rounds_ci95_pct) is not None
+    ]
+    if alone:
+        said.append(
+            say(
+                "rounds-alone",
+                each=items(alone, report.language),
+                deployments=report.plan.deployments,
+            )
+        )
     drift = [say("scope-sequential")] if report.plan.placement == "sequential" else []
     single = [say("scope-one-round")] if report.plan.rounds == 1 else []
-    return wording.sentences((said, *drift, *single), report)
+    return wording.sentences((*said, *drift, *single), report)
 
 
 def latency(report: Report, section: Section) -> str:

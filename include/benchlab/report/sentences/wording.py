@@ -1,8 +1,7 @@
 """The sentences of a report, as plain text; each format escapes them its own way.
 
 Every sentence is made from data, in the report's language; what it claims comes from the verdict
-alone. ``headline(report, section)`` is
-``"Point Select: equivalent, estimate -0.001% (95% interval -0.73% to +0.74%)."``.
+alone. ``verdict(report, section)`` is ``"equivalent"``.
 """
 
 from __future__ import annotations
@@ -51,41 +50,6 @@ def subject(report: Report) -> str:
         versions = {"baseline": baseline.version, "candidate": candidate.version}
         return say("subject-slowdown", limit=limit, **versions, **said)
     return say("subject", baseline=baseline.label, candidate=candidate.label, **said)
-
-
-def summary(report: Report) -> str:
-    """All headlines in one line, for front matter and page descriptions."""
-    say, lead = report.language.say, []
-    if report.plan.slowdown_pct:
-        lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
-    elif report.campaign.is_aa:
-        lead = [say("summary-aa")]
-    return sentences((*lead, *(headline(report, section) for section in report.sections)), report)
-
-
-def headline(report: Report, section: Section) -> str:
-    """One workload in one short sentence: verdict, estimate and interval."""
-    return report.language.say(
-        "headline",
-        workload=section.title,
-        verdict=verdict(report, section),
-        figures=figures(report, section),
-    )
-
-
-def overview(report: Report, section: Section, latency: str) -> str:
-    """A workload's line in the overview, with :data:`PLACE` for its verdict.
-
-    ``latency``: the verdict on its p95 latency, in short.
-    """
-    return report.language.say(
-        "overview",
-        workload=section.title,
-        verdict=PLACE,
-        figures=figures(report, section),
-        arithmetic=report.language.say("arithmetic", mean=_mean(report, section)),
-        latency=latency,
-    )
 
 
 def verdict(report: Report, section: Section) -> str:

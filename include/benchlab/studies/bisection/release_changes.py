@@ -14,8 +14,8 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from benchlab.analysis.verdict.compare import Scope
 from benchlab.analysis.verdict.decision import Verdict
+from benchlab.analysis.verdict.estimates import Basis
 from benchlab.analysis.verdict.paired import Estimate, Variance, percent, percents
 
 CHANGES: tuple[Verdict, Verdict] = ("regression", "improvement")
@@ -29,7 +29,7 @@ class PairComparison:
     Attributes:
         estimate: of the log ratio candidate / baseline; None where there is none.
         reasons: why the verdict is what it is, as sentences.
-        scope: whether the verdict holds for the releases, or for the two deployments only.
+        basis: what the estimate knows of how deployments differ.
     """
 
     baseline: str
@@ -38,7 +38,7 @@ class PairComparison:
     estimate: Estimate | None
     campaign: str
     reasons: tuple[str, ...] = ()
-    scope: Scope = "this deployment"
+    basis: Basis = "prior"
 
     def turned(self) -> PairComparison:
         """The same evidence with the sides exchanged."""

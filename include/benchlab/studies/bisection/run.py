@@ -228,7 +228,7 @@ class Bisection:
             found.estimates.get(self.workload),
             found.campaign.id,
             tuple(map(str, workload.reasons)),
-            workload.scope,
+            workload.basis,
         )
 
     def _refuse_unknown(self, approved: bool) -> None:

@@ -29,8 +29,8 @@ MORE_ROUNDS = (
     "anew; `benchlab calibrate` says how many find a change."
 )
 DEPLOYMENTS = (
-    "Verdicts hold for the deployments that were measured: how much two deployments of one release "
-    "differ is not known. `benchlab calibrate` says how to find out."
+    "How much two deployments of one release differ was not measured: the intervals assume it, and "
+    "several deployments, or A/A campaigns, would mostly make them narrower."
 )
 _UNCLEAR = "it is not clear whether there is anything to bisect"
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
@@ -46,7 +46,7 @@ def to_json(found: Bisection) -> dict[str, Any]:
             **_change_json(MeasuredStep({pair: 1}) if pair.estimate else None),
             "campaign": pair.campaign,
             "reasons": pair.reasons,
-            "scope": pair.scope,
+            "basis": pair.basis,
             "new": pair.campaign in found.measured,
         }
         for pair in found.comparisons
@@ -134,7 +134,7 @@ def render(found: Bisection, width: int, colour: bool) -> str:
         print_table(console, _table(found))
     else:
         console.print(Text("no comparison is stored"))
-    if any(pair.scope == "this deployment" for pair in found.comparisons):
+    if any(pair.basis == "prior" for pair in found.comparisons):
         console.print()
         console.print(Text(DEPLOYMENTS, style="dim"))
     return text_of(console)

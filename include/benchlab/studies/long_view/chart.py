@@ -58,6 +58,8 @@ def _panel(view: LongView, chain: ChainView) -> Panel:
             _means(level, chain)
         for found, place, lane in zip(chain.changes, places, lanes, strict=True):
             _change(level, found, place, lane, _share(days, place))
+        for suspect in chain.suspects:
+            _suspect(level, _between(chain, suspect.index))
         _drift(level, chain)
         _versions(level, chain)
         last = level
@@ -94,6 +96,8 @@ def _remarks(chain: ChainView) -> Iterator[str]:
         yield f"change points need {MIN_POINTS} campaigns, there are {len(chain.links)}"
     if any(link.point.bridged_from for link in chain.links):
         yield "hollow: bridged baseline (levels with such a step have no interval)"
+    if chain.suspects:
+        yield "?: suspected, the candidate's or its new baseline's"
     if chain.drift:
         change = Numbers(english()).estimate(percent(chain.drift.change), chain.threshold_pct)
         yield f"dashed: slow drift, {change} over {chain.drift.links} releases"
@@ -171,6 +175,14 @@ def _change(axes: Axes, found: ChangePoint, at: float, lane: int, share: float) 
         at, 1 + (0.05 + lane * _LANE_IN) / _FRAME_IN, f"{change}\n{versions}",
         transform=axes.get_xaxis_transform(), color=colour, fontsize=8.5, va="bottom",
         ha="left" if share < 0.1 else "right" if share > 0.9 else "center", linespacing=1.0,
+    )  # fmt: skip
+
+
+def _suspect(axes: Axes, at: float) -> None:
+    """A line without a colour, as nobody knows whose change it is."""
+    axes.axvline(at, color=MUTED, linestyle=":", linewidth=1.2, zorder=1)
+    axes.text(
+        at, 0.98, " ?", transform=axes.get_xaxis_transform(), color=MUTED, fontsize=10, va="top"
     )  # fmt: skip
 
 

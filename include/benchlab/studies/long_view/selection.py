@@ -24,7 +24,6 @@ from typing import Any
 from benchlab.analysis.trend.chain import Age, Ratio
 from benchlab.analysis.trend.lines import lines
 from benchlab.analysis.verdict import aa_campaigns
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
 from benchlab.language import english
 from benchlab.plan import schedule
 from benchlab.plan.report_type import SIDES, Side, SideSpec
@@ -35,6 +34,9 @@ from benchlab.studies.comparisons import ComparedCampaign, ReleaseDays
 
 # Compared beside thread counts and the parameters of both sides.
 _MEASURED = ("restore", "seconds", "warmup_seconds")
+
+MIN_CAMPAIGNS = 5
+"""So many A/A campaigns show how far campaigns scatter."""
 
 Differences = Mapping[str, tuple[Any, Any]]
 """How two settings differ: by name, the value of the one and of the other."""

@@ -11,14 +11,15 @@ from rich.text import Text
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.lines import NEWEST
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import english
 from benchlab.language.names import first_of, plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
-from benchlab.studies.long_view.selection import Differences, NoiseOfCampaigns
+from benchlab.report.formats.plan_text import duration
+from benchlab.studies.long_view.selection import MIN_CAMPAIGNS, Differences, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, Link, LongView
 
 _ABOUT = (
@@ -35,12 +36,12 @@ def to_json(view: LongView) -> dict[str, Any]:
     return {
         "report": view.report,
         "workload": view.workload,
-        "chains": [_chain_json(chain) for chain in view.chains],
+        "chains": [_chain_json(view.report, chain) for chain in view.chains],
         "left_out": [{"campaign": name, "why": why} for name, why in view.left_out.items()],
     }
 
 
-def _chain_json(view: ChainView) -> dict[str, Any]:
+def _chain_json(report: str, view: ChainView) -> dict[str, Any]:
     return {
         "line": view.line,
         "differs": {
@@ -59,6 +60,7 @@ def _chain_json(view: ChainView) -> dict[str, Any]:
         "points": [_link_json(link) for link in view.links],
         "points_needed": MIN_POINTS,
         "change_points": [_change_json(view, found) for found in view.changes],
+        "suspects": [_suspect_json(report, view, found) for found in view.suspects],
         "outliers": view.outliers,
         "drift": (drift := view.drift) and {
             "oldest": drift.oldest,
@@ -98,6 +100,29 @@ def _change_json(view: ChainView, found: ChangePoint) -> dict[str, Any]:
     }
 
 
+def _suspect_json(report: str, view: ChainView, found: Suspect) -> dict[str, Any]:
+    names = ("before", "campaign", "previous", "candidate", "baseline", "bridged_from")
+    return {
+        **{name: getattr(found, name) for name in names},
+        "change_pct": percent(found.change),
+        "ci95_pct": percents(found.ci95),
+        "told_apart_by": {
+            "baseline": found.linking,
+            "candidate": found.candidate,
+            "command": linking(report, found),
+            "minutes": view.minutes,
+            "dollars": view.dollars,
+        },
+    }
+
+
+def linking(report: str, found: Suspect) -> str:
+    """The command that runs the campaign that tells a suspect's two versions apart."""
+    versions = {"baseline": found.linking, "candidate": found.candidate}
+    words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
+    return " ".join(["benchlab run", report, *words])
+
+
 def write(console: Console, view: LongView) -> None:
     """Print a long view for people."""
     console.print(Text(f"Long view of {view.report}", style="bold"))
@@ -111,7 +136,7 @@ def write(console: Console, view: LongView) -> None:
             console.print(Text(f"Line {chain.line}: {about}", style="bold"))
         console.print(Text(_ABOUT.format(first=plain(chain.first_baseline))))
         print_table(console, _table(chain))
-        for line in _below(chain):
+        for line in _below(view.report, chain):
             console.print(line)
         console.print()
     by_reason: dict[str, list[str]] = {}
@@ -158,7 +183,7 @@ def _begins(view: ChainView, link: Link) -> bool:
     return begins and not is_same(link.point.ratio.baseline, view.first_baseline)
 
 
-def _below(view: ChainView) -> Iterator[Text]:
+def _below(report: str, view: ChainView) -> Iterator[Text]:
     yield from _marks(view)
     yield Text(noise(view.noise))
     if view.lacks_points:
@@ -169,6 +194,8 @@ def _below(view: ChainView) -> Iterator[Text]:
         yield Text("No change point.")
     for found in view.changes:
         yield from _change(view, found)
+    for suspect in view.suspects:
+        yield from _suspect(report, view, suspect)
     if view.outliers:
         yield Text(f"Outliers, which did not count: {', '.join(view.outliers)}")
     if drift := view.drift:
@@ -217,6 +244,20 @@ def _change(view: ChainView, found: ChangePoint) -> Iterator[Text]:
     for when, campaign in (("last before", found.before), ("first after", found.campaign)):
         at = view.addresses[campaign] or (f"`benchlab render {campaign}`",)
         yield Text("  ".join([f"  {when}", campaign, *map(plain, at)]))
+
+
+def _suspect(report: str, view: ChainView, found: Suspect) -> Iterator[Text]:
+    change = _sized(found.change, "95%", found.ci95, view.threshold_pct)
+    yield Text(
+        f"Suspected, not separable: {change}, {plain(found.previous)} -> {plain(found.candidate)}, "
+        f"if the baseline {plain(found.baseline)} is as fast as {plain(found.bridged_from)}. It "
+        f"came with {plain(found.candidate)}, and no campaign has measured it: the change may be "
+        "its own."
+    )
+    cost = f"about {duration(view.minutes)}"
+    if view.dollars is not None:
+        cost += f" and {view.dollars:.2f} dollars"
+    yield Text(f"  told apart by  {linking(report, found)}  ({cost})")
 
 
 def _sized(

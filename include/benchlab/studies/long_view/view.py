@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend import drift as drift_module
+from benchlab.analysis.trend import suspects as suspects_module
 from benchlab.analysis.trend.chain import Chain, Point, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
@@ -60,22 +62,28 @@ class ChainView:
 
     Attributes:
         line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.lines`).
+        suspects: changes that may be the candidate's or its unmeasured baseline's.
         addresses: where the reports of the campaigns before and after each change are, by campaign;
             empty for a report that was not published from this machine.
         differs: how its setting differs from the next newer one; empty for the newest.
         threshold_pct: the threshold of its newest campaign.
         metric: of the throughput.
+        minutes, dollars: what the plan of its newest campaign estimated; another one like it takes
+            about as much. None: not priced.
     """
 
     line: str
     links: tuple[Link, ...]
     changes: tuple[ChangePoint, ...]
+    suspects: tuple[Suspect, ...]
     addresses: Mapping[str, tuple[str, ...]]
     drift: Drift | None
     noise: NoiseOfCampaigns
     differs: Differences
     threshold_pct: float
     metric: str
+    minutes: float
+    dollars: float | None
 
     @property
     def first_baseline(self) -> str:
@@ -177,12 +185,15 @@ def _chain_view(
         line=chained.line,
         links=_links(made, intervals, noise.sd),
         changes=tuple(changes),
+        suspects=suspects_module.find(made, changes, threshold, noise.sd),
         addresses={name: tuple(record.addresses().values()) for name, record in records.items()},
         drift=drift_module.find(made, changes, threshold, noise.sd),
         noise=noise,
         differs=chained.differs,
         threshold_pct=threshold,
         metric=newest.workload(workload).metric,
+        minutes=newest.campaign.plan.minutes,
+        dollars=newest.campaign.plan.dollars,
     )
 
 

@@ -20,16 +20,14 @@ from benchlab.analysis.verdict.compare import judge
 from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
-from benchlab.studies.sensitivity.proposals import Proposal, propose
+from benchlab.studies.sensitivity.proposals import DETECT_PER_THRESHOLD, Proposal, propose
 from benchlab.studies.sensitivity.selection import AASelection, select_aa_campaigns
 
-# What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
-# do: the estimate of a slowdown just as large is below it in half of the campaigns.
-DETECT_PER_THRESHOLD = 1.5
 # Points of a line in the picture.
 _STEPS = 100
 _FEW_ROUNDS = 10
@@ -45,7 +43,7 @@ class ErrorRates:
 
     Attributes:
         deployment_sd_pct: standard deviation of the difference between two deployments.
-        deployment_missing: why that is not known, and what follows; None if it is known.
+        deployment_missing: why that is known badly, and what follows; None from three campaigns on.
         false_positive_rate: share of resampled A/A campaigns in which it is called a change.
         false_positive_ci95: its interval, from the number of resampled campaigns.
         smallest_change_pct: the smallest slowdown that is found in 80 % of campaigns.
@@ -133,7 +131,7 @@ def calibrate(
             for kind, rates in judged.items()
         },
         proposals=proposals,
-        notes=(*_about_rounds(chosen, noise, known), *chosen.notes, *about),
+        notes=(*_about_rounds(chosen, noise), *chosen.notes, *about),
     )
 
 
@@ -147,8 +145,8 @@ def _error_rates(
     deployment, name = known.deployment(rounds, kind), rounds.workload
     rates = ErrorRates(
         metric=rounds.metric_of(kind),
-        deployment_sd_pct=percent(deployment.value**0.5) if deployment else None,
-        deployment_missing=None if deployment else _missing(known.count(rounds, kind)),
+        deployment_sd_pct=None if deployment is None else percent(deployment**0.5),
+        deployment_missing=_missing(known.count(rounds, kind)),
     )
     if judged is None or name not in judged.false_alarms:
         return rates
@@ -162,12 +160,14 @@ def _error_rates(
     )
 
 
-def _missing(count: int) -> str:
-    most = calibration.MIN_CAMPAIGNS
+def _missing(count: int) -> str | None:
+    least = calibration.MIN_CAMPAIGNS
+    if count >= least:
+        return None
     return (
-        f"not known: it takes {most} A/A campaigns, each loaded on its own; {count} of the {most} "
-        f"{'is' if count == 1 else 'are'} there, {most - count} more needed; until then a verdict "
-        "holds for one deployment only"
+        f"{count} A/A campaign{'s' * (count != 1)} of which each side was loaded on its own; with "
+        f"fewer than {least} the intervals rest on what is assumed of deployments "
+        f"(±{100 * PRIOR_SIDE_SD:g}% a side)"
     )
 
 
@@ -179,9 +179,7 @@ def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[flo
     return tuple(last * step / _STEPS for step in range(_STEPS + 1))
 
 
-def _about_rounds(
-    chosen: AASelection, noise: dict[MetricKind, NoiseModel], known: Calibration
-) -> Iterator[str]:
+def _about_rounds(chosen: AASelection, noise: dict[MetricKind, NoiseModel]) -> Iterator[str]:
     """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
     spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:
@@ -197,24 +195,33 @@ def _about_rounds(
             f"the noise is known from {rounds} rounds only, so that all figures are rough; "
             f"{_FEW_ROUNDS} or more are better"
         )
-    if calibration.MIN_CAMPAIGNS <= len(chosen.independent) < _FEW_CAMPAIGNS:
+    if 0 < len(chosen.independent) < _FEW_CAMPAIGNS:
         yield (
-            f"{len(chosen.independent)} campaigns show the deployment variance only roughly, which "
-            "makes all intervals wide; with more of them smaller changes are found"
+            f"{len(chosen.independent)} campaigns show the deployment variance only roughly; with "
+            "more of them smaller changes are found"
         )
     if left_out := noise["throughput"].left_out:
         yield f"rounds left out, because a workload lacks a figure there: {left_out}"
     alarmed = {
         campaign: [
             f"{found.name} {found.verdict}"
-            for found in judge(workloads, spec.threshold_pct, calibration=known)
+            for found in judge(
+                workloads, spec.threshold_pct, calibration=_without(chosen, campaign)
+            )
             if found.verdict in ("regression", "improvement")
         ]
         for campaign, workloads in chosen.alike.items()
     }
     named = [f"{campaign} ({', '.join(found)})" for campaign, found in alarmed.items() if found]
     yield (
-        "of the campaigns themselves, judged one by one, "
+        "of the campaigns themselves, each judged with the others as its calibration, "
         + (f"these were false alarms: {'; '.join(named)}" if named else "none was a false alarm")
         + " (throughput)"
+    )
+
+
+def _without(chosen: AASelection, campaign: str) -> Calibration:
+    """What the others show: one that counts in its own calibration widens its own interval."""
+    return calibration.calibrate(
+        {other: found for other, found in chosen.independent.items() if other != campaign}
     )

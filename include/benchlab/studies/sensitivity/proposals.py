@@ -6,7 +6,11 @@ import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import get_args
 
+from benchlab.analysis.error_rates.deployments import Noise, assumed, detectable_pct, settings
+from benchlab.analysis.error_rates.rates import MOST_CHANGE_PCT
 from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.error_rates.sensitivity import (
     ROUNDS,
@@ -24,12 +28,16 @@ from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import NOTHING_KNOWN, Basis
+from benchlab.plan.steps import NOTHING_KNOWN, Basis, Preparation
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store, is_there, open_store
 from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
 
+# What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
+# do: the estimate of a slowdown just as large is below it in half of the campaigns.
+DETECT_PER_THRESHOLD = 1.5
 MOST_PROPOSALS = 5
+DEPLOYING = ("prepare", *get_args(Preparation))
 # So many series of a cell are read on one side; more of them add little.
 _MOST_SERIES = 6
 # What is offered beside a plan: its own rounds, and more of them.
@@ -40,13 +48,15 @@ _LATEST = 12
 
 @dataclass(frozen=True)
 class Proposal:
-    """Rounds and trial length, what they cost, and what they find.
+    """Deployments, rounds and trial length, what they cost, and what they find.
 
     Attributes:
+        rounds: of all deployments together.
         dollars: None where nothing is rented.
         detects_pct: the smallest slowdown that is found in 80 % of campaigns, in every workload.
     """
 
+    deployments: int
     rounds: int
     seconds: int
     hours: float
@@ -59,15 +69,14 @@ class PlanSensitivity:
     """The smallest slowdown that a plan finds in 4 of 5 campaigns, in every workload.
 
     Attributes:
-        campaigns: the A/A campaigns that show it.
-        scope: how far the verdicts will reach: ``versions`` or ``this deployment``.
+        campaigns: the A/A campaigns that show it; none: the noise is assumed.
         detects_pct: None where not even 50 % is found.
-        offers: the plan itself and the same with more rounds, as far as they find anything and
-            can be planned.
+        offers: the plan itself, the same with more rounds, and the cheapest with several
+        deployments
+            that finds 1.5 thresholds, as far as they find anything and can be planned.
     """
 
     campaigns: tuple[str, ...]
-    scope: str
     detects_pct: float | None
     offers: tuple[Proposal, ...]
 
@@ -106,8 +115,8 @@ def propose(
             "longer trials are assumed not to help"
         )
     proposals: list[Proposal] = []
-    settings = sensitivity.settings(wanted)
-    for rounds, seconds in settings:
+    found_by = sensitivity.settings(wanted)
+    for rounds, seconds in found_by:
         changed = {"rounds": rounds, "seconds": seconds}
         try:
             proposals += _priced(home, spec, chosen.first.plan.engine, sensitivity, changed)
@@ -117,17 +126,18 @@ def propose(
                 f"{rounds} rounds of {seconds} s would find {found:.1f}%, but cannot be planned: "
                 f"{error}"
             )
-    if not settings:
+    if not found_by:
         notes += _why_none(sensitivity, wanted)
     proposals.sort(key=lambda proposal: (proposal.dollars or 0.0, proposal.hours))
     return tuple(proposals[:MOST_PROPOSALS]), notes
 
 
 def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
-    """What a plan will find; None where the store has no A/A campaign that shows it.
+    """What a plan will find; None where it compares nothing, or has a single round.
 
-    Trials that are longer than those of the A/A campaigns are assumed not to help, and all noise of
-    shorter ones to be within the trials: that errs on the safe side, and no series have to be read.
+    Where the store has no A/A campaign of the same cells, by the noise of the published reports and
+    what is assumed of deployments. Trials that are longer than those of the A/A campaigns are
+    assumed not to help.
 
     Raises:
         StoreError: the store cannot be read.
@@ -135,12 +145,25 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     Example:
         ``plan_sensitivity(home, spec, plan).detects_pct`` is 3.1 if it finds a slowdown of 3.1 %.
     """
-    if spec.sides == "single" or not is_there(home):
+    if spec.sides == "single" or spec.rounds < 2:
         return None
+    campaigns, noise = _noise(home, spec, planned)
+    return PlanSensitivity(
+        campaigns=campaigns,
+        detects_pct=_detects(noise, spec),
+        offers=tuple(_offers(home, spec, planned, noise)),
+    )
+
+
+def _noise(home: Home, spec: ReportSpec, planned: Plan) -> tuple[tuple[str, ...], Noise]:
+    """What the store's A/A campaigns show, with their ids."""
+    nothing = assumed(len(spec.workloads), len(spec.threads))
+    if not is_there(home):
+        return (), nothing
     with open_store(home) as store:
         campaigns = _like(store, spec, planned)
         if not campaigns:
-            return None
+            return (), nothing
         chosen = selection_for(store, campaigns[-1], campaigns)
     alike = {
         campaign: [rounds for rounds in found if rounds.workload in spec.workloads]
@@ -148,29 +171,36 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     }
     noise = noise_of(alike, "throughput", calibration.calibrate(chosen.independent))
     if set(noise.workloads) != set(spec.workloads):
-        return None
-    shorter = spec.seconds < chosen.seconds
-    variances = [
-        RoundVariance(chosen.seconds, total, total if shorter else None)
-        for total in noise.round_variances.tolist()
-    ]
-    sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
-    return PlanSensitivity(
-        campaigns=chosen.campaigns,
-        scope="versions" if all(noise.variances) else "this deployment",
-        detects_pct=sensitivity.detects(spec.rounds, spec.seconds),
-        offers=tuple(_offers(home, spec, planned, sensitivity)),
+        return (), nothing
+    # All noise of shorter trials is taken to be within them: that errs on the safe side, and no
+    # series have to be read.
+    times = max(1.0, chosen.seconds / spec.seconds)
+    return chosen.campaigns, Noise((noise.round_variances * times).tolist(), noise.known)
+
+
+def _detects(noise: Noise, spec: ReportSpec) -> float | None:
+    found = detectable_pct(noise, spec.deployments, spec.rounds, spec.threshold_pct)
+    return found if found <= MOST_CHANGE_PCT else None
+
+
+def _offers(home: Home, spec: ReportSpec, planned: Plan, noise: Noise) -> Iterator[Proposal]:
+    """The plan itself, the same with more rounds, and the cheapest with several deployments."""
+    changes: list[dict[str, object]] = [{"rounds": times * spec.rounds} for times in _TIMES]
+    deployment, measured = (
+        sum(step.minutes for step in planned.steps if step.stage in stages)
+        for stages in (DEPLOYING, ("measure", "trial"))
     )
-
-
-def _offers(
-    home: Home, spec: ReportSpec, planned: Plan, sensitivity: Sensitivity
-) -> Iterator[Proposal]:
-    # Refused above the budget, or for too many trials: more rounds would be refused as well.
+    wanted = DETECT_PER_THRESHOLD * spec.threshold_pct
+    if spec.placement == "interleaved" and deployment > 0 and measured > 0:
+        costs = deployment / spec.deployments, measured / spec.rounds
+        found = settings(noise, wanted, spec.threshold_pct, *costs)
+        changes += [{"deployments": many, "rounds": all_} for many, all_ in islice(found, 1)]
+    # Refused above the budget, or for too many trials: more would be refused as well.
     with contextlib.suppress(SpecError):
-        for times in _TIMES:
-            changed = {"rounds": times * spec.rounds}
-            yield from _priced(home, spec, planned.engine, sensitivity, changed, planned.basis)
+        for changed in changes:
+            made = spec.with_overrides(changed)
+            if (detects := _detects(noise, made)) is not None:
+                yield _proposal(home, made, planned.engine, planned.basis, detects)
 
 
 def _priced(
@@ -179,14 +209,21 @@ def _priced(
     engine: str,
     sensitivity: Sensitivity,
     changed: Mapping[str, object],
-    basis: Basis = NOTHING_KNOWN,
 ) -> Iterator[Proposal]:
     """A report type with some fields changed, where it finds anything."""
     made = spec.with_overrides(changed)
     detects = sensitivity.detects(made.rounds, made.seconds)
     if detects is not None:
-        plan = planning.plan(home, made, engine, spec.report, basis)
-        yield Proposal(made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects)
+        yield _proposal(home, made, engine, NOTHING_KNOWN, detects)
+
+
+def _proposal(
+    home: Home, made: ReportSpec, engine: str, basis: Basis, detects_pct: float
+) -> Proposal:
+    plan = planning.plan(home, made, engine, made.report, basis)
+    return Proposal(
+        made.deployments, made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects_pct
+    )
 
 
 def _why_none(sensitivity: Sensitivity, wanted: float) -> Iterator[str]:
@@ -197,13 +234,10 @@ def _why_none(sensitivity: Sensitivity, wanted: float) -> Iterator[str]:
         f"no setting of up to {ROUNDS[-1]} rounds finds a slowdown of {wanted:g}% in every workload"
         f"{best}"
     )
-    if sensitivity.within_deployment().settings(wanted):
-        yield (
-            "deployments differ too much for it, which neither more rounds nor longer trials "
-            "reduce; more A/A campaigns would make that figure more precise"
-        )
-    else:
-        yield "the rounds themselves scatter too much for it; a quieter machine would help most"
+    yield (
+        "rounds and longer trials do not reduce what deployments differ by: several deployments of "
+        "each side do (deployments), and more A/A campaigns show it more precisely"
+    )
 
 
 def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[RoundVariance]:

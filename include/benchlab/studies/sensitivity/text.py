@@ -85,18 +85,22 @@ def render_groups(groups: Sequence[AAGroup]) -> str:
 def _offer(proposal: Proposal) -> str:
     """``detect 3.0% for 12.50 dollars in 2.0 h``, and by what."""
     cost = "" if proposal.dollars is None else f" for {proposal.dollars:.2f} dollars"
+    several = proposal.deployments > 1
+    deployments = f", {proposal.deployments} deployments of each side" if several else ""
     return (
         f"detect {proposal.detects_pct:.1f}%{cost} in {duration(60 * proposal.hours)}: "
-        f"{proposal.rounds} rounds of {proposal.seconds} s"
+        f"{proposal.rounds} rounds of {proposal.seconds} s{deployments}"
     )
 
 
 def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
     """What the text of a plan says of its sensitivity."""
     if found is None:
+        return ["sensitivity: with one side, or one round, nothing is ever called a change"]
+    head = f"sensitivity, by {_campaigns(found.campaigns)}: "
+    if not found.campaigns:
         how = HOW_TO_MAKE.format(report=report)
-        return [f"sensitivity: not known; an A/A campaign of the same cells shows it (`{how}`)"]
-    head = f"sensitivity, by {_campaigns(found.campaigns)}, for {found.scope}: "
+        head = f"sensitivity, with noise as assumed (an A/A campaign shows it: `{how}`): "
     if found.detects_pct is None:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
     else:

@@ -1,9 +1,11 @@
-"""Data docs: Great Expectations evaluates all gates again, as pages beside the report.
+"""Data docs: what Great Expectations finds over a whole campaign, as pages beside the report.
 
-A trial's validity is decided while it is measured, by the pure predicates of
-:mod:`benchlab.analysis.gates.gates`. Here the same definitions become suites of Great Expectations,
-which run once over all trials and cells of a campaign. Where the two disagree, the pages say so.
-``planned_once`` needs all trials at once and is evaluated here only.
+A trial's validity is decided once, while it is measured, by the pure predicates of
+:mod:`benchlab.analysis.gates.gates`; the pages show what was found then. What no trial can show by
+itself (failures by side, headroom of the client, balance of the order, completeness, how well A/A
+campaigns fit) are tables with a row a workload. Their gates become suites of Great Expectations,
+which explains them here. The comparison reads the same definitions, so that a verdict does not
+depend on whether this has run.
 
 Great Expectations' own pages fetch style, scripts and logo from elsewhere, and without these the
 list of results stays empty. So it renders only the results; the page around them is Benchlab's own:
@@ -18,11 +20,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from benchlab.analysis.gates.data_docs import tables
 from benchlab.analysis.gates.data_docs.expectations import Evaluated, GateOutcome, Judged, evaluate
-from benchlab.analysis.gates.data_docs.tables import CellRow
+from benchlab.analysis.gates.data_docs.tables import CampaignRow, CellRow
 from benchlab.errors import BenchlabError
 from benchlab.language import templates
 from benchlab.results.records import TrialResult
@@ -30,11 +33,18 @@ from benchlab.results.records import TrialResult
 if TYPE_CHECKING:
     from benchlab.analysis.gates.gates import Gate
 
-__all__ = ["CellRow", "DataDocsError", "GateOutcome", "Validation", "build", "guarded", "summary"]
+__all__ = [
+    "CampaignRow",
+    "CellRow",
+    "DataDocsError",
+    "GateOutcome",
+    "Validation",
+    *("build", "guarded", "summary"),
+]
 
 
 class DataDocsError(BenchlabError):
-    """The gates could not be evaluated again, or the pages could not be made."""
+    """The gates of a campaign could not be evaluated, or the pages could not be made."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,12 @@ class Validation:
     Attributes:
         files: the pages by relative path, ``index.html`` first.
         outcomes: one for each gate, in the order of the definitions.
-        disagreements: sentences: where its results differ from the stored ones.
+        warnings: sentences: which gates of the whole campaign failed, and what follows.
     """
 
     files: dict[str, bytes]
     outcomes: tuple[GateOutcome, ...]
-    disagreements: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 @contextlib.contextmanager
@@ -72,21 +82,21 @@ def build(
     gates: Sequence[Gate],
     trials: Sequence[TrialResult],
     used: Collection[tuple[str, int]],
-    planned: Collection[str],
     cells: Sequence[CellRow],
+    campaign: Sequence[CampaignRow],
     title: str,
 ) -> Validation:
-    """Evaluate all gates over all trials and cells, and make the pages.
+    """Evaluate the gates of the whole campaign, and make the pages.
 
     Example:
-        ``build(gates, trials, {("t1", 1)}, ["t1"], [], "c1").files["index.html"]``
+        ``build(gates, trials, {("t1", 1)}, [], [], "c1").files["index.html"]``
 
     Args:
-        gates: those for the campaign's metric, so that an id occurs once in a table.
+        gates: the definitions for the campaign's metric, so that an id occurs once in a table.
         trials: all of them with every attempt, including invalid ones.
         used: id and attempt of the trials whose figures are used.
-        planned: the ids of the planned trials.
         cells: the gates' results of each cell and side.
+        campaign: what is to be evaluated of each workload.
         title: of the campaign, for the pages.
 
     Raises:
@@ -95,16 +105,27 @@ def build(
     """
     pages = evaluate(
         [
-            *tables.suites_of_trials(gates, trials, used, planned),
-            *tables.suites_of_cells(gates, cells),
+            *tables.suites_of_campaign(gates, campaign),
+            *tables.suites_of_trials(trials, used),
+            *tables.suites_of_cells(cells),
         ]
     )
-    disagreements = (
-        *tables.undefined(gates, trials, cells),
-        *(sentence for page in pages for sentence in page.disagreements()),
-    )
     outcomes = tuple(judged.outcome for page in pages for judged in page.gates)
-    return Validation(_files(title, pages, disagreements), outcomes, disagreements)
+    warnings = tuple(sentence for page in pages for sentence in _warnings(page))
+    return Validation(_files(title, pages), outcomes, warnings)
+
+
+def _warnings(page: Evaluated) -> Iterator[str]:
+    """A sentence for each row of the whole campaign in which a gate failed."""
+    for judged in page.gates:
+        if gate := judged.check.definition:
+            for number in judged.failed:
+                row = page.suite.rows[number]
+                yield (
+                    f"{row['workload']}, {row['metric']}: gate {gate.id}: not so that "
+                    f"{gate.sentence}: found {judged.check.values[number]:.6g}, allowed "
+                    f"{gate.bounds()} ({gate.then})"
+                )
 
 
 def summary(outcomes: Sequence[GateOutcome]) -> str:
@@ -117,16 +138,11 @@ def summary(outcomes: Sequence[GateOutcome]) -> str:
     )
 
 
-def _files(
-    title: str, pages: Sequence[Evaluated], disagreements: Sequence[str]
-) -> dict[str, bytes]:
+def _files(title: str, pages: Sequence[Evaluated]) -> dict[str, bytes]:
     """The pages by relative path: the index, and one for each suite."""
-    import great_expectations as gx
-
+    version = metadata.version("great_expectations")
     environment = templates.environment(__name__)
-    environment.globals.update(
-        title=title, version=gx.__version__, disagreements=disagreements, failed_rows=_failed_rows
-    )
+    environment.globals.update(title=title, version=version, failed_rows=_failed_rows)
     index, suite = map(environment.get_template, ("index.html.j2", "suite.html.j2"))
     texts = {"index.html": index.render(pages=pages)}
     for page in pages:
@@ -138,24 +154,21 @@ def _failed_rows(page: Evaluated, judged: Judged) -> list[dict[str, str]]:
     """The rows in which a gate failed, by column, as they are shown."""
     return [
         {
-            name: _text(name, value)
+            name: _text(value)
             for name, value in {
                 **page.suite.rows[number],
                 "found": judged.check.values[number],
             }.items()
-            if name != "planned"
         }
         for number in judged.failed
     ]
 
 
-def _text(name: str, value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
         return "–"
-    if name == "attempt" and value == tables.NO_ATTEMPT:
-        return "never tried"
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) != float("inf") else "no finite number"
     return str(value)

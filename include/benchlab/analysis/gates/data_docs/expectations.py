@@ -1,4 +1,4 @@
-"""Runs the suites in Great Expectations, and renders what it finds."""
+"""Runs the suites of a whole campaign in Great Expectations, and renders what it finds."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import contextlib
 import gc
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup
 
-from benchlab.analysis.gates.data_docs.tables import ROW, WITHOUT_VALUE, Check, Suite
-from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.gates.data_docs.tables import ROW, Check, Suite
+from benchlab.analysis.gates.gates import Consequence, Gate
 from benchlab.errors import BenchlabError
 from benchlab.results.records import GateKind
 
@@ -26,19 +26,13 @@ if TYPE_CHECKING:
     )
     from great_expectations.expectations.expectation import Expectation
 
-# How many rows a disagreement names.
-SHOWN = 3
-# Great Expectations lets a null pass, so lost values are checked for here.
-VALUES_ARE_THERE = Gate.model_validate(
-    {
-        "id": WITHOUT_VALUE,
-        "sentence": "every gate that was evaluated has a value",
-        "column": WITHOUT_VALUE,
-        "class": "validity",
-        "max": 0,
-        "min": 0,
-    }
-)
+
+# How grave a failure is to Great Expectations, by what becomes of the verdict.
+SEVERITIES: Mapping[Consequence, Literal["critical", "warning", "info"]] = {
+    "unstable": "critical",
+    "not equivalent": "warning",
+    "note": "info",
+}
 
 
 @dataclass(frozen=True)
@@ -56,11 +50,11 @@ class GateOutcome:
 
 @dataclass(frozen=True)
 class Judged:
-    """One gate as Great Expectations found it.
+    """What one gate found.
 
     Attributes:
         failed: the numbers of the rows in which it failed.
-        worded: the result in Great Expectations' words; empty where no row was evaluated.
+        worded: the result in Great Expectations' words; empty where it did not evaluate it.
     """
 
     check: Check
@@ -78,33 +72,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A suite with what Great Expectations found.
-
-    Attributes:
-        gates: those of the suite, in its order.
-        all_have_values: whether every gate that was evaluated has a value, worded.
-    """
+    """A suite with what was found; ``gates`` in its order."""
 
     suite: Suite
     gates: tuple[Judged, ...]
-    all_have_values: Markup
-
-    def disagreements(self) -> Iterator[str]:
-        """Where this differs from what was found during measurement, gate by gate."""
-        for judged in self.gates:
-            check, gate = judged.check, judged.check.gate
-            rows: dict[str, list[int]] = {}
-            for number, status in enumerate(check.stored):
-                if check.has_lost_value(number):
-                    rows.setdefault(f"stored as {status}, but without a value", []).append(number)
-                elif (status == "fail") != (number in judged.failed):
-                    found = "failed" if number in judged.failed else "passed"
-                    what = f"stored as {status}, found {found} by Great Expectations"
-                    rows.setdefault(what, []).append(number)
-            for what, numbers in rows.items():
-                named = "; ".join(map(self.suite.name_of, numbers[:SHOWN]))
-                more = f"; and {len(numbers) - SHOWN} more" if len(numbers) > SHOWN else ""
-                yield f"gate {gate.id}: {what} (allowed {gate.bounds()}): {named}{more}"
 
 
 def load() -> None:
@@ -114,14 +85,24 @@ def load() -> None:
 
 
 def evaluate(suites: Sequence[Suite]) -> list[Evaluated]:
-    """Run every suite over its table.
+    """Judge every suite: those of a whole campaign by Great Expectations, others as stored.
 
     Raises:
         BenchlabError: an expectation could not be evaluated; names the gate.
     """
+    if not any(_expected(suite) for suite in suites):
+        return [_evaluated(suite, {}) for suite in suites]
     with _quiet():
         context = _context()
-        return [_evaluate(context, suite) for suite in suites]
+        return [
+            _evaluated(suite, _validate(context, suite) if _expected(suite) else {})
+            for suite in suites
+        ]
+
+
+def _expected(suite: Suite) -> list[Gate]:
+    """The definitions that Great Expectations evaluates."""
+    return [check.definition for check in suite.checks if check.evaluated and check.definition]
 
 
 @contextlib.contextmanager
@@ -173,26 +154,34 @@ def _context() -> EphemeralDataContext:
     )
 
 
-def _evaluate(context: EphemeralDataContext, suite: Suite) -> Evaluated:
+def _validate(
+    context: EphemeralDataContext, suite: Suite
+) -> dict[str, ExpectationValidationResult]:
+    """The results by gate."""
     import great_expectations as gx
 
     name = f"{suite.table}-{suite.kind}"
-    gates = [*(check.gate for check in suite.checks if check.evaluated), VALUES_ARE_THERE]
     batch = context.data_sources.add_pandas(name).read_dataframe(_frame(suite))
+    expectations = [_expectation(gate) for gate in _expected(suite)]
     found = batch.validate(
-        gx.ExpectationSuite(name=name, expectations=[_expectation(gate) for gate in gates]),
+        gx.ExpectationSuite(name=name, expectations=expectations),
         result_format={
             "result_format": "COMPLETE",
             "unexpected_index_column_names": [ROW],
             "return_unexpected_index_query": False,
         },
     )
-    results = {_column(result): result for result in found.results}
-    judged = tuple(
-        _judged(suite, check, results.get(check.gate.id), number)
-        for number, check in enumerate(suite.checks, start=1)
+    return {_column(result): result for result in found.results}
+
+
+def _evaluated(suite: Suite, results: Mapping[str, ExpectationValidationResult]) -> Evaluated:
+    return Evaluated(
+        suite,
+        tuple(
+            _judged(suite, check, results.get(check.gate), number)
+            for number, check in enumerate(suite.checks, start=1)
+        ),
     )
-    return Evaluated(suite, judged, _worded(results[WITHOUT_VALUE], len(judged) + 1))
 
 
 def _expectation(gate: Gate) -> Expectation:
@@ -206,21 +195,19 @@ def _expectation(gate: Gate) -> Expectation:
         min_value=gate.min,
         max_value=gate.max,
         notes=gate.sentence,
-        meta={"gate": gate.id, "class": gate.kind},
-        severity=FailureSeverity.CRITICAL if gate.kind == "validity" else FailureSeverity.WARNING,
+        meta={"gate": gate.id, "then": gate.then},
+        severity=FailureSeverity(SEVERITIES[gate.then or "note"]),
     )
 
 
 def _frame(suite: Suite) -> pd.DataFrame:
     import pandas as pd
 
-    numbers = range(len(suite.rows))
-    columns: dict[str, Any] = {ROW: numbers}
+    columns: dict[str, Any] = {ROW: range(len(suite.rows))}
     for check in suite.checks:
         if check.evaluated:
-            columns[check.gate.id] = pd.Series(check.values, dtype=float)
-    lost = [sum(check.has_lost_value(row) for check in suite.checks) for row in numbers]
-    return pd.DataFrame({**columns, WITHOUT_VALUE: lost})
+            columns[check.gate] = pd.Series(check.values, dtype=float)
+    return pd.DataFrame(columns)
 
 
 def _column(result: ExpectationValidationResult) -> str:
@@ -236,16 +223,15 @@ def _column(result: ExpectationValidationResult) -> str:
 def _judged(
     suite: Suite, check: Check, result: ExpectationValidationResult | None, number: int
 ) -> Judged:
-    rows: tuple[int, ...] = ()
-    missing, failed, worded = len(suite.rows), 0, Markup()
-    if result is not None:
-        missing = int(result.result["missing_count"])
-        failed = int(result.result["unexpected_count"])
+    missing = check.stored.count("not evaluated")
+    if result is None:
+        rows = tuple(row for row, status in enumerate(check.stored) if status == "fail")
+        worded = Markup()
+    else:
         rows = tuple(int(row[ROW]) for row in result.result.get("unexpected_index_list") or ())
         worded = _worded(result, number)
-    passed = len(suite.rows) - missing - failed
-    gate = check.gate
-    outcome = GateOutcome(gate.id, suite.table, gate.kind, gate.sentence, passed, failed, missing)
+    counts = len(suite.rows) - missing - len(rows), len(rows), missing
+    outcome = GateOutcome(check.gate, suite.table, suite.kind, check.sentence, *counts)
     return Judged(check, outcome, rows, worded)
 
 

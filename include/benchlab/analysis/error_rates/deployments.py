@@ -1,0 +1,123 @@
+"""How many deployments and rounds find a change, at least cost, without simulating anything.
+
+Of D deployments with n rounds each, a workload's estimate has the variance (tau^2 + s^2 / n) / D. A
+change is found in 80 % of campaigns if it is
+
+    (t(1 - 0.05 / (2 W), df) + t(0.8, df)) * standard error
+
+away from zero: the t test at the first of Holm's steps for W workloads (Cohen 1988). The rule's
+standard error and degrees of freedom are those of :mod:`benchlab.analysis.verdict.variances`, with
+squares as large as expected. What costs least repeats at the highest level that varies: with a
+deployment that costs c_D and a round c_R, n = sqrt(c_D / c_R * s^2 / tau^2) rounds for each
+deployment (Kalibera and Jones 2013, section 6.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.variances import (
+    PRIOR_VARIANCE,
+    Squares,
+    deployment_variance,
+    estimated,
+)
+
+MOST_DEPLOYMENTS = 20
+_BLOCK_SD, _CELL_SD = 0.012, 0.017
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What is known of a campaign's workloads before it runs.
+
+    Attributes:
+        rounds: variance of a round's log ratio within a deployment, by workload.
+        known: what A/A campaigns show of the same workloads; zeros where there are none.
+    """
+
+    rounds: Sequence[float]
+    known: Squares
+
+    @property
+    def deployments(self) -> list[float]:
+        """The variance of deployments, by workload."""
+        found: list[float] = deployment_variance(self.known).tolist()
+        return found
+
+
+def assumed(workloads: int, threads: int) -> Noise:
+    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md)."""
+    import numpy as np
+
+    nothing = np.zeros(workloads)
+    known = Squares(nothing, nothing, nothing, nothing, nothing)
+    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / threads)] * workloads, known)
+
+
+def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: float) -> float:
+    """The smallest slowdown found in 80 % of campaigns, in every workload, in percent.
+
+    Example:
+        ``detectable_pct(assumed(5, 6), deployments=6, rounds=6, threshold_pct=2.0)`` is about 4.
+
+    Args:
+        rounds: of all deployments together, at least two.
+    """
+    import numpy as np
+    from scipy.special import stdtrit
+
+    s2, tau2 = np.array(noise.rounds), np.array(noise.deployments)
+    each, nothing = rounds / deployments, np.zeros(len(noise.rounds))
+    own = Squares(
+        within=s2 * (rounds - deployments),
+        within_df=nothing + rounds - deployments,
+        between=(tau2 + s2 / each) * (deployments - 1),
+        between_df=nothing + deployments - 1,
+        inverse_rounds=nothing + 1 / each,
+    )
+    found = estimated(own, noise.known, nothing + deployments)
+    test = stdtrit(found.versions_df, 1 - ALPHA / (2 * len(s2))) * np.sqrt(found.versions)
+    error = np.sqrt((tau2 + s2 / each) / deployments)
+    needed = np.maximum(test, -math.log1p(-threshold_pct / 100))
+    largest = float((needed + stdtrit(found.versions_df, 0.8) * error).max())
+    return -percent(-largest)
+
+
+def rounds_for_each(noise: Noise, deployment_cost: float, round_cost: float) -> int:
+    """The rounds that each deployment should have: a whole number, at least one.
+
+    Example:
+        Deployments that vary as much as rounds and cost nine times as much: 3.
+    """
+    from statistics import fmean
+
+    tau2 = fmean(noise.deployments) or PRIOR_VARIANCE
+    return max(1, round(math.sqrt(deployment_cost / round_cost * fmean(noise.rounds) / tau2)))
+
+
+def settings(
+    noise: Noise,
+    wanted_pct: float,
+    threshold_pct: float,
+    deployment_cost: float,
+    round_cost: float,
+) -> Iterator[tuple[int, int]]:
+    """Deployments and rounds in all that find a slowdown, the cheapest first.
+
+    With the best number of rounds for each deployment and its neighbours; nothing where
+    :data:`MOST_DEPLOYMENTS` do not find it.
+    """
+    best = rounds_for_each(noise, deployment_cost, round_cost)
+    found = []
+    for each in {max(1, best - 1), best, best + 1}:
+        for deployments in range(2, MOST_DEPLOYMENTS + 1):
+            rounds = deployments * each
+            if detectable_pct(noise, deployments, rounds, threshold_pct) <= wanted_pct:
+                found.append((deployments, rounds))
+                break
+    yield from sorted(found, key=lambda one: one[0] * deployment_cost + one[1] * round_cost)

@@ -1,0 +1,127 @@
+"""Whether something happens on one side more often than chance explains.
+
+Trials are not independent: a busy minute, or a storm of deadlocks, spoils several trials of a block
+together. So the unit is a pair of blocks, of one workload in one round: its blocks are adjacent in
+time, and were the sides alike, either might as well have been the other's.
+
+* Rare events (a gate of validity failed, a figure is missing): the sign test over all pairs of the
+  campaign in which one side has more of them (Dixon and Mood, The statistical sign test, Journal of
+  the American Statistical Association 41, 1946). It asks nothing of how events cluster in a block.
+* Errors, of which both sides have many: a paired t test on the rounds' log error rates, adjusted
+  by Holm (1979) over the workloads. Ranks of six rounds have no p value below 0.03, too large to
+  be adjusted; those of single trials take the errors of a storm for independent ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from benchlab.analysis.verdict.paired import holm
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.plan.report_type import SIDES
+
+if TYPE_CHECKING:
+    from benchlab.analysis.verdict.decision import MetricKind
+    from benchlab.analysis.verdict.rounds import Array
+
+ALPHA = 0.05
+LEAST_ROUNDS = 3
+
+
+def sign_test(differences: Iterable[float]) -> float:
+    """The two-sided p value of as many positive as negative differences; zeros do not count.
+
+    Example:
+        ``sign_test([1, 2, 1, 0, 5, 1, 3])`` is 2 x 0.5^6 = 0.03.
+    """
+    from scipy.special import bdtr
+
+    signs = [difference > 0 for difference in differences if difference]
+    fewer = min(sum(signs), len(signs) - sum(signs))
+    return min(1.0, 2 * float(bdtr(fewer, len(signs), 0.5)))
+
+
+def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """The p value of the campaign's sign test, by workload.
+
+    Args:
+        pairs: by workload, candidate - baseline of every pair of blocks.
+
+    Returns:
+        1 for a workload whose own pairs lean to the other side than the campaign does. One that
+        leans to neither may just have been lucky.
+    """
+    together = [difference for own in pairs.values() for difference in own]
+    p, leaning = sign_test(together), sum(map(_sign, together))
+    return {name: p if leaning * sum(map(_sign, own)) >= 0 else 1.0 for name, own in pairs.items()}
+
+
+def loses_by_side(workloads: Sequence[Rounds], kind: MetricKind) -> frozenset[str]:
+    """The workloads that lack figures on one side, so often that chance does not explain it.
+
+    A single lost trial is no doubt: its round takes no part, and that is said. It is one by the
+    sign test over the campaign; or where half of a workload's rounds lack a figure, all of them on
+    one side, which few rounds cannot show by a test.
+    """
+    pairs = {rounds.workload: _lost(rounds, kind) for rounds in workloads}
+    p_values = excess(pairs)
+    return frozenset(
+        name
+        for name, own in pairs.items()
+        if sum(own) and (p_values[name] <= ALPHA or (2 * abs(sum(own)) >= len(own) and _agree(own)))
+    )
+
+
+def error_p_values(counted: Mapping[str, tuple[Array, Array]]) -> dict[str, float]:
+    """Two-sided p values of equal error rates, adjusted over the workloads; 1 without any error.
+
+    The log of a rate needs a rate above zero: half an error is added to both sides (Haldane 1956;
+    Anscombe 1956), as a rate, so that sides without errors are equal whatever their throughput.
+
+    Args:
+        counted: by workload, errors and transactions of shape (rounds, 2): baseline and candidate.
+            Rounds in which one is not finite or there are no transactions take no part.
+    """
+    import numpy as np
+
+    p_values = dict.fromkeys(counted, 1.0)
+    for name, (errors, transactions) in counted.items():
+        there = (np.isfinite(errors) & np.isfinite(transactions) & (transactions > 0)).all(axis=1)
+        if there.sum() < LEAST_ROUNDS or not errors[there].any():
+            continue
+        half = 0.5 / transactions[there].mean(axis=1, keepdims=True)
+        logs = np.log(errors[there] / transactions[there] + half)
+        p_values[name] = _t_test(logs[:, 1] - logs[:, 0])
+    return holm(p_values)
+
+
+def _t_test(differences: Array) -> float:
+    from scipy.special import stdtr
+
+    mean, count = float(differences.mean()), len(differences)
+    error = float(differences.std(ddof=1)) / math.sqrt(count)
+    if not error:
+        return sign_test(differences.tolist())
+    return float(2 * stdtr(count - 1, -abs(mean) / error))
+
+
+def _lost(rounds: Rounds, kind: MetricKind) -> list[int]:
+    """1 for each round that lacks a figure on the candidate side only, -1 on the baseline only."""
+    import numpy as np
+
+    values = rounds.values.get(rounds.metric_of(kind))
+    if values is None or len(rounds.sides) < len(SIDES):
+        return [0] * len(rounds.rounds)
+    absent = np.isnan(values).any(axis=1).astype(int)
+    found: list[int] = (absent[:, 1] - absent[:, 0]).tolist()
+    return found
+
+
+def _agree(own: Sequence[float]) -> bool:
+    return abs(sum(map(_sign, own))) == sum(1 for one in own if one)
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)

@@ -1,0 +1,95 @@
+"""What becomes of verdicts for what the trials and the campaign as a whole show.
+
+Symptoms on one side only, a dataset that lost its consistency, and the gates of the table
+``workloads`` (:mod:`benchlab.analysis.verdict.campaign_checks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates.gates import Consequence, Gate
+from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
+from benchlab.analysis.verdict.cell_gates import CellGates, one_sided_symptoms
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.language import Said, gate_sentence, message, side_name
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import Side
+from benchlab.results.records import GateResult, TrialResult
+
+
+@dataclass(frozen=True)
+class WorkloadGates:
+    """What the gates of the table ``workloads`` found on one workload."""
+
+    workload: str
+    gates: tuple[GateResult, ...]
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """Why verdicts are not what their intervals say, by workload.
+
+    Attributes:
+        unstable: why no change can be concluded.
+        not_equivalent: why it cannot be `equivalent`.
+        gates: what those of the table ``workloads`` found.
+    """
+
+    unstable: Mapping[str, Sequence[Said]]
+    not_equivalent: Mapping[str, Sequence[Said]]
+    gates: tuple[WorkloadGates, ...]
+
+
+def doubts(
+    plan: Plan,
+    results: Sequence[TrialResult],
+    used: Sequence[TrialResult],
+    workloads: Sequence[Rounds],
+    cells: Sequence[CellGates],
+    gates: Sequence[Gate],
+    threshold_pct: float,
+    unsound: Mapping[Side, Sequence[Said]],
+) -> Doubts:
+    """The doubts of a campaign.
+
+    Args:
+        results: all trials, every attempt; ``used``: those whose figures count.
+        workloads: their figures.
+        cells: what the gates of cells found.
+        gates: the definitions.
+        threshold_pct: the smallest change that is called one, in percent.
+        unsound: why a side's figures cannot be trusted though its trials are valid.
+    """
+    distrust = [
+        message("reason-unsound", side=side_name(side), why=why)
+        for side, found in unsound.items()
+        for why in found
+    ]
+    rows = campaign_checks(plan, results, used, workloads, gates, threshold_pct)
+    unstable, not_equivalent, found = {}, {}, []
+    for rounds in workloads:
+        name, seen = rounds.workload, rows.get(rounds.workload, {})
+        chosen = quality.of_table(quality.of_metric(gates, rounds.metric), "workloads")
+        unstable[name] = [
+            *one_sided_symptoms(rounds, gates, used, cells),
+            *out_of_bounds(chosen, seen, "unstable"),
+            *distrust,
+        ]
+        not_equivalent[name] = out_of_bounds(chosen, seen, "not equivalent")
+        values = {column: one.value for column, one in seen.items()}
+        found.append(WorkloadGates(name, quality.evaluate(chosen, values)))
+    return Doubts(unstable, not_equivalent, tuple(found))
+
+
+def out_of_bounds(gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequence) -> list[Said]:
+    """Why gates of the table ``workloads`` with this consequence fail on a row."""
+    values = {column: one.value for column, one in seen.items()}
+    return [
+        seen[gate.column].why
+        or message("reason-gate", gate=gate.id, sentence=gate_sentence(gate.id, gate.sentence))
+        for gate in gates
+        if gate.then == then and gate.evaluate(values).status == "fail"
+    ]

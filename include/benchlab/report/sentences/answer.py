@@ -1,0 +1,140 @@
+"""The answer of a campaign: one sentence and one table, the same wherever they are shown.
+
+``sentence(report)`` is ``"2 workloads: 1 regression (Update Index -12.00%), 1 equivalent. p95
+latency: 2 equivalent. How much deployments differ is known from 6 A/A campaigns."``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from benchlab.analysis.verdict.decision import Decision, Verdict
+from benchlab.analysis.verdict.estimates import Basis
+from benchlab.language import Language
+from benchlab.language.names import items
+from benchlab.language.numbers import Numbers
+from benchlab.report.model.figures import display
+from benchlab.report.model.report import Report
+from benchlab.report.sentences import wording
+
+COLUMNS = ("workload", "metric", "change", "interval", "p", "verdict")
+# What a reader looks for first, first.
+_ORDER: tuple[Verdict, ...] = (
+    *("regression", "improvement", "unstable", "inconclusive", "equivalent"),
+)
+_CHANGES = ("regression", "improvement")
+# The weakest first: it is the one to know of.
+_BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
+
+
+class Line(NamedTuple):
+    """One row of the table: a metric of a workload, as text; ``found`` is the verdict itself."""
+
+    workload: str
+    metric: str
+    change: str
+    interval: str
+    p: str
+    verdict: str
+    found: Verdict
+
+
+def sentence(report: Report) -> str:
+    """How many workloads have which verdict, what changed by how much, and what that rests on."""
+    say, sections = report.language.say, report.sections
+    if not sections:
+        return say("answer-nothing")
+    throughput = [(section.title, section.figures) for section in sections]
+    latency = [(section.title, section.figures.p95) for section in sections]
+    said = [
+        say("answer", workloads=len(sections), counts=_counts(report, throughput)),
+        say("answer-latency", counts=_counts(report, latency)),
+        _basis(report),
+    ]
+    return wording.sentences(said, report)
+
+
+def summary(report: Report) -> str:
+    """The sentence, after what a reader has to know of the campaign, for a page's description."""
+    say, lead = report.language.say, []
+    if report.plan.slowdown_pct:
+        lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
+    elif report.campaign.is_aa:
+        lead = [say("summary-aa")]
+    return wording.sentences((*lead, sentence(report)), report)
+
+
+def lines(report: Report) -> list[Line]:
+    """The table: of each workload its throughput and its p95 latency."""
+    made = []
+    for section in report.sections:
+        shown = display(section, report.language)
+        of = (section.title, report.language, report.spec.threshold_pct)
+        metrics: tuple[tuple[str, Decision], ...] = (
+            (shown.name, section.figures),
+            (shown.latency.heading, section.figures.p95),
+        )
+        for metric, found in metrics:
+            made.append(line(*of, metric, found, wording.verdict_word(report, found.verdict)))
+    return made
+
+
+def line(
+    workload: str,
+    language: Language,
+    threshold_pct: float,
+    metric: str,
+    found: Decision,
+    verdict: str,
+) -> Line:
+    """One row of the table.
+
+    Args:
+        verdict: its word.
+    """
+    numbers = Numbers(language)
+    return Line(
+        workload=workload,
+        metric=metric,
+        change=numbers.estimate(found.estimate_pct, threshold_pct),
+        interval=numbers.interval(found.ci95_pct, threshold_pct),
+        p=numbers.p_value(found.p_adjusted).removeprefix("= "),
+        verdict=verdict,
+        found=found.verdict,
+    )
+
+
+def _counts(report: Report, decided: Sequence[tuple[str, Decision]]) -> str:
+    """``1 regression (Update Index -12.00%), 4 equivalent``."""
+    language, counted = report.language, []
+    groups: list[tuple[str, tuple[str, ...]]] = [(verdict, (verdict,)) for verdict in _ORDER]
+    if report.campaign.is_aa:
+        groups = [("false-alarm", _CHANGES), *groups[len(_CHANGES) :]]
+    for name, verdicts in groups:
+        own = [(title, found) for title, found in decided if found.verdict in verdicts]
+        if own:
+            count = language.say(f"answer-{name}", count=len(own))
+            if verdicts[0] in _CHANGES:
+                each = items(_sized(report, own), language)
+                count = language.say("answer-named", count=count, each=each)
+            counted.append(count)
+    return items(counted, language)
+
+
+def _sized(report: Report, changed: Iterable[tuple[str, Decision]]) -> Iterable[str]:
+    """Each change with its size, the largest first."""
+    limit = report.spec.threshold_pct
+    for title, found in sorted(changed, key=lambda one: -abs(one[1].estimate_pct or 0)):
+        estimate = report.numbers.estimate(found.estimate_pct, limit)
+        yield report.language.say("answer-change", workload=title, change=estimate)
+
+
+def _basis(report: Report) -> str:
+    found = [section.figures for section in report.sections]
+    weakest = min((workload.basis for workload in found), key=_BASES.index)
+    return report.language.say(
+        f"answer-basis-{weakest.replace('/', '').replace(' ', '-').lower()}",
+        campaigns=min(workload.aa_campaigns for workload in found),
+        deployments=min(workload.deployments for workload in found),
+    )

@@ -1,0 +1,301 @@
+"""What the rule promises where only the figures of the rounds count: no gates, nothing missing.
+
+Five workloads, six rounds, six thread counts. What is measured *before* is the same campaign, where
+the first release could measure it; it had one deployment of each side, and prepared the baseline
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from benchlab.analysis.verdict.compare import judge
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.language import Message, Said
+from tests.study import rules
+from tests.study.bounds import Row
+from tests.study.figures import Share, share_of
+from tests.study.rules import Ours
+from tests.study.worlds import (
+    DEPLOYMENT,
+    NOISE,
+    ROUNDS,
+    WORKLOADS,
+    Array,
+    World,
+    as_rounds,
+    draw,
+    in_one_column,
+    one_workload,
+)
+
+BIAS = 0.015
+# Of p values that one test of Kolmogorov and Smirnov judges together.
+BATCH = 50
+# A latency is in either of two modes, trial by trial, and so many times as long in the second.
+SECOND_MODE = 3.0
+
+NEAR = replace(DEPLOYMENT, name="deployments of 0.7 %")
+FAR = replace(DEPLOYMENT, name="deployments of 1.5 %", deployment_sd=0.015)
+OUTLIERS = replace(NEAR, name="heavy tails, deployments of 0.7 %", tails=3)
+PREPARED = replace(NEAR, name="side bias of 1.5 % by order of preparation", second_bias=BIAS)
+HELD = replace(NEAR, name="side bias of 1.5 % by host or port", side_bias=BIAS)
+UNLIKE = replace(
+    NEAR,
+    name="workloads of unlike noise, x0.4 to x2.5",
+    scales=tuple(np.geomspace(0.4, 2.5, len(WORKLOADS)).tolist()),
+)
+QUIET_ROUNDS = replace(
+    NEAR, name="quiet rounds, deployments of 0.7 %", block_sd=0.004, cell_sd=0.005
+)
+HALF = replace(NEAR, scales=(0.5,) * len(WORKLOADS))
+TENTH = replace(NEAR, name="all noise a tenth", scales=(0.1,) * len(WORKLOADS))
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is measured in a campaign, and what is known before it.
+
+    Attributes:
+        aa_campaigns: that its calibration is from; 0: there is none.
+        calibrated_in: the world of these; None: the campaign's own.
+
+    Example:
+        ``str(Design(6, 1))`` is ``6 deployments of 1 round``.
+    """
+
+    deployments: int = 1
+    rounds: int = ROUNDS
+    aa_campaigns: int = 0
+    calibrated_in: World | None = None
+
+    def __str__(self) -> str:
+        if self.deployments > 1:
+            each = self.rounds // self.deployments
+            return f"{self.deployments} deployments of {each} round{'s' * (each > 1)}"
+        longer = f", {self.rounds} rounds" * (self.rounds != ROUNDS)
+        period = " of a period half as noisy" * (self.calibrated_in is not None)
+        return f"{self.aa_campaigns or 'no'} A/A{period}{longer}"
+
+    def judged(
+        self, world: World, campaigns: int, rng: np.random.Generator, change_pct: float = 0.0
+    ) -> Ours:
+        """What the rule finds where the first workload has changed."""
+        drawn = draw(
+            *(world, campaigns, rng),
+            rounds=self.rounds,
+            deployments=self.deployments,
+            change=one_workload(change_pct),
+        )
+        known = rules.calibrations(
+            self.calibrated_in or world, self.aa_campaigns, campaigns, rng, self.rounds
+        )
+        return rules.ours(in_one_column(drawn), known, self.deployments)
+
+
+PLAIN, SPLIT = Design(), Design(deployments=6)
+AA = {count: Design(aa_campaigns=count) for count in (3, 5, 10, 20)}
+
+
+def called(world: World, design: Design, campaigns: int, rng: np.random.Generator) -> Share:
+    """In how many campaigns without any change a workload is called one."""
+    return share_of((design.judged(world, campaigns, rng).called != 0).any(axis=1))
+
+
+def found(
+    percent: float, world: World, design: Design, campaigns: int, rng: np.random.Generator
+) -> Share:
+    """In how many campaigns a loss of the first workload is called a regression."""
+    return share_of(design.judged(world, campaigns, rng, percent).called[:, 0] == -1)
+
+
+def equivalent(
+    percent: float, world: World, design: Design, campaigns: int, rng: np.random.Generator
+) -> Share:
+    """In how many campaigns a change of the first workload is called none."""
+    return share_of(design.judged(world, campaigns, rng, percent).equivalent[:, 0])
+
+
+def covered(
+    workloads: slice, world: World, design: Design, campaigns: int, rng: np.random.Generator
+) -> Share:
+    """How many intervals of these workloads contain the truth, which is no change."""
+    judged = design.judged(world, campaigns, rng)
+    return share_of(((judged.low <= 0) & (judged.high >= 0))[:, workloads])
+
+
+def not_uniform(
+    side: Literal["two-sided", "greater"],
+    world: World,
+    design: Design,
+    campaigns: int,
+    rng: np.random.Generator,
+) -> Share:
+    """How many batches of p values the test of Kolmogorov and Smirnov rejects, at 5 %.
+
+    Each campaign gives one p value: of a workload alone in it, where Holm adjusts nothing.
+
+    Args:
+        side: ``two-sided``, or ``greater``: only p values that are too small count.
+    """
+    drawn = in_one_column(
+        draw(world, campaigns, rng, rounds=design.rounds, deployments=design.deployments)
+    )
+    p = [
+        judge(as_rounds(campaign[:1], design.deployments), rules.THRESHOLD_PCT)[0].p_adjusted
+        for campaign in drawn
+    ]
+    batches = np.reshape(np.array(p, dtype=float), (-1, BATCH))
+    return share_of(stats.kstest(batches, "uniform", alternative=side, axis=1).pvalue < 0.05)
+
+
+def p95_called(campaigns: int, rng: np.random.Generator) -> Share:
+    """In how many campaigns without any change a p95 latency of two modes is called one."""
+    changes = {"improvement", "regression"}
+    return share_of(
+        [
+            any(decided.verdict in changes for decided in campaign)
+            for campaign in _p95(0.0, campaigns, rng)
+        ]
+    )
+
+
+def p95_answered(percent: float, campaigns: int, rng: np.random.Generator) -> Share:
+    """In how many campaigns a shorter p95 latency of two modes is found, or said to be beyond them.
+
+    An answer is a call, or the sentence that says what a plan would take to decide.
+    """
+    return share_of(
+        [
+            first.verdict == "improvement" or "reason-undecidable" in map(_id, first.reasons)
+            for first, *_ in _p95(percent, campaigns, rng)
+        ]
+    )
+
+
+def _id(said: Said) -> str:
+    return said.id if isinstance(said, Message) else said
+
+
+def _p95(percent: float, campaigns: int, rng: np.random.Generator) -> Iterator[list[Decision]]:
+    """The decisions on p95 latencies, the first workload's shorter by ``percent`` (negative)."""
+    drawn = draw(NOISE, campaigns, rng)
+    latencies = np.where(rng.random(drawn.shape) < 0.5, 5.0, 5.0 * SECOND_MODE)
+    latencies[:, 0, ..., 1] *= 1 + percent / 100
+    for throughputs, p95 in zip(in_one_column(drawn), in_one_column(latencies), strict=True):
+        judged = judge(_with_latencies(throughputs, p95), rules.THRESHOLD_PCT)
+        yield [workload.p95 for workload in judged]
+
+
+def _with_latencies(throughputs: Array, latencies: Array) -> list[Rounds]:
+    return [
+        replace(rounds, values={**rounds.values, "p95_ms": p95})
+        for rounds, p95 in zip(as_rounds(throughputs), latencies, strict=True)
+    ]
+
+
+def _alarms(world: World, design: Design, before: float, bound: float = 5.0) -> Row:
+    count = partial(called, world, design)
+    return Row(f"{world.name}; {design}", "called a change", before, bound, True, count)
+
+
+def _finds(percent: float, world: World, design: Design, before: float, bound: float) -> Row:
+    count = partial(found, percent, world, design)
+    return Row(f"{world.name}; {design}", f"{percent:g} % found", before, bound, False, count)
+
+
+def _covers(
+    world: World,
+    design: Design,
+    before: float,
+    bound: float = 94.0,
+    which: tuple[str, slice] = ("", slice(None)),
+) -> Row:
+    words, workloads = which
+    count = partial(covered, workloads, world, design)
+    return Row(f"{world.name}; {design}", f"covered{words}", before, bound, False, count)
+
+
+QUIETEST, NOISIEST = (", the quietest", slice(1)), (", the noisiest", slice(-1, None))
+ROWS: tuple[Row, ...] = (
+    # Who is prepared first does something: it is drawn. So does a port or a host: they are not.
+    _alarms(PREPARED, PLAIN, 57.7),
+    _alarms(PREPARED, AA[5], 6.2, 3),
+    _alarms(PREPARED, AA[10], 13.7, 3),
+    _alarms(PREPARED, AA[20], 20.9, 3),
+    _alarms(PREPARED, SPLIT, 58.5),
+    _alarms(HELD, AA[5], 6.5),
+    _alarms(HELD, AA[10], 9.7),
+    _alarms(HELD, AA[20], 18.5),
+    _covers(HELD, AA[5], 91.1),
+    _covers(HELD, AA[20], 84.2),
+    # Workloads that are unlike each other.
+    _finds(-5, UNLIKE, AA[5], 10.6, 95),
+    _finds(-5, UNLIKE, AA[10], 46.4, 95),
+    _finds(-5, UNLIKE, AA[20], 85.1, 95),
+    _alarms(UNLIKE, AA[5], 1.6),
+    _alarms(UNLIKE, AA[20], 0.8),
+    _alarms(UNLIKE, SPLIT, 14.4),
+    _covers(UNLIKE, AA[5], 99.7, which=QUIETEST),
+    _covers(UNLIKE, AA[5], 96.2, which=NOISIEST),
+    _covers(UNLIKE, SPLIT, 82.9, which=QUIETEST),
+    _covers(UNLIKE, SPLIT, 84.6, which=NOISIEST),
+    # What a few A/A campaigns are worth.
+    _alarms(NEAR, AA[3], 17.3, 3),
+    _covers(NEAR, AA[3], 84.1),
+    _alarms(NEAR, AA[5], 1.0),
+    _finds(-5, NEAR, AA[5], 40.3, 75),
+    _finds(-5, NEAR, AA[10], 70.5, 85),
+    _alarms(NEAR, replace(AA[5], calibrated_in=HALF), 8.8, 8),
+    _alarms(NEAR, replace(AA[10], calibrated_in=HALF), 13.7, 8),
+    _alarms(NEAR, replace(AA[20], calibrated_in=HALF), 17.6, 8),
+    # Nothing known: the prior, which expects 0.7 % a side.
+    _alarms(NEAR, PLAIN, 18.4),
+    _covers(NEAR, PLAIN, 83.5, 95),
+    _covers(NEAR, Design(rounds=12), 70.0, 95),
+    _alarms(FAR, PLAIN, 67.7, 35),
+    _covers(FAR, PLAIN, 59.2, 75),
+    _alarms(OUTLIERS, PLAIN, 9.7),
+    Row(
+        *(f"{QUIET_ROUNDS.name}; {PLAIN}", "-2.5 % called equivalent", 16.1, 5, True),
+        partial(equivalent, -2.5, QUIET_ROUNDS, PLAIN),
+    ),
+    # Several deployments, and nothing known.
+    _alarms(NEAR, SPLIT, 17.2, 3.6),
+    _covers(NEAR, SPLIT, 83.7, 95),
+    _finds(-5, NEAR, SPLIT, 89.9, 90),
+    _alarms(NEAR, Design(3), 16.0),
+    _covers(NEAR, Design(3), 83.2),
+    _alarms(NEAR, Design(2), 16.9),
+    _covers(NEAR, Design(2), 83.8),
+    _alarms(FAR, SPLIT, 66.9),
+    _covers(FAR, SPLIT, 60.2),
+    _alarms(OUTLIERS, SPLIT, 11.0),
+    _covers(OUTLIERS, SPLIT, 90.0),
+    # Small changes, where deployments do nothing.
+    _finds(-2.5, NOISE, SPLIT, 32.1, 40),
+    _finds(-2.5, NOISE, AA[20], 31.7, 55),
+    # Noise far below the threshold, which then hides no false alarm: p values themselves.
+    Row(
+        *(f"{TENTH.name}; {SPLIT}", "p values not uniform", 83.0, 5, True),
+        partial(not_uniform, "two-sided", TENTH, SPLIT),
+        campaigns=2500,
+    ),
+    Row(
+        *(f"{TENTH.name}; {PLAIN}", "p values too small", 90.0, 5, True),
+        partial(not_uniform, "greater", TENTH, PLAIN),
+        campaigns=2500,
+    ),
+    Row("p95 of two modes; no A/A", "called a change", 3.5, 5, True, p95_called),
+    Row(
+        *("p95 of two modes; no A/A", "-30 % found, or beyond the plan", 24.9, 90, False),
+        partial(p95_answered, -30.0),
+    ),
+)
