@@ -717,3 +717,24 @@ published-unread-several = several columns of versions or of improvements
 ## Published pages: Charts
 
 published-chart-throughput = { $metric }, higher is better
+
+## Site: frame
+
+site-name = Benchmarks
+site-skip = Skip to the content
+site-part-overview = Overview
+site-part-campaigns = Campaigns
+site-part-history = History
+site-part-plan = Plan
+
+## Site: overview and campaigns
+
+site-nothing-measured = Nothing has been measured yet.
+
+## Site: one campaign
+
+## Site: two campaigns
+
+## Site: history
+
+## Site: plan

@@ -760,3 +760,24 @@ published-unread-several = 版本列或提升列多于一列
 ## 已发布报告：图
 
 published-chart-throughput = { $metric }（越高越好）
+
+## 网站：框架
+
+site-name = 性能测试
+site-skip = 跳到正文
+site-part-overview = 总览
+site-part-campaigns = 测试活动
+site-part-history = 历史
+site-part-plan = 计划
+
+## 网站：总览与测试活动
+
+site-nothing-measured = 尚未测量任何内容。
+
+## 网站：单个测试活动
+
+## 网站：两个测试活动
+
+## 网站：历史
+
+## 网站：计划

@@ -1,0 +1,49 @@
+// The little that the pages cannot do without a script: Airflow's theme, times in the reader's zone,
+// and parts of a page that are asked for again. Everything can be read without it.
+"use strict";
+
+// Airflow keeps the chosen theme under this key; the pages have the same origin.
+const theme = window.localStorage.getItem("theme");
+if (theme === "light" || theme === "dark") {
+  document.documentElement.dataset.theme = theme;
+}
+
+function showLocalTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) {
+      time.title = time.textContent;
+      time.textContent = at.toLocaleString(document.documentElement.lang, {
+        dateStyle: "medium", timeStyle: "short",
+      });
+    }
+  }
+}
+
+// <div data-refresh="ADDRESS" data-seconds="5">: its content is replaced by what ADDRESS answers,
+// until that has no data-refresh any more. A hidden page asks nothing.
+async function refresh(part) {
+  if (!document.hidden) {
+    try {
+      const answer = await fetch(part.dataset.refresh, { credentials: "same-origin" });
+      if (answer.ok) {
+        const made = document.createElement("template");
+        made.innerHTML = await answer.text();
+        const next = made.content.firstElementChild;
+        part.replaceWith(next);
+        showLocalTimes(next);
+        part = next;
+      }
+    } catch (error) {
+      console.warn("not refreshed:", error);
+    }
+  }
+  if (part.dataset.refresh) {
+    window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
+  }
+}
+
+showLocalTimes(document);
+for (const part of document.querySelectorAll("[data-refresh]")) {
+  window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
+}

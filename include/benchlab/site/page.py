@@ -1,0 +1,143 @@
+"""A page of the site, and how it becomes HTML."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+
+from benchlab.home import Home
+from benchlab.language import Language, codes, load
+from benchlab.language import templates as templates_module
+from benchlab.language.names import items, title_of
+from benchlab.language.numbers import MISSING, Numbers
+from benchlab.results.store import Store
+from benchlab.site.links import Links
+from benchlab.studies.comparisons import Comparisons
+
+ASSETS = "assets/"
+# In the order of the navigation: the place and the message of each part of the site.
+PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
+# A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
+SIGNS = {
+    "regression": "▼",
+    "improvement": "▲",
+    "equivalent": "=",
+    "inconclusive": "?",
+    "unstable": "!",
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """What every page needs.
+
+    Attributes:
+        reports: the report types that the reader may see; None: all.
+        as_files: whether the pages are written as files, without what only a server can do.
+        may_change: whether the reader may change what a page offers to change.
+        guard: the value that every form sends back, so that no other site can send it for the
+            reader; empty where nothing can be changed.
+        kept: what every address repeats (:class:`Links`).
+    """
+
+    home: Home
+    store: Store
+    language: Language
+    now: datetime
+    reports: Collection[str] | None = None
+    as_files: bool = False
+    may_change: bool = False
+    guard: str = ""
+    kept: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def comparisons(self) -> Comparisons:
+        """The comparisons that the pages of one answer share."""
+        return Comparisons(self.home, self.store)
+
+    def shows(self, report: str) -> bool:
+        """Whether the reader may see a report type."""
+        return self.reports is None or report in self.reports
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page, not yet rendered.
+
+    Attributes:
+        place: where it lies (:mod:`benchlab.site.links`).
+        part: the place of the part of the site that it belongs to, one of :data:`PARTS`.
+        title: of the window and the heading; in the reader's language.
+        template: its template's file.
+        values: what the template needs beside what every template has.
+    """
+
+    place: str
+    part: str
+    title: str
+    template: str
+    values: Mapping[str, Any]
+
+
+def render(site: Site, page: Page, *, fragment: bool = False) -> str:
+    """A page as HTML.
+
+    Args:
+        fragment: only the page's own part, without the frame, to be put into the page again.
+    """
+    links = Links(page.place, site.as_files, site.kept)
+    template = _environment().get_template(page.template)
+    values = {
+        **page.values,
+        "site": site,
+        "page": page,
+        "language": site.language,
+        "say": site.language.say,
+        "numbers": Numbers(site.language),
+        "to": links.to,
+        "parts": PARTS,
+        "languages": {code: load(code).name for code in codes()},
+        "frame": "bare.html.j2" if fragment else "frame.html.j2",
+        "asset": lambda name: (
+            links.to(f"{ASSETS}{name}") + ("" if site.as_files else f"?{_digest(name)}")
+        ),
+    }
+    return template.render(values)
+
+
+def assets() -> dict[str, bytes]:
+    """The files that the pages load, by name: style and script."""
+    folder = resources.files("benchlab.site").joinpath("assets")
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
+
+
+@cache
+def _digest(name: str) -> str:
+    """Changes with the file, so that no browser uses an older one."""
+    return hashlib.sha256(assets()[name]).hexdigest()[:12]
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    made = templates_module.environment("benchlab.site")
+    made.filters.update(title=title_of, time=_time)
+    made.globals.update(items=items, signs=SIGNS, MISSING=MISSING)
+    return made
+
+
+def _time(when: datetime | None) -> Markup:
+    """A moment in UTC, which the script writes in the reader's zone."""
+    if when is None:
+        return Markup(MISSING)
+    at = when.astimezone(UTC)
+    return Markup('<time datetime="{}">{} UTC</time>').format(
+        at.isoformat(timespec="seconds"), escape(f"{at:%Y-%m-%d %H:%M}")
+    )
