@@ -31,12 +31,12 @@ class Scale:
         return round(self.start + share * (self.end - self.start), 1)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values within the scale, at most so many: steps of 1, 2 or 5 times a power of 10."""
+        """Round values within the scale: steps of 1, 2 or 5 times a power of 10, about ``most``."""
         rough = (self.high - self.low) / most
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * (1 - 1e-9))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [n * step for n in range(first, last + 1)]
+        return [float(f"{n * step:.10g}") for n in range(first, last + 1)]
 
 
 def around(values: Iterable[float], start: float, end: float, *, least: float = 0.0) -> Scale:
