@@ -836,3 +836,35 @@ site-column-findings = 问题数
 site-column-pages = 页面
 
 ## 网站：计划
+
+site-plan-about = 一次测试需要多久、花费多少、能发现多大的变化。这里不会启动任何东西。
+site-plan-none = 没有你可以查看的有效报告类型；`benchlab validate` 会指出其他报告类型的问题。
+site-plan-report = 报告类型
+site-plan-baseline = 基线版本
+site-plan-candidate = 候选版本
+site-plan-workloads = 负载
+site-plan-threads = 客户端线程数
+site-plan-rounds-field = 轮数
+site-plan-deployments-field = 每一方的部署次数
+site-plan-seconds-field = 每次试验秒数
+site-plan-show = 显示计划
+site-plan-faults = 无法制定计划：
+site-plan-duration = 大约需要
+site-plan-cost = 费用
+site-plan-finds = 能发现
+site-plan-trials = 试验数
+site-plan-rounds = 轮数
+site-plan-hosts = 主机数
+site-plan-steps = 步骤
+site-plan-command = 命令行
+site-plan-start = 启动此测试
+site-plan-start-hint = 以你的身份用这些值触发其 DAG。需要批准的报告类型在批准之后才会租用主机。
+site-plan-free = 不租用任何主机
+site-plan-unpriced = 未知：缺少价格
+site-plan-dollars = 约 { $dollars } 美元
+site-plan-at-most = ，最多 { $dollars }
+site-plan-approval = ；需要有人批准
+site-plan-finds-nothing = 无：只有一方或一轮时，不会得出任何变化的结论
+site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
+site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试
+site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（噪声为假定值：此设置下没有 A/A 测试）
