@@ -20,6 +20,7 @@ from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, StoredVerdict
 from benchlab.results.store import open_store
 
@@ -63,20 +64,18 @@ def list_campaigns(
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
     with open_store(find()) as store:
-        everything = store.summaries()
-    chosen = [
-        one
-        for one in everything
-        if report in (None, one.report)
-        and (version is None or version in one.versions.values())
-        and (verdict is None or verdict in {found.verdict for found in one.verdicts})
-        and (since is None or one.started_at.astimezone(UTC).date() >= since)
-    ]
+        chosen = Chosen(
+            report=report,
+            versions=() if version is None else (version,),
+            verdict=verdict,
+            since=since,
+        )
+        listed, known = store.summaries(chosen, limit=limit or None), store.count()
     show(
-        chosen[: limit or None],
+        listed,
         as_json,
         lambda found: [_to_json(one) for one in found],
-        lambda found, width, colour: _render(found, len(everything), width, colour),
+        lambda found, width, colour: _render(found, known, width, colour),
     )
 
 
