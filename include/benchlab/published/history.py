@@ -111,10 +111,17 @@ def history_of(
     of_workload = [change for change in measured if change.found.name == name]
     return History(
         workload=name,
-        published=tuple(sorted(_published(name, reports), key=_by_version)),
+        published=published_changes(name, reports),
         measured=tuple(sorted(filter(_compares, of_workload), key=_by_time)),
         single=tuple(one.campaign.id for one in of_workload if not _compares(one)),
     )
+
+
+def published_changes(
+    workload: str, reports: Sequence[PublishedReport]
+) -> tuple[PublishedChange, ...]:
+    """What published pages print about a workload, by version; ``workload``: its full name."""
+    return tuple(sorted(_published(workload, reports), key=_by_version))
 
 
 def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedChange]:

@@ -252,6 +252,21 @@ class StoredVerdict:
 
 
 @dataclass(frozen=True)
+class LookedInto:
+    """What a person found when they looked into a change of a campaign's workload.
+
+    Attributes:
+        note: what it was, or where it is written down; may be empty.
+    """
+
+    campaign: str
+    workload: str
+    by: str
+    at: datetime
+    note: str
+
+
+@dataclass(frozen=True)
 class CampaignSummary:
     """A campaign as a list has it, without its plan and its trials.
 

@@ -170,6 +170,18 @@ SUMMARIES = sa.Table(
 SUMMARY_FORM = 1
 """Of the rows of :data:`SUMMARIES`; those of another form are written anew."""
 
+# Changes that a person has looked into, so that overviews do not show them as new. A change point
+# is known by the campaign with which it was first seen.
+LOOKED_INTO = sa.Table(
+    "looked_into",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("workload", _Key, primary_key=True),
+    sa.Column("by", sa.String(255), nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+    sa.Column("note", _Document, nullable=False),
+)
+
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
     "samples",

@@ -35,6 +35,7 @@ from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,
+    LookedInto,
     ReportSummary,
     SideFacts,
     StoredVerdict,
@@ -43,6 +44,7 @@ from benchlab.results.records import (
 from benchlab.results.rows import (
     CAMPAIGNS,
     GATES,
+    LOOKED_INTO,
     METADATA,
     SAMPLES,
     SCHEMA,
@@ -318,6 +320,41 @@ class Store:
         """
         with listing.connected(self.transaction) as connection:
             return listing.reports(connection)
+
+    def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
+        """Record that a person has looked into a change, in place of what was recorded before.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        key = {"campaign": campaign, "workload": workload}
+        try:
+            with self.transaction() as connection:
+                connection.execute(LOOKED_INTO.delete().filter_by(**key))
+                connection.execute(LOOKED_INTO.insert().values(**key, by=by, at=_now(), note=note))
+        except sa.exc.IntegrityError:
+            self.campaign(campaign)  # raises where the campaign is what is missing
+            raise
+
+    def forget_look(self, campaign: str, workload: str) -> None:
+        """Take back that somebody has looked into a change; harmless where nobody has."""
+        with self.transaction() as connection:
+            connection.execute(LOOKED_INTO.delete().filter_by(campaign=campaign, workload=workload))
+
+    def looked_into(self) -> dict[tuple[str, str], LookedInto]:
+        """The changes that somebody has looked into, by campaign and workload.
+
+        Example:
+            ``("c1", "oltp_insert") in store.looked_into()``
+        """
+        with self.transaction() as connection:
+            rows = connection.execute(sa.select(LOOKED_INTO)).all()
+        return {
+            (row.campaign, row.workload): LookedInto(
+                row.campaign, row.workload, row.by, datetime.fromisoformat(row.at), row.note
+            )
+            for row in rows
+        }
 
     # What steps took
 

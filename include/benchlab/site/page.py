@@ -13,6 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
+from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.language import Language, codes, load
 from benchlab.language import templates as templates_module
@@ -33,6 +34,10 @@ SIGNS = {
     "inconclusive": "?",
     "unstable": "!",
 }
+
+
+class NoSuchPage(BenchlabError):
+    """There is no such page, or the reader may not see it; the message says what is missing."""
 
 
 @dataclass(frozen=True)

@@ -84,10 +84,34 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Way:
+    """How one version's level follows from another's, along a chain.
+
+    Attributes:
+        weights: of shape (points): the difference of the levels is ``weights @ log_ratios``.
+        unmeasured: baselines on the way whose own step was bridged, so that it counts as zero.
+    """
+
+    weights: NDArray[np.float64]
+    unmeasured: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Chain:
     """The points in order of time; at the same time, in order of their versions."""
 
     points: tuple[Point, ...]
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        """All versions that it compares, the oldest first."""
+        ratios = [point.ratio for point in self.points]
+        names = {
+            order(version): version
+            for ratio in ratios
+            for version in (ratio.baseline, ratio.candidate)
+        }
+        return tuple(names[age] for age in sorted(names))
 
     def weights(self) -> NDArray[np.float64]:
         """How the levels follow from the ratios: ``levels = weights @ log_ratios``.
@@ -101,6 +125,30 @@ class Chain:
             if point.before:
                 weights[index] += weights[list(point.before)].mean(axis=0)
         return weights
+
+    def way(self, first: str, second: str) -> Way | None:
+        """How the level of the second version follows from that of the first.
+
+        A step that was not measured is named only where it lies between the two.
+
+        Returns:
+            None if one of them is not in the chain, or if nothing connects them: a chain begins
+            again where nothing older had been measured.
+
+        Example:
+            ``chain(ratios).way("v8.1.0", "v8.5.1")``
+        """
+        import numpy as np
+
+        levels = _Levels.along(self)
+        here, there = levels.of(first), levels.of(second)
+        if here is None or there is None or here.origin != there.origin:
+            return None
+        steps = there.steps - here.steps
+        unmeasured = [
+            name for name, step in zip(levels.bridged, steps, strict=True) if abs(step) > 1e-9
+        ]
+        return Way(np.asarray(there.weights - here.weights), tuple(unmeasured))
 
 
 def chain(ratios: Sequence[Ratio]) -> Chain:
@@ -147,3 +195,71 @@ class _Measured:
         older = [measured for measured in self.points if measured < version]
         same_series = [measured for measured in older if measured[0][:2] == version[0][:2]]
         return max(same_series or older, default=None)
+
+
+@dataclass(frozen=True)
+class _Level:
+    """A level as sums: of the ratios by point, and of the bridged steps; and where it begins."""
+
+    weights: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    origin: Age
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """The levels of all points of a chain, each as sums.
+
+    Attributes:
+        bridged: the baselines with a bridged step, in the order of the sums.
+    """
+
+    points: tuple[Point, ...]
+    levels: tuple[_Level, ...]
+    bridged: tuple[str, ...]
+
+    @classmethod
+    def along(cls, made: Chain) -> _Levels:
+        import numpy as np
+
+        bridged = list(
+            dict.fromkeys(
+                point.ratio.baseline for point in made.points if point.bridged_from is not None
+            )
+        )
+        weights, steps = made.weights(), np.zeros((len(made.points), len(bridged)))
+        origins: dict[Age, Age] = {}
+        levels = []
+        for index, point in enumerate(made.points):
+            if point.before:
+                steps[index] += steps[list(point.before)].mean(axis=0)
+            baseline = order(point.ratio.baseline)
+            if point.bridged_from is not None:
+                steps[index, bridged.index(point.ratio.baseline)] += 1
+                origins.setdefault(baseline, origins[order(point.bridged_from)])
+            origin = origins.setdefault(baseline, baseline)
+            origins.setdefault(order(point.ratio.candidate), origin)
+            levels.append(_Level(weights[index], steps[index], origin))
+        return cls(made.points, tuple(levels), tuple(bridged))
+
+    def of(self, version: str) -> _Level | None:
+        """A version's level: the mean of the points in which it was the candidate, else its own
+        where it was the baseline.
+        """
+        import numpy as np
+
+        age = order(version)
+        own = [
+            level
+            for point, level in zip(self.points, self.levels, strict=True)
+            if order(point.ratio.candidate) == age
+        ]
+        if own:
+            weights = np.mean([level.weights for level in own], axis=0)
+            return _Level(weights, np.mean([level.steps for level in own], axis=0), own[0].origin)
+        for index, (point, level) in enumerate(zip(self.points, self.levels, strict=True)):
+            if order(point.ratio.baseline) == age:
+                return _Level(
+                    level.weights - np.eye(len(self.points))[index], level.steps, level.origin
+                )
+        return None

@@ -737,4 +737,69 @@ site-nothing-measured = Nothing has been measured yet.
 
 ## Site: history
 
+site-history-about = Changes of campaigns, chained: throughputs of different campaigns are never compared, because hosts differ by more than versions do.
+site-history-none = No campaign has compared two versions yet. A report type with a schedule measures new releases by itself; a backfill measures past ones.
+site-history-published = Published only
+site-history-published-about = What others published about these workloads; nothing was measured here.
+site-history-campaigns = { $count ->
+    [one] 1 campaign
+   *[other] { $count } campaigns
+}
+site-unreadable = Left out, because it cannot be read: { $what }
+site-change-point-slower = { $candidate } made { $workload } slower: { $change } throughput (95% interval { $interval }) against { $previous }, first seen on { $day }.
+site-change-point-faster = { $candidate } made { $workload } faster: { $change } throughput (95% interval { $interval }) against { $previous }, first seen on { $day }.
+site-drift = The throughput drifts: { $change } (99% interval { $interval }) over { $releases } releases, from { $oldest } to { $newest }; no single release explains it.
+site-no-change = No lasting change was found since { $first }.
+site-lacks-points = Too few campaigns to look for lasting changes: there are { $there }, { $more } more are needed.
+site-suspect = Suspected, but not separable: { $candidate } against { $previous } is { $change } (95% interval { $interval }) if the baseline { $baseline } is as fast as { $bridged }. Both were new in the same campaign, so the change may be the baseline's. This campaign would tell them apart:
+site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
+site-noise-unknown = How far campaigns scatter is not known: { $campaigns ->
+    [0] there is no A/A campaign of this setting
+    [one] there is 1 A/A campaign of this setting
+   *[other] there are { $campaigns } A/A campaigns of this setting
+}, and 5 are needed.
+site-between-title = Any version against any other
+site-between-first = from
+site-between-second = to
+site-between-go = Compare
+site-between = { $second } against { $first }: { $change } (95% interval { $interval }), chained from { $campaigns ->
+    [one] 1 campaign
+   *[other] { $campaigns } campaigns
+}.
+site-between-unmeasured = { $second } against { $first }: { $change }, if { $unmeasured } did not change anything. No campaign has measured that step, so there is no interval.
+site-between-unknown = { $second } against { $first }: { $change }. Its interval is not known, because the error of a campaign between them is not.
+site-between-nothing = Nothing connects { $first } and { $second }: no chain of campaigns leads from one to the other.
+site-levels = Levels
+site-level-chart = Level against { $first }, in percent, by day; bars are 95% intervals
+site-level-hint = Each point is a campaign: select it to open its page.
+site-level-bridged = hollow: its baseline had not been measured as a candidate, so its level contains a step that nobody measured
+site-level-outlier = crossed out: an outlier, which did not count
+site-changes = Lasting changes
+site-column-day = Day
+site-column-candidate = Candidate
+site-column-baseline = Baseline
+site-column-change = Change
+site-column-interval = 95% interval
+site-column-level = Level
+site-column-level-interval = 95% interval of the level
+site-column-campaign = Campaign
+site-column-looked = Looked into
+site-first-after = first after it
+site-last-before = last before it
+site-looked = by { $by }
+site-look = Mark as looked into
+site-look-note = What was it? An issue, a sentence
+site-look-again = Mark as not looked into
+site-other-setting = In another setting: { $differs }
+site-line = Line { $line }
+site-left-out = Not in the chain
+site-published-title = Published by others
+site-published-about = One value for each figure: no interval and no verdict. Each change is against the baseline of its own page; throughputs of different pages are not comparable.
+site-column-versions = Versions
+site-column-recomputed = Change, recomputed
+site-column-printed = Change as printed
+site-column-highest = Highest throughput
+site-column-findings = Findings
+site-column-pages = Pages
+
 ## Site: plan

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend import drift as drift_module
@@ -18,6 +19,7 @@ from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
+from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
@@ -31,8 +33,16 @@ from benchlab.studies.long_view.selection import (
     select_chains,
 )
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
 # 95 % of a normal distribution lie within so many standard errors.
 _WITHIN_95 = 1.959964
+# A weight that is nothing but the error of floating point.
+_NOTHING = 1e-9
 # A change point is an event only while it is among so many latest campaigns of its chain, so that a
 # new notifier does not begin with years of history.
 LATEST = 10
@@ -147,6 +157,50 @@ def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
     return {workload: long_view(comparisons, report, workload) for workload in workloads}
 
 
+@dataclass(frozen=True)
+class Between:
+    """One version against another, by the campaigns that chain them.
+
+    Attributes:
+        change_pct: of the throughput, from the first version to the second.
+        ci95_pct: of the change; None where a step between them was not measured, or a standard
+            error is not known.
+        unmeasured: the versions whose step was not measured and counts as no change.
+        campaigns: how many the change is made of.
+    """
+
+    first: str
+    second: str
+    change_pct: float
+    ci95_pct: tuple[float, float] | None
+    unmeasured: tuple[str, ...]
+    campaigns: int
+
+
+def between(view: ChainView, first: str, second: str) -> Between | None:
+    """Any version of a chain against any other; None where the chain does not connect them.
+
+    Example:
+        ``between(long_view(made, "sysbench_ec2", "tpcc").chains[0], "v7.5.0", "v8.5.1")``
+    """
+    made = Chain(tuple(link.point for link in view.links))
+    way = made.way(first, second)
+    if way is None:
+        return None
+    ratios = [point.ratio.log_ratio for point in made.points]
+    change = math.fsum(w * ratio for w, ratio in zip(way.weights.tolist(), ratios, strict=True))
+    half = _WITHIN_95 * math.sqrt(float(_variances(made, view.noise.sd, way.weights)))
+    unknown = way.unmeasured or math.isnan(half)
+    return Between(
+        first=first,
+        second=second,
+        change_pct=percent(change),
+        ci95_pct=None if unknown else percents((change - half, change + half)),
+        unmeasured=way.unmeasured,
+        campaigns=int((abs(way.weights) > _NOTHING).sum()),
+    )
+
+
 def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Event, ...]:
     """Events for recent change points and for slow drifts.
 
@@ -201,14 +255,7 @@ def _links(
     made: Chain, intervals: Mapping[str, tuple[float, float] | None], noise_sd: float | None
 ) -> tuple[Link, ...]:
     """Every level with its interval, from the errors of all ratios that it is made of."""
-    import numpy as np
-
-    errors = [point.ratio.standard_error for point in made.points]
-    known = [max(error or 0.0, noise_sd or 0.0) if error or noise_sd else None for error in errors]
-    # An unknown error makes every level unknown that contains it, as NaN.
-    squares = np.array([math.nan if error is None else error**2 for error in known])
-    weights = made.weights()
-    variances = np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=1)
+    variances = _variances(made, noise_sd, made.weights())
     links: list[Link] = []
     for point, variance in zip(made.points, variances.tolist(), strict=True):
         bridged = point.bridged_from is not None or any(links[at].bridged for at in point.before)
@@ -218,6 +265,16 @@ def _links(
         campaign = point.ratio.campaign
         links.append(Link(point, intervals[campaign], interval if is_known else None, bridged))
     return tuple(links)
+
+
+def _variances(made: Chain, noise_sd: float | None, weights: Array) -> Array:
+    """The variances of sums of ratios, a row of weights each; NaN where an error is unknown."""
+    import numpy as np
+
+    errors = [point.ratio.standard_error for point in made.points]
+    known = [max(error or 0.0, noise_sd or 0.0) if error or noise_sd else None for error in errors]
+    squares = np.array([math.nan if error is None else error**2 for error in known])
+    return np.asarray(np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=-1))
 
 
 def _reported(view: ChainView) -> Iterator[WorkloadChange]:
