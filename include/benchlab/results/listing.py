@@ -58,16 +58,20 @@ class Chosen:
     """Which campaigns: those that have all of it; None and ``()``: whatever they have.
 
     Attributes:
+        reports: one of these report types, as where a reader may not see others.
         versions: each on a side of the campaign, with what tells builds apart.
         verdict: on any of its workloads, when its report was last published.
+        measures_noise: whether it is an A/A campaign.
         since, until: the first and the last day on which it was started, in UTC.
     """
 
     report: str | None = None
+    reports: frozenset[str] | None = None
     workload: str | None = None
     versions: tuple[str, ...] = ()
     verdict: str | None = None
     state: str | None = None
+    measures_noise: bool | None = None
     since: date | None = None
     until: date | None = None
 
@@ -75,8 +79,12 @@ class Chosen:
         """For the rows of campaigns and their summaries."""
         if self.report is not None:
             yield CAMPAIGNS.c.report == self.report
+        if self.reports is not None:
+            yield CAMPAIGNS.c.report.in_(sorted(self.reports))
         if self.state is not None:
             yield CAMPAIGNS.c.state == self.state
+        if self.measures_noise is not None:
+            yield SUMMARIES.c.measures_noise.is_(sa.true() if self.measures_noise else sa.false())
         if self.workload is not None:
             yield SUMMARIES.c.workloads.contains(json.dumps(self.workload), autoescape=True)
         for version in self.versions:
@@ -120,6 +128,18 @@ def summaries(
     if limit is not None or offset:
         page = page.limit(2**62 if limit is None else limit).offset(offset)
     return _with_verdicts(connection, connection.execute(page).all())
+
+
+def versions(connection: Connection, chosen: Chosen) -> list[str]:
+    """What campaigns have on their sides, each once, in the order of the text."""
+    found = {
+        label
+        for side in (SUMMARIES.c.baseline, SUMMARIES.c.candidate)
+        for label in connection.scalars(
+            sa.select(side).select_from(_JOINED).where(*chosen.conditions()).distinct()
+        )
+    }
+    return sorted(label for label in found if label is not None)
 
 
 def reports(connection: Connection) -> list[ReportSummary]:

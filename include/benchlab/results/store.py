@@ -17,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
@@ -239,6 +239,19 @@ class Store:
                 log.warning("left out: %s", error)
         return found
 
+    def environments(self, since: date) -> dict[str, tuple[str, dict[str, str]]]:
+        """Of the campaigns started on a day or later, by id: report type and environment.
+
+        Example:
+            ``store.environments(date(2026, 11, 1))["c1"][1].get(SPENT)``
+        """
+        asked = sa.select(CAMPAIGNS.c.id, CAMPAIGNS.c.report, CAMPAIGNS.c.environment)
+        # Times are stored in UTC and in ISO 8601, whose order is that of time.
+        begun = asked.where(CAMPAIGNS.c.started_at >= since.isoformat())
+        with self.transaction() as connection:
+            rows = connection.execute(begun).all()
+        return {row.id: (row.report, json.loads(row.environment)) for row in rows}
+
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side, in place of what was recorded before."""
         with self.transaction() as connection:
@@ -311,6 +324,11 @@ class Store:
         """How many campaigns :meth:`summaries` lists without a limit."""
         with listing.connected(self.transaction) as connection:
             return listing.count(connection, chosen)
+
+    def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
+        """The versions and builds that campaigns have on their sides, as lists show them."""
+        with listing.connected(self.transaction) as connection:
+            return listing.versions(connection, chosen)
 
     def reports(self) -> list[ReportSummary]:
         """The report types of which there are campaigns, by name, with their newest verdicts.
